@@ -85,7 +85,7 @@ class WindowsDocument(Struct, frozen=True, kw_only=True):
     missed: dict[str, int] = {}
 
     def __str__(self) -> str:
-        """Such as "pause holder before-write: 12 windows, 11 hit, 1 missed: another fault had its victim"."""
+        """Such as "kill storage: 3 windows, 2 hit, 1 missed: another fault (pause lock) had its servers"."""
         count = sum(self.missed.values())
         windows = self.hit + count
         said = f"{self.fault}: {windows:,} window{'s' * (windows != 1)}, {self.hit:,} hit"

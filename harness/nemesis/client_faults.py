@@ -6,7 +6,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from checkers.hazards import End
 from harness.clients.shared_state import NOBODY, SharedState
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
 from harness.nemesis.fault import Fault
-from harness.nemesis.faults import ClientFault, hits_servers
+from harness.nemesis.faults import ClientFault, hits_servers, name_of
 from harness.nemesis.fields import WAITER
 from harness.nemesis.observer import NO_HOLD, Hold, Observer
 from harness.nemesis.overlap import sides_hit
@@ -24,10 +24,20 @@ from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import NOTHING, Need, Reservations
 from harness.nemesis.stop_points import ENDS
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
-from harness.nemesis.windows import LOST, NO_ROOM, NO_STOP, NO_VICTIM, TAKEN, Tally
+from harness.nemesis.windows import (
+    LOST,
+    NO_HOLDER,
+    NO_MOMENT,
+    NO_STOP,
+    NO_WAITER,
+    Tally,
+    had_servers,
+    had_victim,
+)
 from harness.processes.process_tree import continue_all, is_stopped, wait_until_stopped
 
 PATIENCE = 4  # per TTL; how long a stopped holder waits for another client to wait for its lock
+Reserved = tuple[int | None, str | None]  # the client; or none, and why
 NOT_SUPERSEDED = 3  # TTLs after which a fault ends even if no client has taken over
 
 
@@ -83,22 +93,22 @@ class ClientFaults:
         """
         if not wait_until(partial(self.is_free, fault), last, self.over.is_set):
             if drawn:
-                window(NO_ROOM)
+                window(had_servers(self._in_the_way(fault)))
             return False
         requested = time.monotonic_ns()
         with request.armed():
             wait_until(lambda: request.stopped_client != NOBODY, last, self.over.is_set)
         came = request.stopped_client != NOBODY
-        client = self.reserve_stopped(request, fault)
-        why: str | None = TAKEN if came else NO_STOP
+        client, other = self.reserve_stopped(request, fault, partial(self.needs, fault))
+        why: str | None = had_victim(other) if came else NO_STOP
         if client != NOBODY and first_of_hold and self.is_lost(client):
             self.let_go(client, self.needs(fault, client))
             why = LOST
         elif client != NOBODY:
-            victim = self._reserve_waiter(client) if fault.target == WAITER else None
-            if fault.target == WAITER and victim is None:
+            victim, missed = self._reserve_waiter(fault, client) if fault.target == WAITER else (None, None)
+            if missed:
                 self.let_go(client, self.needs(fault, client))
-                why = NO_VICTIM
+                why = missed
             else:
                 end = self._hit_stopped(fault, client, requested, request, victim)
                 is_open = fault.until is None and not first_of_hold  # whatever happens meanwhile is fine
@@ -119,8 +129,8 @@ class ClientFaults:
             wait_until(lambda: False, moment, self.over.is_set)
             if self.over.is_set():
                 return
-            client = self._reserve_victim(fault, last, rng)
-            window(NO_VICTIM if client is None else None)
+            client, missed = self._reserve_victim(fault, last, rng)
+            window(missed)
             if client is not None:
                 self._hit(fault, client, moment)
 
@@ -133,8 +143,11 @@ class ClientFaults:
         while not self.over.wait(10 * POLL):
             for client, process in enumerate(self.reach.processes):
                 with self.reservations.lock:
-                    if is_stopped(process) and client not in self.reservations.clients | self._stopping():
+                    if is_stopped(process) and not self._is_claimed(client):  # in this order
                         self._continue(client)
+
+    def _is_claimed(self, client: int) -> bool:
+        return client in self.reservations.clients or client in self._stopping()
 
     def continue_all(self) -> None:
         """Continue every client."""
@@ -151,8 +164,11 @@ class ClientFaults:
 
     def is_free(self, fault: ClientFault) -> bool:
         """Is everything free that is known before the client is?"""
+        return self._in_the_way(fault) is None
+
+    def _in_the_way(self, fault: ClientFault) -> str | None:
         servers = fault.needs(self.reach) if hits_servers(fault) else NOTHING
-        return self.reservations.are_free(servers | self._sides(fault))
+        return self.reservations.in_the_way(None, servers | self._sides(fault))
 
     def _hit_stopped(
         self, fault: ClientFault, client: int, requested: int, request: StopRequest, victim: int | None
@@ -185,22 +201,46 @@ class ClientFaults:
             self.state.clients[client].stopped = 0
         return end
 
-    def _reserve_waiter(self, holder: int) -> int | None:
-        """Reserve a client that waits for what a stopped holder holds; None if none comes soon."""
+    def _reserve_waiter(self, fault: ClientFault, holder: int) -> Reserved:
+        """Reserve a client that waits for what a stopped holder holds, if one comes soon."""
         resource = self.state.clients[holder].resource
+
+        def waiting() -> Iterator[int]:
+            for client in self.reach.clients:
+                if client != holder and self.state.clients[client].awaited == resource + 1:
+                    yield client
+
+        deadline = time.monotonic_ns() + self.ttl // PATIENCE
+        return self._reserve_first(fault, waiting, lambda _client: NOTHING, deadline, NO_WAITER)
+
+    def _reserve_first(
+        self,
+        fault: ClientFault,
+        fitting: Callable[[], Iterable[int]],
+        needs: Callable[[int], AbstractSet[Need]],
+        last: int,
+        why: str,
+    ) -> Reserved:
+        """Reserve the first fitting client that is free by then, with its needs.
+
+        Otherwise return why not: `why`, if none ever fitted.
+        """
         found: list[int] = []
 
-        def choose() -> bool:
-            waiting = (
-                client
-                for client in self.reach.clients
-                if client != holder and self.state.clients[client].awaited == resource + 1
-            )
-            found.extend(client for client in waiting if not found and self.reservations.reserve(client))
-            return bool(found)
+        def is_reserved() -> bool:
+            nonlocal why
+            for client in () if self.over.is_set() else fitting():
+                with self.reservations.lock:
+                    if client in self._stopping():
+                        continue
+                    if self.reservations.reserve(name_of(fault), client, needs(client)):
+                        found.append(client)
+                        return True
+                    why = had_victim(self.reservations.in_the_way(client, needs(client)))
+            return False
 
-        wait_until(choose, time.monotonic_ns() + self.ttl // PATIENCE, self.over.is_set)
-        return found[0] if found else None
+        wait_until(is_reserved, last, self.over.is_set)
+        return (found[0], None) if found else (None, why)
 
     def _resource_reserved(
         self, fault: ClientFault, client: int, request: StopRequest
@@ -219,15 +259,22 @@ class ClientFaults:
         wait_until_stopped(self.reach.processes[client])
         self._continue(client)
 
-    def reserve_stopped(self, request: StopRequest, fault: ClientFault | None = None) -> int:
-        """Reserve the client that stopped itself, and what a fault needs; NOBODY if that is not free."""
+    def reserve_stopped(
+        self,
+        request: StopRequest,
+        fault: ClientFault,
+        needs: Callable[[int], AbstractSet[Need]] = lambda _client: NOTHING,
+    ) -> tuple[int, str | None]:
+        """Reserve the client that stopped itself, and what it takes to hit it.
+
+        If that is not free, return NOBODY, and the fault that is in the way.
+        """
         with self.reservations.lock:
             client = request.stopped_client
-            needs = NOTHING if fault is None else self.needs(fault, client)
-            if client == NOBODY or self.reservations.reserve(client, needs):
-                return client
+            if client == NOBODY or self.reservations.reserve(name_of(fault), client, needs(client)):
+                return client, None
             self.state.clients[client].stopped = 0  # it continues when the other fault ends
-            return NOBODY
+            return NOBODY, self.reservations.in_the_way(client, needs(client))
 
     def _hit(self, fault: ClientFault, client: int, moment: int) -> None:
         in_force = fault.in_force_on(self.reach, client, None)
@@ -237,23 +284,17 @@ class ClientFaults:
         ):
             self._wait_for_end(fault, lambda: False)
 
-    def _reserve_victim(self, fault: ClientFault, last: int, rng: random.Random) -> int | None:
-        """Reserve a client that no other fault has reserved; None if this fault's time is up."""
+    def _reserve_victim(self, fault: ClientFault, last: int, rng: random.Random) -> Reserved:
+        """Reserve a client that no other fault has reserved, before this fault's time is up."""
         victim = Victim.named(fault.target)
-        found: list[int] = []
 
-        def choose() -> bool:
+        def fitting() -> Iterator[int]:
             client = victim.among_holders(self.state, fault.when, rng)
-            with self.reservations.lock:
-                if client is None or client in self._stopping():
-                    return False
-                if not self.reservations.reserve(client, self.needs(fault, client)):
-                    return False
-            found.append(client)
-            return True
+            if client is not None:
+                yield client
 
-        wait_until(choose, last, self.over.is_set)
-        return found[0] if found and not self.over.is_set() else None
+        why = NO_HOLDER if fault.when is None else NO_MOMENT
+        return self._reserve_first(fault, fitting, partial(self.needs, fault), last, why)
 
     def endangered(self, client: int) -> EndangeredHold:
         """Return the present hold of a client."""

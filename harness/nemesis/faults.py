@@ -7,7 +7,7 @@ from an engine, its injection, and the proofs that it is in force and that it is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeGuard, get_args
+from typing import Annotated, Protocol, TypeGuard, get_args
 
 from pydantic import Field
 
@@ -37,6 +37,27 @@ FAULTS: Mapping[str, type[ClientFault | ServerFault]] = {
     for spec in (*get_args(ClientFault), *get_args(ServerFault))
 }
 """All faults, by kind."""
+
+
+class Named(Protocol):
+    """A fault, with what it is called by."""
+
+    @property
+    def kind(self) -> str:
+        """Such as pause."""
+
+    @property
+    def target(self) -> str:
+        """What it hits."""
+
+    @property
+    def at(self) -> str | None:
+        """The stop point."""
+
+
+def name_of(fault: Named) -> str:
+    """Return what a fault is called in windows, such as "pause holder before-write"."""
+    return " ".join(filter(None, (fault.kind, fault.target, fault.at)))
 
 
 def hits_client(fault: ClientFault | ServerFault) -> TypeGuard[ClientFault]:

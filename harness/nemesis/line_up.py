@@ -19,9 +19,10 @@ from harness.clients.shared_state import NOBODY
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
 from harness.nemesis.fault import Fault
+from harness.nemesis.faults import name_of
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.triggers import StopRequest, wait_until
-from harness.nemesis.windows import LOST, TAKEN, Tally
+from harness.nemesis.windows import LOST, Tally, had_servers, had_victim
 
 RARE = frozenset({Point.RENEWING, Point.GRANTED})  # not part of every hold
 HEAD_START = 0.5  # TTLs in which holders stop at rare points only; a lease is renewed three times per TTL
@@ -42,7 +43,7 @@ class Place:
     next_request: StopRequest  # of a stop of the next holder, at its grant
     hold: EndangeredHold = field(init=False)  # of the holder that stopped
     end: End | None = None  # what had become of the hold when the pause ended
-    missed: str | None = TAKEN  # why that was not the aim
+    missed: str | None = None  # why that was not the aim
     next_hold: EndangeredHold | None = None
     is_next_asked: bool = False
 
@@ -87,7 +88,7 @@ class LineUp:
         self._line_up(last)
         came = [place for place in self.places if place.is_filled]
         filled = [place for place in came if self._is_reserved(place)]
-        if filled and clients.reservations.reserve(None, servers):
+        if filled and clients.reservations.reserve(name_of(self.fault), None, servers):
             in_force = self._in_force(filled)
             with (
                 clients.reservations.released_at_end(None, servers),
@@ -96,6 +97,7 @@ class LineUp:
                 self._wait_for_ends(filled)
         else:
             for place in filled:
+                place.missed = had_servers(clients.reservations.in_the_way(None, servers))
                 self._let_go(place)
         for place in came:
             window(place.missed)
@@ -131,8 +133,9 @@ class LineUp:
 
     def _is_reserved(self, place: Place) -> bool:
         """Reserve the holder at a place; False if another fault has it, or others have its lock."""
-        client = self.clients.reserve_stopped(place.request)
+        client, other = self.clients.reserve_stopped(place.request, self.fault)
         if client == NOBODY:
+            place.missed = had_victim(other)
             return False
         place.hold = self.clients.endangered(client)
         if self.clients.is_lost(client):
@@ -165,7 +168,7 @@ class LineUp:
     def _let_next_go(self, places: Sequence[Place]) -> None:
         for place in places:
             place.next_request.disarm()
-            client = self.clients.reserve_stopped(place.next_request)
+            client, _ = self.clients.reserve_stopped(place.next_request, self.fault)
             if client != NOBODY:
                 self.clients.let_go(client)
             place.next_request.forget()

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.nemesis import hazard_order
 from harness.nemesis.delay import DelaySpec
-from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_each_stop
+from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_each_stop, name_of
 from harness.nemesis.windows import Windows
 
 
@@ -27,7 +27,7 @@ class PlannedFault:
     @property
     def named(self) -> str:
         """Such as "pause holder before-write"."""
-        return " ".join(filter(None, (self.kind, self.target, self.at)))
+        return name_of(self)
 
 
 @dataclass(slots=True, kw_only=True)

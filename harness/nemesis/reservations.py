@@ -27,24 +27,29 @@ class Reservations:
     lock: threading.RLock = field(
         default_factory=threading.RLock
     )  # held across several steps that must be atomic
-    clients: set[int] = field(default_factory=set)
-    taken: set[Need] = field(default_factory=set)
+    clients: dict[int, str] = field(default_factory=dict)  # and the name of the fault that has each
+    taken: dict[Need, str] = field(default_factory=dict)  # likewise
 
-    def reserve(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> bool:
-        """Reserve a client (None: none) and other needs, all or nothing; return whether they were free."""
+    def reserve(self, by: str, client: int | None, needs: AbstractSet[Need] = NOTHING) -> bool:
+        """Reserve a client (None: none) and other needs for a fault, all or nothing.
+
+        Return whether they were free.
+        """
         with self.lock:
-            if client in self.clients or needs & self.taken:
+            if self.in_the_way(client, needs) is not None:
                 return False
             if client is not None:
-                self.clients.add(client)
+                self.clients[client] = by
                 self.state.clients[client].taken = 1
-            self.taken.update(needs)
+            self.taken.update(dict.fromkeys(needs, by))
             return True
 
-    def are_free(self, needs: AbstractSet[Need]) -> bool:
-        """Has no fault reserved any of these?"""
+    def in_the_way(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> str | None:
+        """Return the name of a fault that has reserved any of these; None: they are free."""
         with self.lock:
-            return not needs & self.taken
+            if client in self.clients:
+                return self.clients[client]
+            return next((by for need, by in self.taken.items() if need in needs), None)
 
     @contextmanager
     def released_at_end(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> Iterator[None]:
@@ -54,6 +59,7 @@ class Reservations:
         finally:
             with self.lock:
                 if client is not None:
-                    self.clients.discard(client)
+                    self.clients.pop(client, None)
                     self.state.clients[client].taken = 0
-                self.taken.difference_update(needs)
+                for need in needs:
+                    self.taken.pop(need, None)

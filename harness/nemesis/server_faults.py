@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
 
 from harness.core.duration import Span
-from harness.nemesis.faults import ServerFault
+from harness.nemesis.faults import ServerFault, name_of
 from harness.nemesis.moments import holders
 from harness.nemesis.observer import Observer
 from harness.nemesis.overlap import sides_hit
 from harness.nemesis.reach import Reach
-from harness.nemesis.reservations import Reservations
+from harness.nemesis.reservations import Need, Reservations
 from harness.nemesis.triggers import wait_until
-from harness.nemesis.windows import NO_ROOM, Tally
+from harness.nemesis.windows import NO_MOMENT, Tally, had_servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +38,30 @@ class ServerFaults:
         needs = fault.needs(self.reach)
         if not self.overlap:
             needs = needs | sides_hit(fault, self.reach.sides)
-        reserve = partial(self.reservations.reserve, None, needs)
         for moment in moments:
             wait_until(lambda: False, moment, self.over.is_set)
             if self.over.is_set():
                 return
-            free = wait_until(lambda: self._is_time(fault) and reserve(), last, self.over.is_set)
-            window(None if free else NO_ROOM)
-            if free:
+            why = self._reserve(fault, needs, last)
+            window(why)
+            if why is None:
                 with self.reservations.released_at_end(None, needs):
                     self._hit(fault, moment)
+
+    def _reserve(self, fault: ServerFault, needs: AbstractSet[Need], last: int) -> str | None:
+        """Reserve what a fault needs, at the moment that it waits for; return why that was not possible."""
+        why = NO_MOMENT
+
+        def is_reserved() -> bool:
+            nonlocal why
+            if not self._is_time(fault):
+                return False
+            if self.reservations.reserve(name_of(fault), None, needs):
+                return True
+            why = had_servers(self.reservations.in_the_way(None, needs))
+            return False
+
+        return None if wait_until(is_reserved, last, self.over.is_set) else why
 
     def _is_time(self, fault: ServerFault) -> bool:
         return fault.when is None or any(True for _ in holders(self.reservations.state, fault.when))

@@ -11,14 +11,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-TAKEN = "another fault had its victim"
 LOST = "others had been granted the lock by then"
-NO_VICTIM = "no client that it could hit was free of other faults in time"
-NO_ROOM = "its servers were under other faults, or what it waits for did not happen in time"
+NO_HOLDER = "no client that it could hit held a lock in time"
+NO_WAITER = "no client waited for the lock of its holder"
+NO_MOMENT = "what it waits for did not happen in time"
 NO_STOP = "no client came to its stop point in time"
 NO_TAKEOVER = "no other client had taken over by its end"
 NOT_EXPIRED = "the lease was still good at its end"
 WENT_FURTHER = "more than it waited for had happened by its end"
+
+
+def had_victim(by: str | None) -> str:
+    """Name the fault that had the client; None: that fault is over by now."""
+    return _other(by, "had its victim")
+
+
+def had_servers(by: str | None) -> str:
+    """Name the fault that had the servers; None: that fault is over by now."""
+    return _other(by, "had its servers")
+
+
+def _other(by: str | None, had: str) -> str:
+    return f"another fault {had}" if by is None else f"another fault ({by}) {had}"
+
 
 Tally = Callable[[str | None], None]
 """Gets, for each window, why it was missed; None: it was hit."""

@@ -34,38 +34,50 @@ def reservations() -> Any:
 
 
 def test_a_client_has_one_fault_at_a_time(reservations: Any) -> None:
-    assert reservations.reserve(0)
+    assert reservations.reserve("pause holder", 0)
 
-    assert not reservations.reserve(0)
-    assert reservations.reserve(1)
+    assert not reservations.reserve("pause holder", 0)
+    assert reservations.reserve("pause holder", 1)
     assert [client.taken for client in reservations.state.clients] == [1, 1]
 
 
 def test_a_fault_on_a_server_waits_for_one_on_an_edge_to_it(reservations: Any) -> None:
     cut, both = {Edge(0, "redis-1")}, {"redis-1", Edge(0, "redis-1"), Edge(1, "redis-1")}
-    assert reservations.reserve(0, cut)
+    assert reservations.reserve("pause holder", 0, cut)
 
-    assert not reservations.reserve(None, both)
+    assert not reservations.reserve("pause holder", None, both)
     with reservations.released_at_end(0, cut):
         pass
-    assert reservations.reserve(None, both)
+    assert reservations.reserve("pause holder", None, both)
 
 
 def test_a_reservation_is_all_or_nothing(reservations: Any) -> None:
-    assert reservations.reserve(None, {"redis-1"})
+    assert reservations.reserve("pause holder", None, {"redis-1"})
 
-    assert not reservations.reserve(1, {"redis-1", "redis-2"})
-    assert reservations.reserve(1, {"redis-2"})
+    assert not reservations.reserve("pause holder", 1, {"redis-1", "redis-2"})
+    assert reservations.reserve("pause holder", 1, {"redis-2"})
 
 
 def test_a_reservation_is_released_after_an_error(reservations: Any) -> None:
-    assert reservations.reserve(0, {"redis-1"})
+    assert reservations.reserve("pause holder", 0, {"redis-1"})
 
     with pytest.raises(ZeroDivisionError), reservations.released_at_end(0, {"redis-1"}):
         raise ZeroDivisionError
 
     assert reservations.state.clients[0].taken == 0
-    assert reservations.reserve(0, {"redis-1"})
+    assert reservations.reserve("pause holder", 0, {"redis-1"})
+
+
+def test_the_fault_that_is_in_the_way_has_a_name(reservations: Any) -> None:
+    reservations.reserve("kill lock:leader", None, {"redis-1"})
+    reservations.reserve("pause client:1", 1)
+
+    assert reservations.in_the_way(0) is None
+    assert reservations.in_the_way(0, {"redis-1", "redis-2"}) == "kill lock:leader"
+    assert reservations.in_the_way(1, {"redis-2"}) == "pause client:1"
+    with reservations.released_at_end(1, {"redis-1"}):
+        pass
+    assert reservations.in_the_way(1, {"redis-1"}) is None
 
 
 NEEDS = ("redis-1", "redis-2", Edge(0, "redis-1"), Edge(1, "redis-1"))
@@ -87,7 +99,7 @@ class Faults(RuleBasedStateMachine):
             (client is None or client != other) and not needs & taken for other, taken, _ in self.ongoing
         )
 
-        assert self.reservations.reserve(client, needs) == fits
+        assert self.reservations.reserve("pause holder", client, needs) == fits
 
         if fits:
             block = self.reservations.released_at_end(client, needs)
@@ -104,11 +116,11 @@ class Faults(RuleBasedStateMachine):
     @invariant()
     def exactly_what_ongoing_faults_need_is_reserved(self) -> None:
         clients = {client for client, _, _ in self.ongoing if client is not None}
-        assert self.reservations.clients == clients
+        assert self.reservations.clients.keys() == clients
         assert [bool(each.taken) for each in self.reservations.state.clients] == [
             number in clients for number in range(2)
         ]
-        assert self.reservations.taken == {need for _, needs, _ in self.ongoing for need in needs}
+        assert self.reservations.taken.keys() == {need for _, needs, _ in self.ongoing for need in needs}
 
 
 def test_no_two_ongoing_faults_share_a_client_a_server_or_an_edge() -> None:

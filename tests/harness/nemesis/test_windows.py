@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import random
+import threading
+from collections.abc import Sequence
 from typing import Any
 
+import psutil
+import pytest
+
 from checkers.document import WindowsDocument
+from harness.clients.process import SharedProgress
+from harness.clients.shared_state import SharedState
+from harness.nemesis.client_faults import ClientFaults
+from harness.nemesis.kill import KillSpec
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog, plan
-from harness.nemesis.windows import NO_TAKEOVER, TAKEN
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Reservations
+from harness.nemesis.server_faults import ServerFaults
+from harness.nemesis.windows import NO_HOLDER, NO_MOMENT, NO_TAKEOVER, had_victim
 from harness.run.recheck import judge_folder
 
 SECOND = 1_000_000_000
 PAUSE = PauseSpec(kind="pause", target="holder", at="before-write", until="superseded")
+TAKEN = had_victim("kill client:0 acquired")
 PLANNED = plan((PAUSE,), 1, SECOND, 20 * SECOND)
 
 
@@ -50,6 +65,11 @@ def test_a_sentence_has_hits_and_reasons() -> None:
     )
 
 
+def test_a_fault_that_is_over_has_no_name() -> None:
+    assert had_victim("kill storage") == "another fault (kill storage) had its victim"
+    assert had_victim(None) == "another fault had its victim"
+
+
 def test_verdict_and_page_have_the_windows_of_the_plan(recorded_run: Any) -> None:
     folder = recorded_run("append-without-fence-on-acquire-twin")
     file = folder / "plan.json"
@@ -60,3 +80,53 @@ def test_verdict_and_page_have_the_windows_of_the_plan(recorded_run: Any) -> Non
 
     assert json.loads((folder / "verdict.json").read_text())["windows"] == windows
     assert str(judged.document.windows[0]) in (folder / "report.html").read_text()
+
+
+@pytest.fixture
+def state() -> SharedState:
+    return SharedState.create(multiprocessing.get_context("forkserver"), 2, 1, 1)
+
+
+def reach(state: SharedState) -> Reach:
+    me = psutil.Process()
+    return Reach(cluster=None, sides={"storage": ("postgres",)}, processes=[me, me], state=state)
+
+
+def missed(state: SharedState, fault: Any, reservations: Reservations) -> Sequence[str | None]:
+    """Why a fault that may begin at once only, and cannot, missed its window."""
+    windows: list[str | None] = []
+    to = {"ttl": SECOND, "reach": reach(state), "reservations": reservations, "observer": None}
+    over = threading.Event()
+    if fault.hits_servers:
+        ServerFaults(over=over, **to).strike(fault, [0], 0, windows.append)
+    else:
+        clients = ClientFaults(state=state, resources=("r0",), over=over, **to)
+        clients.strike(fault, [0], 0, random.Random(1), windows.append)
+    return windows
+
+
+KILL = KillSpec(kind="kill", target="storage", lasts="1s", every="5s")
+SEEDED_PAUSE = PauseSpec(kind="pause", target="holder", every="5s", lasts="1s")
+
+
+def test_a_window_of_servers_says_which_fault_had_them(state: SharedState) -> None:
+    reservations = Reservations(state)
+    reservations.reserve("pause storage", None, {"postgres"})
+
+    assert missed(state, KILL, reservations) == ["another fault (pause storage) had its servers"]
+
+
+def test_a_window_of_servers_says_that_its_moment_did_not_come(state: SharedState) -> None:
+    waits = KILL.model_copy(update={"when": "second-waiter"})
+
+    assert missed(state, waits, Reservations(state)) == [NO_MOMENT]
+
+
+def test_a_window_of_clients_says_which_fault_had_the_holder(state: SharedState) -> None:
+    reservations = Reservations(state)
+    assert missed(state, SEEDED_PAUSE, reservations) == [NO_HOLDER]
+
+    SharedProgress(state, 1, ("r0",)).reached("acquired", "r0", "1-1", 7)
+    reservations.reserve("throttle client:1", 1)
+
+    assert missed(state, SEEDED_PAUSE, reservations) == ["another fault (throttle client:1) had its victim"]
