@@ -150,9 +150,14 @@ def _survived(used: Sequence[Seen], seen: Iterable[Seen]) -> Found:
     """Were locks that were held at the fault still held after it? Not every library's release tells."""
     if bad := _total(run.of_lock for run in used):
         return used, "no", _named(bad)
+    kept, gone = sum(run.kept for run in used), sum(run.gone for run in used)
+    if gone:
+        return used, "no", f"{gone} of {count(kept + gone, 'lock')} held then were gone at their release"
     if any(run.releases_accepted and not run.of_lock for run in seen):
         return used, "not shown", "the release of a lost lock ends ok, too"
-    if kept := sum(run.kept for run in used):
+    if kept and not any(run.releases_refused for run in seen):
+        return used, "not shown", "no lost lock was released, so a release with ok proves nothing"
+    if kept:
         return used, "yes", f"{count(kept, 'lock')} still held afterwards"
     return used, "not shown", _why(used, "no lock that was held then was released afterwards with ok")
 

@@ -32,6 +32,7 @@ class Seen:
     grants_with_token: int = 0
     grants_without_token: int = 0
     kept: int = 0  # locks that were held when a fault began, and released after that with ok
+    gone: int = 0  # likewise, but the release was refused, although the lease had not ended
     releases_refused: int = 0  # of locks that the client had lost
     releases_accepted: int = 0  # likewise
     finding: FindingDocument | None = None  # the first one
@@ -48,6 +49,11 @@ def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
     document, operations = judged.document, judged.history.operations
     grants = granted(operations)
     refused, accepted = releases_of_lost_locks(operations)
+    after_faults = Counter(
+        release.outcome
+        for fault in faults_of(judged.history.faults)
+        for release in releases_after(operations, fault.began)
+    )
     with_token = sum(grant.token is not None for grant in grants)
     return Seen(
         experiment=experiment,
@@ -58,7 +64,8 @@ def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
         reasons=tuple(document.reasons),
         grants_with_token=with_token,
         grants_without_token=len(grants) - with_token,
-        kept=sum(locks_kept(operations, fault.began) for fault in faults_of(judged.history.faults)),
+        kept=after_faults[Outcome.OK],
+        gone=after_faults[Outcome.FAIL],
         releases_refused=refused,
         releases_accepted=accepted,
         finding=next(iter(document.findings), None),
@@ -72,16 +79,19 @@ def _versions(folder: Path) -> Mapping[str, str]:
     return versions
 
 
-def locks_kept(operations: Sequence[Op], moment: int) -> int:
-    """Count the locks that were granted before a moment (ns), and released after it with ok."""
-    held = {(op.resource, op.owner) for op in granted(operations) if _returned(op) < moment}
-    return sum(
-        op.f == "release"
-        and op.outcome is Outcome.OK
-        and op.called > moment
-        and (op.resource, op.owner) in held
-        for op in operations
-    )
+def releases_after(operations: Sequence[Op], moment: int) -> Iterator[Op]:
+    """Yield the releases after a moment (ns) of locks that were granted before, while their leases last."""
+    held = {(op.resource, op.owner): op for op in granted(operations) if _returned(op) < moment}
+    for op in operations:
+        mine = held.get((op.resource, op.owner))
+        if op.f == "release" and mine and op.called > moment and not _has_ended(mine, op.called):
+            yield op
+
+
+def _has_ended(grant: Op, moment: int) -> bool:
+    """Had the lease of a grant ended by then, if nothing renewed it? A session has no end of its own."""
+    asked = grant.called if grant.attempt is None else grant.attempt
+    return grant.ttl is not None and moment > asked + grant.ttl
 
 
 def releases_of_lost_locks(operations: Iterable[Op]) -> tuple[int, int]:

@@ -24,11 +24,14 @@ OF_LOCKS = ("duplicate-token", "token-regression", "early-grant", "stuck-lock")
 
 MAY_COME_WITH_IT = ("stale-read", *OF_LOCKS)
 
-LONG_HOLDS = ("workload.think=2s", "lock.ttl=6s")
-"""A lock that a server forgets is missed only by one who holds it until the server is back."""
+LONG_HOLDS = ("workload.think=4s", "lock.ttl=8s")
+"""A lock that a server forgets is missed only by a client that holds it until the server is back."""
 
 LONGER = 4
 """A restart or a failover takes seconds: such a run lasts so many times as long, for grants after it."""
+
+LEAST_OF_LONGER = 24_000_000_000
+"""ns; a run with faults lasts at least three TTLs."""
 
 WITH_FAILOVER = {"redis": ("lock.replica=true",)}
 """The lock services whose primary can fail over to a replica, and what that needs."""
@@ -91,7 +94,7 @@ def series(lock: str, *, gives_token: bool = True) -> Iterator[Experiment]:
         require=grants | {"delays": 1},
         settings=("workload.timeout=10s",),
     )
-    killed = _fault("kill", target="lock", every="10s", lasts="200ms")
+    killed = _fault("kill", target="lock", at="acquired", every="10s", lasts="200ms")
     yield Experiment(
         kind="restart",
         faults=(killed,),
@@ -138,7 +141,7 @@ def target_of(subject: Subject, experiment: Experiment) -> Target:
 def _duration(subject: Subject, experiment: Experiment) -> str:
     if experiment.durations == 1:
         return subject.duration
-    return format_duration(experiment.durations * parse_duration(subject.duration))
+    return format_duration(max(LEAST_OF_LONGER, experiment.durations * parse_duration(subject.duration)))
 
 
 def _fault(kind: str, target: str = "holder", **fields: str) -> str:

@@ -16,6 +16,8 @@ from checkers.history import files, limits
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, PLAN, VERDICT
 
 ENVIRONMENT = "environment.json"
+ORDER_OF_WRITES = "order_of_writes"
+"""The key in environment.json of a run that read its storage's order of writes: the name of that file."""
 TARGET = "target.toml"
 REPORT = "report.html"
 

@@ -178,9 +178,8 @@ def modules(target: Target) -> tuple[str, ...]:
 
 def check(target: Target) -> None:
     """Raise ConfigurationError or ServerNotReadyError if the target names something that cannot be used."""
-    for key, command in _commands(target):
-        if wrong := missing(command):
-            raise ConfigurationError(f"{key}: {wrong}")
+    for wrong in missing_programs(target):
+        raise ConfigurationError(wrong)
     for kind, needed in (
         (target.lock.kind, custom_class.LOCK_METHODS),
         (target.storage.kind, custom_class.STORAGE_METHODS),
@@ -193,6 +192,13 @@ def check(target: Target) -> None:
     passwords(target)
     services.check(target)
     attached.check(attached_servers(target))
+
+
+def missing_programs(target: Target) -> Iterator[str]:
+    """Yield a sentence about each command of the user's that cannot be started on this machine."""
+    for key, command in _commands(target):
+        if wrong := missing(command):
+            yield f"{key}: {wrong}"
 
 
 def _commands(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:

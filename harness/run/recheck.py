@@ -114,8 +114,10 @@ def _with_doubts(verdict: Verdict, path: Path, plan: RecordedPlan, *, has_order:
 
 
 def _has_an_order(path: Path) -> bool:
-    """Does the storage of a run, by its target.toml, have an order of writes?"""
+    """Does the storage of a run have an order of writes, by its kind, or because the run has read it?"""
     try:
+        if run_files.ORDER_OF_WRITES in run_files.document(path, run_files.ENVIRONMENT):
+            return True
         storage = loads(run_files.text(path, run_files.TARGET) or "").get("storage")
     except (HistoryError, ValueError):
         return False

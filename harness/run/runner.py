@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ from harness.engines.engine import Cluster, Engine
 from harness.engines.joined import with_attached
 from harness.files import log_limit
 from harness.files.environment import about_program, environment
-from harness.files.run_files import ENVIRONMENT
-from harness.files.run_folder import HEADER, LOGS, RunFolder
+from harness.files.run_files import ENVIRONMENT, ORDER_OF_WRITES
+from harness.files.run_folder import COMMITS, HEADER, LOGS, RunFolder
 from harness.nemesis.hazard_walk import stop_requests
 from harness.nemesis.plan import PlannedFault
 from harness.network.topology import edges
@@ -125,8 +125,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             own_code=deployment.depends_on_folder(target),
         )
         folder.write_json(ENVIRONMENT, surroundings)
-        program = _set_up(target, cluster, folder.path, command)
-        folder.write_json(ENVIRONMENT, surroundings | program)
+        surroundings |= _set_up(target, cluster, folder.path, command)
+        folder.write_json(ENVIRONMENT, surroundings)
         clients.get_ready(lambda client: deployment.task(target, cluster, folder.path, seed, client, command))
         phase = WorkloadPhase(
             target=target,
@@ -144,7 +144,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             # Not reused: a server that was killed may listen on another port now.
             storage = deployment.storage_of(target, cluster, folder.path)
             admin = deployment.admin_client(target, cluster, folder.path, command) if command else None
-            _keep_commits(folder, _committed(storage, folder, admin), target.workload.kind)
+            _keep_commits(folder, _committed(storage, folder, admin), target, surroundings)
             keep_logs(folder, cluster, logged)
             stack.callback(_in_background(servers.pop_all().close))
             judged = judge_folder(folder.path)
@@ -195,9 +195,13 @@ def _committed(
         ) from error
 
 
-def _keep_commits(folder: RunFolder, commits: Iterable[Commit] | None, workload: str) -> None:
+def _keep_commits(
+    folder: RunFolder, commits: Iterable[Commit] | None, target: Target, surroundings: Mapping[str, Any]
+) -> None:
     if commits is not None:
-        folder.write_commits(map(append.with_parsed_list, commits) if workload == "append" else commits)
+        is_append = target.workload.kind == "append"
+        folder.write_commits(map(append.with_parsed_list, commits) if is_append else commits)
+        folder.write_json(ENVIRONMENT, {**surroundings, ORDER_OF_WRITES: COMMITS})
 
 
 def _cut(log: str) -> str:

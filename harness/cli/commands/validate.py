@@ -15,10 +15,12 @@ from harness.core.exit_codes import ExitCode
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     """Check target files, or all in a folder, and report every error.
 
-    A valid target that no engine of this machine can run is reported too, but is not an error.
+    A valid target that this machine cannot run, because no engine can or because a program is missing, is
+    reported too, but is not an error.
     """
     from checkers.printable import LONGEST_LINE, shorten
     from harness.core.errors import ConfigurationError
+    from harness.run import deployment
     from harness.run.engine_fit import engine_fit
     from harness.target import load
     from harness.target.selection import targets as select
@@ -36,6 +38,6 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
             fit = engine_fit(target)
             where = "; on Docker only" if fit.on_docker_only else ""
             click.echo(shorten(f"{file}: ok, {described(target)}{where}", LONGEST_LINE))
-            if fit.nowhere:
-                say(f"{file}: {fit.nowhere}")
+            for why in filter(None, (fit.nowhere, *deployment.missing_programs(target))):
+                say(f"{file}: {why}")
     return code

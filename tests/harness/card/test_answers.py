@@ -10,7 +10,7 @@ import pytest
 
 from checkers.history.records import Op, Outcome
 from harness.card.answers import Answer, answers
-from harness.card.seen import Seen, locks_kept, releases_of_lost_locks
+from harness.card.seen import Seen, releases_after, releases_of_lost_locks
 from harness.card.series import Experiment, Kind, Subject
 
 SUBJECT = Subject(
@@ -117,19 +117,34 @@ TOKENS = {"grants_with_token": 9}
         ),
         (
             "survives_restart",
-            [run("restart", kept=2)],
+            [run("restart", kept=2, gone=1)],
+            "no",
+            "1 of 3 locks held then were gone at their release",
+        ),
+        (
+            "survives_restart",
+            [run("restart", kept=2), run("pause", releases_refused=1)],
             "yes",
             "2 locks still held afterwards",
         ),
         (
             "survives_restart",
-            [run("restart", kept=2), run("calm", releases_accepted=1)],
+            [run("restart", kept=2)],
+            "not shown",
+            "no lost lock was released, so a release with ok proves nothing",
+        ),
+        (
+            "survives_restart",
+            [run("restart", kept=2), run("calm", releases_refused=1, releases_accepted=1)],
             "not shown",
             "the release of a lost lock ends ok, too",
         ),
         (
             "survives_restart",
-            [run("restart", kept=2), run("pause", releases_accepted=1, anomalies={"early-grant": 1})],
+            [
+                run("restart", kept=2, releases_refused=1),
+                run("pause", releases_accepted=1, anomalies={"early-grant": 1}),
+            ],
             "yes",
             "2 locks still held afterwards",
         ),
@@ -250,15 +265,25 @@ def test_only_a_grant_that_surely_came_later_takes_the_lock_away(
 
 
 @pytest.mark.parametrize(
-    ("moment", "kept"),
-    [(2, 0), (3, 1), (8, 1), (9, 0)],
+    ("moment", "found"),
+    [(2, []), (3, ["a"]), (8, ["a"]), (9, [])],
 )
-def test_a_lock_was_kept_if_its_release_was_answered_ok_after_the_fault(moment: int, kept: int) -> None:
+def test_releases_after_a_fault_are_of_locks_held_at_its_beginning(moment: int, found: list[str]) -> None:
     history = [op("acquire", "a", 1, 2), op("release", "a", 9, 10), op("acquire", "b", 11, 12)]
 
-    assert locks_kept(history, moment) == kept
+    assert [release.owner for release in releases_after(history, moment)] == found
 
 
-@pytest.mark.parametrize("outcome", [Outcome.FAIL, Outcome.INFO])
-def test_a_release_that_was_not_answered_ok_keeps_nothing(outcome: Outcome) -> None:
-    assert locks_kept([op("acquire", "a", 1, 2), op("release", "a", 9, 10, outcome)], 5) == 0
+@pytest.mark.parametrize(
+    ("lease", "counts"),
+    [
+        ({"ttl": None}, True),
+        ({"ttl": 8}, True),
+        ({"ttl": 7}, False),
+        ({"ttl": 7, "attempt": 2}, True),
+    ],
+)
+def test_a_release_after_the_end_of_its_lease_shows_nothing(lease: dict[str, int], counts: bool) -> None:
+    history = [replace(op("acquire", "a", 1, 3), **lease), op("release", "a", 9, 10, Outcome.FAIL)]
+
+    assert bool([*releases_after(history, 5)]) is counts

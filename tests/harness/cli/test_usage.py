@@ -28,6 +28,21 @@ class TestHelp:
     def test_the_version_is_printed(self, fencepost: Any) -> None:
         assert fencepost("--version").stdout.startswith("fencepost, version ")
 
+    def test_ctrl_c_while_modules_are_loading_ends_in_one_word(self) -> None:
+        interrupted = (
+            "import builtins, harness.cli\nload = builtins.__import__\n"
+            "def interrupt(name, *rest):\n"
+            "    if name == 'click': raise KeyboardInterrupt\n"
+            "    return load(name, *rest)\n"
+            "builtins.__import__ = interrupt\nharness.cli.main(['--help'])"
+        )
+
+        done = subprocess.run(
+            [sys.executable, "-c", interrupted], check=False, capture_output=True, text=True
+        )
+
+        assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
 
 class TestWrongUse:
     def test_a_misspelled_command_gets_a_suggestion(self, fencepost: Any) -> None:
@@ -154,6 +169,18 @@ class TestTargets:
             f"{target}: no engine of this machine can run it: the local engine cannot move the clock"
             in done.stderr
         )
+
+    def test_validate_says_that_a_program_is_missing_on_this_machine(self, tmp_path: Path) -> None:
+        (tmp_path / "mine.toml").write_text(
+            'name = "mine"\nexpect = "valid"\nclient = {command = ["./my-lock"], side = "lock"}\n[lock]\nkind = "redis"\n'
+            '[storage]\nkind = "sqlite"\nfencing = "conditional-update"\n'
+        )
+
+        done = command.fencepost(tmp_path, "validate", "mine.toml")
+
+        assert done.returncode == 0
+        assert done.stdout.startswith("mine.toml: ok, ")
+        assert "mine.toml: client.command: there is no executable program ./my-lock" in done.stderr
 
     @pytest.mark.parametrize("name", schemas.schemas())
     def test_a_schema_can_be_printed(self, fencepost: Any, name: str) -> None:

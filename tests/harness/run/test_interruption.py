@@ -70,6 +70,17 @@ def test_a_run_whose_storages_order_is_missing_is_not_valid(tmp_path: Path, kind
     assert (UNREAD_ORDER in document.reasons) is says
 
 
+def test_the_order_of_a_users_storage_is_missed_if_the_run_has_read_it(tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").write_text(HISTORY)
+    (tmp_path / "target.toml").write_text('[storage]\nkind = "own:Storage"\n')
+    (tmp_path / "environment.json").write_text('{"order_of_writes": "commits.jsonl"}')
+
+    document = recheck(tmp_path).document
+
+    assert document.verdict == "unknown"
+    assert UNREAD_ORDER in document.reasons
+
+
 def test_a_violation_seen_by_clients_needs_no_order_of_the_storage(
     recorded_run: Callable[[str], Path],
 ) -> None:
