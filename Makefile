@@ -101,7 +101,7 @@ lock:  ## recompile the pinned requirements (needs uv)
 schemas: install  ## write the JSON Schemas that are committed
 	$(BIN)/python -m tools.schemas
 
-cards: install  ## docs/libraries.md: run the series of each lock library of examples/locks; NAMES=... makes some again
+cards: install  ## docs/libraries.md: run the series of each lock library of examples/locks; NAMES=... makes some again, RUN=restart one run of each series
 	$(BIN)/python -m tools.cards $(NAMES)
 
 golden: install  ## rewrite the golden verdicts and texts: read the diff

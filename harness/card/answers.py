@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from harness.card.seen import Seen
-from harness.card.series import STALE, Subject
+from harness.card.series import STALE, WITH_FAILOVER, Subject
 from harness.report.sentences import count
 
 Word = Literal["yes", "no", "none", "not shown"]
 MOST_REASONS = 1
+NOT_MADE = "no such run was made"
 NOT_ATOMIC = ", as far as its token is drawn with the grant"
 
 
@@ -100,16 +101,16 @@ def _restart(_: Subject, seen: Sequence[Seen]) -> Found:
     return _survived(_of(seen, "restart"), seen)
 
 
-def _failover(_: Subject, seen: Sequence[Seen]) -> Found:
+def _failover(subject: Subject, seen: Sequence[Seen]) -> Found:
     used = _of(seen, "failover")
-    if not used:
+    if subject.lock not in WITH_FAILOVER:
         return used, "none", "the lock service has no failover here"
     return _survived(used, seen)
 
 
 def _fence(subject: Subject, seen: Sequence[Seen]) -> Found:
     used = [run for run in _of(seen, "pause") if run.experiment.fenced]
-    if not used:
+    if not subject.gives_token:
         return used, "none", "without a token no storage can refuse a stale write"
     at = f"{subject.fencing} on {subject.storage}"
     if bad := _total(run.anomalies for run in used):
@@ -184,4 +185,4 @@ def _named(found: Mapping[str, int]) -> str:
 
 def _why(used: Sequence[Seen], otherwise: str) -> str:
     failures = [run.failure for run in used if run.failure]
-    return "; ".join(failures[:MOST_REASONS]) or otherwise
+    return "; ".join(failures[:MOST_REASONS]) or (otherwise if used else NOT_MADE)

@@ -7,15 +7,23 @@ from collections.abc import Generator, Sequence
 from harness.card.seen import Seen, seen_in
 from harness.card.series import Experiment, Subject, series, target_of
 from harness.core.errors import ConfigurationError, InfrastructureError
+from harness.core.suggestions import did_you_mean
 from harness.engines.engine import Engine
 from harness.run import deployment
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
 
 
-def planned(subject: Subject, engine: Engine) -> list[Experiment]:
-    """The runs of the series. Raises ConfigurationError, or EngineUnavailableError, if one cannot be made."""
-    experiments = list(series(subject.lock, gives_token=subject.gives_token))
+def planned(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> list[Experiment]:
+    """The runs of the series, or only those of some names.
+
+    Raises ConfigurationError, or EngineUnavailableError, if one cannot be made.
+    """
+    every = {each.name: each for each in series(subject.lock, gives_token=subject.gives_token)}
+    for name in only:
+        if name not in every:
+            raise ConfigurationError(f"--only {name}: no run of the series{did_you_mean(name, every)}")
+    experiments = [each for name, each in every.items() if name in only or not only]
     for experiment in experiments:
         target = target_of(subject, experiment)
         if experiment.fenced and not target.fenced:

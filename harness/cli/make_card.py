@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -46,9 +47,19 @@ def name_of(command: str) -> str:
 
 
 def make_card(
-    subject: Subject, engine: Engine, options: RunOptions, cards: Path, *, text: TextIO, as_json: bool
+    subject: Subject,
+    engine: Engine,
+    options: RunOptions,
+    cards: Path,
+    only: Sequence[str],
+    *,
+    text: TextIO,
+    as_json: bool,
 ) -> ExitCode:
-    """Run the series and print the card; 3 if a run has no verdict. Ctrl-C leaves the card so far."""
+    """Run the series, or `only` some of its runs, and print the card; 3 if a run has no verdict.
+
+    Ctrl-C leaves the card so far.
+    """
     noticed: set[str] = set()
 
     def show(event: Event) -> None:
@@ -59,7 +70,7 @@ def make_card(
     def say(line: str) -> None:
         click.echo(message(line), file=text)
 
-    experiments = planned(subject, engine)
+    experiments = planned(subject, engine, only)
     began = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     folder = dated_folders.create(cards / subject.name, RUNS)
     options = replace(options, runs=folder / RUNS, notify=show)

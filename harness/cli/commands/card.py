@@ -33,6 +33,12 @@ from harness.cli.output import say, text_stream
     help="Of each run; a restart or a failover gets four times as long.",
 )
 @click.option(
+    "--only",
+    metavar="RUN",
+    multiple=True,
+    help="Make only this run of the series, such as pause-acquired-fenced (repeatable).",
+)
+@click.option(
     "--cards",
     default="cards",
     show_default=True,
@@ -58,6 +64,7 @@ def card(
     no_token: bool,
     name: str | None,
     duration: str,
+    only: tuple[str, ...],
     cards: Path,
     output: str,
     overrides: tuple[str, ...],
@@ -87,4 +94,6 @@ def card(
     )
     chosen = choose(engine, say)
     options = RunOptions(seed=seed, command=("fencepost", *sys.argv[1:]), again=("--engine", chosen.name))
-    return make_card(subject, chosen, options, cards, text=text_stream(output), as_json=output == "json")
+    return make_card(
+        subject, chosen, options, cards, only, text=text_stream(output), as_json=output == "json"
+    )

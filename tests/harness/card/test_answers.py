@@ -148,7 +148,7 @@ TOKENS = {"grants_with_token": 9}
             "yes",
             "2 locks still held afterwards",
         ),
-        ("survives_failover", [], "none", "the lock service has no failover here"),
+        ("survives_failover", [run("calm")], "not shown", "no such run was made"),
         (
             "survives_failover",
             [run("failover", coverage={"failovers": 1}, anomalies={"duplicate-token": 70})],
@@ -158,8 +158,8 @@ TOKENS = {"grants_with_token": 9}
         (
             "safe_with_fence",
             [run("pause", "acquired")],
-            "none",
-            "without a token no storage can refuse a stale write",
+            "not shown",
+            "no such run was made",
         ),
         (
             "safe_with_fence",
@@ -194,6 +194,19 @@ def test_each_answer_follows_from_its_runs(key: str, seen: list[Seen], word: str
     found = answer(key, *seen)
 
     assert (found.word, found.said) == (word, said)
+
+
+@pytest.mark.parametrize(
+    ("key", "lacks", "said"),
+    [
+        ("survives_failover", {"lock": "etcd"}, "the lock service has no failover here"),
+        ("safe_with_fence", {"gives_token": False}, "without a token no storage can refuse a stale write"),
+    ],
+)
+def test_a_lock_without_failover_or_token_has_no_such_runs(key: str, lacks: Any, said: str) -> None:
+    found = {each.key: each for each in answers(replace(SUBJECT, **lacks), [run("calm")])}
+
+    assert (found[key].word, found[key].said) == ("none", said)
 
 
 def test_a_cell_names_the_runs_that_it_rests_on() -> None:

@@ -86,6 +86,14 @@ def test_a_wrong_option_is_named_before_anything_starts(
         planned(replace(SUBJECT, **wrong), local_engine)
 
 
+def test_only_some_runs_are_made_on_request(local_engine: Engine) -> None:
+    some_of_it = planned(SUBJECT, local_engine, ["pause-granted-unfenced", "calm"])
+
+    assert [each.name for each in some_of_it] == ["calm", "pause-granted-unfenced"]
+    with pytest.raises(ConfigurationError, match="--only reset: no run of the series; did you mean restart"):
+        planned(SUBJECT, local_engine, ["reset"])
+
+
 def some(*names: str) -> Iterator[Experiment]:
     return (each for each in series("redis") if each.name in names)
 
