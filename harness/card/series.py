@@ -99,7 +99,7 @@ def series(lock: str, *, gives_token: bool = True) -> Iterator[Experiment]:
         kind="restart",
         faults=(killed,),
         require=grants | {"kills": 1},
-        settings=LONG_HOLDS,
+        settings=(*LONG_HOLDS, "workload.resources=1"),  # the next holder is of the same lock
         durations=LONGER,
     )
     if replica := WITH_FAILOVER.get(lock):

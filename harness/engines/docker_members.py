@@ -26,7 +26,9 @@ ZOOKEEPER = MEMBERS["zookeeper"].ports
 # Ticks of 200 ms that an elected leader waits for its followers. A proxy accepts their connection before
 # the leader does, and hangs up: they then look for another leader until this one gives up.
 INIT_LIMIT = "10"
-SYNC_LIMIT = "15"  # ticks of 200 ms without an answer, after which a leader without followers steps down
+TICK = 0.2  # s
+# Ticks without an answer, after which a leader without followers steps down, and any member hangs up.
+SYNC_LIMIT = str(round(MEMBERS["zookeeper"].hangs_up / TICK))
 UNCHECKED = {"disable": True}  # a member that is cut off would be called unhealthy; the fault checks it
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster
 from harness.network.probe import Request, answers, replies, requests
+from harness.network.systems import keeps_silence
 from harness.network.topology import Address, Edge, Way
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class Probes:
 
         Answers that are only late come later than `at_most` (s).
         """
-        silence = min(silence_after(before), at_most) if self.edges else 0.0
+        longest = min((keeps_silence(system) for _, system in self.edges.values()), default=0.0)
+        silence = min(silence_after(before), at_most, longest)
         talking = [edge for edge, seconds in replies(self.edges, silence).items() if seconds is not None]
         if talking:
             raise FaultNotInstalledError(self.kind, self.target, f"{_list(talking)} still answers")

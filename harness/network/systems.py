@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import math
 import re
 import socket
 import struct
@@ -76,6 +77,7 @@ class Members:
     ports: tuple[int, ...]  # inside their containers; the last one answers the probe
     probe: bytes
     answers: tuple[bytes, ...]
+    hangs_up: float = math.inf  # s; after so long, it closes a connection on which nothing came
 
 
 def etcd_is_usable(address: Address) -> bool:
@@ -305,6 +307,7 @@ MEMBERS: dict[str, Members] = {
         ports=(2888, 3888),  # of the leader, and for elections
         probe=struct.pack("!q", -1),  # no version of the election's protocol: it closes the connection
         answers=(b"",),
+        hangs_up=3.0,
     ),
 }
 """The systems whose clusters can be split, as far as their members have ports of their own."""
@@ -313,6 +316,15 @@ MEMBERS: dict[str, Members] = {
 def members_of(system: str) -> str:
     """Return the name under which `PROBED` has the members' ports of a system."""
     return f"{system} members"
+
+
+def keeps_silence(system: str) -> float:
+    """Return how long (s) a connection stays open on which nothing came, also on a busy machine.
+
+    After that, a system whose answer is to hang up seems to answer.
+    """
+    known = PROBED[system]
+    return 0.8 * known.hangs_up if isinstance(known, Members) else math.inf
 
 
 PROBED: Mapping[str, System | Members] = {

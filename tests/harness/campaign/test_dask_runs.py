@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from signal import Signals
 from subprocess import Popen
 from typing import Any
 
@@ -94,15 +93,12 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     return [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
-@pytest.mark.parametrize("interruption", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_ends_the_runs_on_the_workers(
-    cluster: Any, tmp_path: Path, nights: Path, interruption: Signals
-) -> None:
+def test_an_interruption_ends_the_runs_on_the_workers(cluster: Any, tmp_path: Path, nights: Path) -> None:
     process = started(cluster, tmp_path, "600s")
     assert wait_for(lambda: all(map(has_clients, workers(cluster))), 2 * PATIENCE), end(process)
     left = with_descendants([run for worker in workers(cluster) for run in runs_of(worker)])
 
-    os.kill(process.pid, interruption)
+    os.kill(process.pid, signal.SIGTERM)
     stdout, stderr = process.communicate(timeout=DEADLINE)
 
     assert process.returncode == 130, stdout + stderr

@@ -101,7 +101,6 @@ def test_a_run_without_faults_misses_required_hazards() -> None:
     [
         "renewing/expired/holder",
         "acquired/regranted/holder",
-        "before-release/before-expiry/holder",
         "before-write/superseded/waiter",
         "write-sent/before-expiry/storage",
     ],

@@ -18,7 +18,7 @@ from harness.nemesis.leader import leader_of
 from harness.nemesis.member_partition import partition_members, sides_of
 from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.reach import Reach
-from harness.network.probe import reply
+from harness.network.probe import replies, reply
 from harness.network.systems import SYSTEMS
 from harness.network.topology import REPLICA, Edge, ServerSpec, Topology
 from tests.support.missing import need
@@ -203,11 +203,9 @@ def test_a_client_may_be_cut_off_with_the_leader(cluster: Any) -> None:
     reach = reach_of(cluster)
     old = leader_of(cluster, names_of(cluster))
     with fault.in_force(reach, lambda _span: None) as seen:
-        reached = {
-            edge
-            for edge in reach.edges(names_of(cluster))
-            if reply(cluster.edge(edge.client, edge.server), "etcd", WITHIN) is not None
-        }
+        edges = reach.edges(names_of(cluster))
+        at = {edge: (cluster.edge(edge.client, edge.server), "etcd") for edge in edges}
+        reached = {edge for edge, seconds in replies(at, SOON).items() if seconds is not None}
 
     others = {name for name in names_of(cluster) if name != old}
     assert reached == {Edge(1, old)} | {Edge(0, name) for name in others}

@@ -1,0 +1,42 @@
+"""Proof of silence over edges."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, silence_after
+from harness.network.systems import MEMBERS, keeps_silence, members_of
+from harness.network.topology import Address, Link
+
+ZOOKEEPER = members_of("zookeeper")
+LINK = Link("zookeeper-1", "zookeeper-2")
+
+
+@pytest.fixture
+def silent_member() -> Iterator[Address]:
+    """A member that hears nothing, so that it hangs up in the end."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def hang_up_late() -> None:
+            connection, _ = listening.accept()
+            time.sleep(MEMBERS["zookeeper"].hangs_up)
+            connection.close()
+
+        thread = threading.Thread(target=hang_up_late)
+        thread.start()
+        yield Address(*listening.getsockname())
+        thread.join()
+
+
+def test_a_member_that_hangs_up_because_it_hears_nothing_is_silent(silent_member: Address) -> None:
+    probes = Probes(kind="partition", target="lock:zookeeper-2", edges={LINK: (silent_member, ZOOKEEPER)})
+    assert silence_after(ANSWER_TIMEOUT) > MEMBERS["zookeeper"].hangs_up
+
+    silence = probes.prove_silent(ANSWER_TIMEOUT)
+
+    assert silence == keeps_silence(ZOOKEEPER) > ANSWER_TIMEOUT
