@@ -26,6 +26,7 @@ from checkers.notices import notices
 from checkers.storage import (
     commit_order,
     duplicate_writes,
+    found_lists,
     ghost_writes,
     late_writes,
     lost_writes,
@@ -65,6 +66,7 @@ OTHERS = (
     early_grants.CHECKER,
     double_beliefs.CHECKER,
     stuck_locks.CHECKER,
+    found_lists.CHECKER,
     lost_updates.OBSERVED,
 )
 

@@ -6,7 +6,8 @@ and the anomaly is still found, it is left out. So what remains is checked twice
 wrong, and without any one of its operations it is not.
 
 A read cannot stand without the write whose value it returned: it would be wrong for
-another reason. So the two are left out together, or only the read.
+another reason. So the two are left out together, or only the read. The same holds for an append
+and the list that it read.
 
 What is wrong because of something that never happened, such as a rejection that no
 write can have caused, is wrong also by itself; that nothing else in the history
@@ -119,9 +120,8 @@ def _shows_its_run(evidence: Evidence, operations: Sequence[Op]) -> bool:
 
 
 def _returned(read: Op, write: Op) -> bool:
-    return (
-        read.f == "read"
-        and read.outcome is Outcome.OK
-        and write.f in WRITES
-        and (read.resource, read.value) == (write.resource, write.value)
-    )
+    if write.f not in WRITES or read.resource != write.resource:
+        return False
+    if read.f == "append":
+        return read.seen is not None and read.seen == write.value
+    return read.f == "read" and read.outcome is Outcome.OK and read.value == write.value

@@ -197,6 +197,10 @@ class ZoneColumns:
         zones: Ints = self._zone_of_row[rows]
         return zones
 
+    def place_of(self, write: Op) -> int:
+        """The zone of a write, or -1 if it did not take effect."""
+        return int(self._zone_of_row[self.ops.row(write)])
+
     def first_read_of_write(self, row: int) -> tuple[Op, ...]:
         """The read of a write's value that was called first, if there is one."""
         return tuple(self.operations(self.reads_of(int(self._zone_of_row[row]))[:1]))

@@ -52,6 +52,7 @@ from checkers.storage import rejections, stale_reads, stale_writes
 from checkers.storage.causes import were_shut_out
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.earlier_holds import seen_after_later, sent_after_later
+from checkers.storage.found_lists import ghosts_that_were_found
 from checkers.storage.ghost_writes import ghosts_that_were_read
 from checkers.storage.held_values import of_columns
 from checkers.storage.log_order import order_of
@@ -91,7 +92,7 @@ def resolved(evidence: Evidence) -> Sequence[Conflict]:
     if order is None:
         return ()
     zones = zones_of(evidence)
-    found = [*misreads(zones), *ghosts_that_were_read(zones)]
+    found = [*misreads(zones), *ghosts_that_were_read(zones), *ghosts_that_were_found(zones)]
     if not order.log.has_fences:
         found += stale_writes.after_fence(zones, order.log, order.starts)
     found += rejections.of_logged(evidence)
@@ -116,7 +117,7 @@ def _by_register(zones: ZoneColumns, conflicts: Iterable[Conflict]) -> list[Conf
 
 def _fenced(zones: ZoneColumns) -> list[Conflict]:
     """Algorithm F."""
-    found = [*misreads(zones), *ghosts_that_were_read(zones)]
+    found = [*misreads(zones), *ghosts_that_were_read(zones), *ghosts_that_were_found(zones)]
     broken = np.zeros(len(zones.level), dtype=np.bool_)
     found += stale_writes.sent_after_newer(zones, broken)
     odd = broken.copy()
@@ -134,6 +135,7 @@ def _plain(zones: ZoneColumns) -> Iterator[Conflict]:
     """Algorithm R, and the writes that were stale in every order."""
     yield from misreads(zones)
     yield from ghosts_that_were_read(zones)
+    yield from ghosts_that_were_found(zones)
     known = np.zeros(len(zones.level), dtype=np.bool_)
     yield from stale_writes.sent_after_newer(zones, known)
     yield from stale_writes.seen_after_newer(zones, known)

@@ -10,7 +10,8 @@ log had been called.
 **By what clients saw**, it was called after a newer token had surely been accepted or fenced.
 Where no fence is promised it may also have been called before that: then it is stale if it was
 read after the newer value had been there, and does not surely come before it. Of several
-accepted writes with one token, a strict fence lets all but one pass wrongly.
+accepted writes with one token, a strict fence lets all but one pass wrongly. An append may also show
+by the list that it read that it is stale: see `found_lists`.
 
 Where the lock gives no tokens, real time orders the holds: see `earlier_holds`.
 """
@@ -35,6 +36,7 @@ from checkers.history.records import WRITES, Op
 from checkers.storage import earlier_holds
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
+from checkers.storage.found_lists import written_after_newer
 from checkers.storage.log_columns import LogColumns
 
 
@@ -111,6 +113,7 @@ def sent_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
     for place, proof in zip(stale.tolist(), because, strict=True):
         breach = SENT_AFTER_NEWER if proof else BELOW_THE_START
         yield breach.conflict(zones.write_of(zones.initials + place), *proof)
+    yield from written_after_newer(zones, broken)
     if strict:
         yield from _second_uses(zones, broken)
 

@@ -110,6 +110,8 @@ def evidence_of(finding: checkers.Finding, verdict: checkers.Verdict) -> str:
 
 
 def returned(read: Op, write: Op) -> bool:
+    if read.f == "append":
+        return read.seen is not None and write.f != "read" and read.seen == write.value
     return read.f == "read" and write.f != "read" and read.outcome is Outcome.OK and read.value == write.value
 
 

@@ -1,0 +1,209 @@
+"""What the list that an append read shows of the append that had written it.
+
+An append reads a list before it writes one. So the list that it read had been accepted by
+then, as certainly as if a read had returned it, and what it wrote came after:
+
+- If the list was written with a newer token (strict: or with the same one), an append that took
+  effect was stale, whether or not the newer one was ever acknowledged.
+- If the append that wrote the list had failed, it took effect all the same.
+- If no client had written that list, or only later, no order of the operations explains it.
+
+That a list was old when it was read is another matter: see `lost_updates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence, log_of
+from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.history.columns import APPEND, Flags
+from checkers.history.records import List, Op, Outcome, Value
+from checkers.storage.cluster_columns import ZoneColumns, zones_of
+
+
+def written_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
+    """Appends that took effect after they had read what a newer token wrote; marks their zones as broken."""
+    is_strict = zones.header.policy == "strict"
+    found_by = {writer.index: append for append, writer in _with_writers(zones)}
+    for append, writer in _with_writers(zones):
+        if append.token is None or writer.token is None or writer.token < append.token + (not is_strict):
+            continue
+        place = zones.place_of(append)
+        if place >= 0 and not broken[place]:
+            broken[place] = True
+            yield AFTER_NEWER.conflict(append, writer)
+        elif place < 0 and append.outcome is Outcome.INFO and append.index in found_by:
+            yield AFTER_NEWER.conflict(append, writer, found_by[append.index])
+
+
+def ghosts_that_were_found(zones: ZoneColumns) -> Iterator[Conflict]:
+    """Appends that ended in fail, each with the first append that read what it wrote."""
+    for append, writer in _with_writers(zones):
+        if writer.outcome is Outcome.FAIL:
+            yield FAILED_BUT_FOUND.conflict(writer, append)
+
+
+def misfound(evidence: Evidence) -> Iterator[Conflict]:
+    """Appends that read what was not written, or not yet; in the order of their calls.
+
+    What nobody sent and the log has is left to it.
+    """
+    zones, log = zones_of(evidence), log_of(evidence)
+    unmatched = () if log is None else log.unmatched
+    unsent = {(each.commit.resource, each.commit.value) for each in unmatched}
+    writers, before = _writers(zones), _list(zones.header.initial_value)
+    for append in _appends(zones):
+        if append.seen is None or append.seen == before or (append.resource, append.seen) in unsent:
+            continue
+        writer = writers.get((append.resource, append.seen))
+        if writer is None:
+            yield UNWRITTEN.conflict(append)
+        elif not _is_in_time(append, writer):
+            yield FOUND_EARLY.conflict(append, writer)
+
+
+def _with_writers(zones: ZoneColumns) -> Iterator[tuple[Op, Op]]:
+    """The appends that read what another had written by then, and the other."""
+    writers = _writers(zones)
+    for append in _appends(zones):
+        writer = None if append.seen is None else writers.get((append.resource, append.seen))
+        if writer is not None and _is_in_time(append, writer):
+            yield append, writer
+
+
+def _appends(zones: ZoneColumns) -> Iterator[Op]:
+    rows = zones.columns.rows(APPEND)
+    return iter(zones.operations(rows) if len(rows) else ())
+
+
+def _writers(zones: ZoneColumns) -> dict[tuple[str, Value], Op]:
+    return {(op.resource, op.value): op for op in _appends(zones)}
+
+
+def _is_in_time(append: Op, writer: Op) -> bool:
+    """Had the append that wrote the list been called before the other knew what it had read?"""
+    return append.learned is None or writer.called <= append.learned
+
+
+def _list(value: Value) -> List:
+    """A value as a list: one that is none has no elements."""
+    return value if isinstance(value, tuple) else ()
+
+
+def _wrote_the_older(n: Narrator, conflict: Conflict) -> Story:
+    """Who held the lock, what held it up, who came between, and what shows that the write came too late."""
+    write, newer = conflict.accused, conflict.because[0]
+    fault = held_up_by(n, write)
+    same = newer.token == write.token
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
+            f" the storage had accepted {content(newer.value)} with {'the same' if same else 'the newer'}"
+            f" token {newer.token}"
+        ),
+        steps=(
+            *n.grant_steps(*n.granted(write)),
+            *fault_steps(n, fault, write),
+            *([] if same else n.grant_steps(*n.granted(newer))),
+            n.sent_step(newer),
+            (
+                f"{n.who(write)} called its append with token {write.token} {n.sent(write)}, and before it"
+                f" wrote, it read {content(newer.value)}: that had been accepted by then."
+            ),
+            *_took_effect(n, write, conflict.because[1:]),
+            (
+                f"So the storage accepted token {write.token} twice."
+                if same
+                else "So outdated data replaced newer data: the storage accepted the older token"
+                f" {write.token} after the newer token {newer.token}."
+            ),
+        ),
+        fault=fault,
+        meanwhile=faults_meanwhile(n, fault, write),
+    )
+
+
+def _took_effect(n: Narrator, write: Op, found_by: Iterable[Op]) -> tuple[str, ...]:
+    reads, what = n.first_reader(write), content(write.value)
+    shown = (
+        *(f"A read by {n.whom(read)} returned {what} {n.answered(read)}: it took effect." for read in reads),
+        *(
+            f"{n.who(op)} read {what} in order to append to it, {_by(n, op)}: it took effect."
+            for op in found_by
+        ),
+    )
+    return shown or (f"{n.ending(write)}.",)
+
+
+def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
+    write, append = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(write)}'s write of {content(write.value)}{n.with_token(write)} to {write.resource}"
+            " was reported as failed, but it took effect"
+        ),
+        steps=(
+            n.sent_step(write),
+            (
+                f"It was reported as failed ({write.error}) {n.answered(write)}: after that answer it must"
+                " never take effect."
+            ),
+            (
+                f"But {n.whom(append)} read {content(write.value)} in order to append to it,"
+                f" {_by(n, append)}, and no other append writes that list: it took effect."
+            ),
+        ),
+    )
+
+
+def _unwritten(n: Narrator, conflict: Conflict) -> Story:
+    append = conflict.accused
+    return Story(
+        summary=(
+            f"{n.whom(append)} read {content(append.seen)} from {append.resource} in order to append to it,"
+            " which no client had written there"
+        ),
+        steps=(
+            f"{n.who(append)} read {content(append.seen)}, {_by(n, append)}.",
+            (
+                f"No append that wrote it to {append.resource} was ever called, and it is not the initial"
+                " value."
+            ),
+        ),
+    )
+
+
+def _found_early(n: Narrator, conflict: Conflict) -> Story:
+    append, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(append)} read {content(append.seen)} from {append.resource} in order to append to it,"
+            " before it was written"
+        ),
+        steps=(
+            f"{n.who(append)} read {content(append.seen)}, {_by(n, append)}.",
+            f"{n.who(write)} sent it only later, {n.sent(write)}.",
+            f"So {content(append.seen)} was read before it was written.",
+        ),
+    )
+
+
+def _by(n: Narrator, append: Op) -> str:
+    """By when an append had read its list."""
+    return f"and its append was over {n.answered(append)}"
+
+
+# because: the append whose list it had read; if only another append shows that it took effect, that one
+AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=_wrote_the_older)
+# because: the append that read it
+FAILED_BUT_FOUND = Breach(anomaly="ghost-write", rule="failed-but-read", story=_failed_but_found)
+UNWRITTEN = Breach(anomaly="non-linearizable", rule="unwritten", story=_unwritten)
+# because: the append that wrote it
+FOUND_EARLY = Breach(anomaly="non-linearizable", rule="read-early", story=_found_early)
+
+CHECKER = Checker(name="found-lists", evidence="observed", decides=("non-linearizable",), check=misfound)
