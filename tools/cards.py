@@ -75,8 +75,8 @@ def anchor(name: str) -> str:
 def _again(library: dict[str, Any], card: dict[str, Any], name: str) -> dict[str, Any]:
     """Make one run of a series again; return the card with what it showed now."""
     made = _card(library, "--only", name, "--only", WITH_A_LOSS)
-    (run,) = (each for each in made["runs"] if each["name"] == name)
-    runs = [run | {"began": made["began"]} if each["name"] == name else each for each in card["runs"]]
+    others = [each for each in card["runs"] if each["name"] != name]
+    runs = [*others, *(each | {"began": made["began"]} for each in made["runs"] if each["name"] == name)]
     key = ANSWERED_BY[name]
     return card | {"runs": runs, "answers": card["answers"] | {key: made["answers"][key]}}
 

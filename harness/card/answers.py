@@ -43,6 +43,11 @@ def answers(subject: Subject, seen: Sequence[Seen]) -> tuple[Answer, ...]:
     )
 
 
+def is_answered(key: str, subject: Subject, seen: Sequence[Seen]) -> bool:
+    """Do the runs answer a question?"""
+    return any(answer.key == key and answer.word != "not shown" for answer in answers(subject, seen))
+
+
 Found = tuple[Sequence[Seen], Word, str]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
+from harness.card.answers import is_answered
 from harness.card.seen import Seen, seen_in
 from harness.card.series import Experiment, Subject, series, target_of
 from harness.core.errors import ConfigurationError, InfrastructureError
@@ -12,6 +13,8 @@ from harness.engines.engine import Engine
 from harness.run import deployment
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
+
+MOST_TRIES = 3
 
 
 def planned(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> list[Experiment]:
@@ -37,13 +40,26 @@ def planned(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> list[
     return experiments
 
 
+def most_runs(experiments: Sequence[Experiment]) -> int:
+    """Return how many runs `run_series` makes at most."""
+    return sum(MOST_TRIES if each.question else 1 for each in experiments)
+
+
 def run_series(
     subject: Subject, experiments: Sequence[Experiment], engine: Engine, options: RunOptions
 ) -> Generator[Seen, None, None]:
-    """Make the runs one after another; only the first if that has no verdict, without any fault."""
+    """Make the runs one after another; only the first if that has no verdict, without any fault.
+
+    What a restart or a failover does to a lock is partly luck: such a run is made up to three times.
+    """
+    seen: list[Seen] = []
     for experiment in experiments:
-        yield (seen := _run(subject, experiment, engine, options))
-        if seen.failure and not experiment.faults:
+        for _ in range(MOST_TRIES):
+            seen.append(_run(subject, experiment, engine, options))
+            yield seen[-1]
+            if not experiment.question or is_answered(experiment.question, subject, seen):
+                break
+        if seen[-1].failure and not experiment.faults:
             return
 
 

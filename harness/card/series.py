@@ -49,6 +49,7 @@ class Experiment:
     require: Mapping[str, int] = field(default_factory=dict)
     settings: tuple[str, ...] = ()  # overrides of its own
     durations: int = 1  # how many times as long as the subject says
+    question: str = ""  # the key of one; the run is repeated until that is answered
 
     @property
     def name(self) -> str:
@@ -101,6 +102,7 @@ def series(lock: str, *, gives_token: bool = True) -> Iterator[Experiment]:
         require=grants | {"kills": 1},
         settings=(*LONG_HOLDS, "workload.resources=1"),  # the next holder is of the same lock
         durations=LONGER,
+        question="survives_restart",
     )
     if replica := WITH_FAILOVER.get(lock):
         lost = _fault("failover", target="lock", held="1 ttl")
@@ -110,6 +112,7 @@ def series(lock: str, *, gives_token: bool = True) -> Iterator[Experiment]:
             require=grants | {"failovers": 1},
             settings=(*LONG_HOLDS, *replica),
             durations=LONGER,
+            question="survives_failover",
         )
 
 

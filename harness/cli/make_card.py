@@ -16,7 +16,7 @@ import click
 from checkers.printable import as_json as encoded
 from checkers.printable import message
 from harness.card.answers import answers
-from harness.card.card import planned, run_series
+from harness.card.card import most_runs, planned, run_series
 from harness.card.outputs import JSON, MARKDOWN, Card, document, result, write
 from harness.card.seen import Seen
 from harness.card.series import Subject
@@ -74,7 +74,7 @@ def make_card(
     began = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     folder = dated_folders.create(cards / subject.name, RUNS)
     options = replace(options, runs=folder / RUNS, notify=show)
-    most = count(len(experiments), "run")
+    most = count(most_runs(experiments), "run")
     say(f"{subject.name}: up to {most} of {subject.duration}, in {as_seen_from_here(folder)}")
     seen: list[Seen] = []
     try:

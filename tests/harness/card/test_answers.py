@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checkers.history.records import Op, Outcome
-from harness.card.answers import Answer, answers
+from harness.card.answers import Answer, answers, is_answered
 from harness.card.seen import Seen, releases_after, releases_of_lost_locks
 from harness.card.series import Experiment, Kind, Subject
 
@@ -207,6 +207,14 @@ def test_a_lock_without_failover_or_token_has_no_such_runs(key: str, lacks: Any,
     found = {each.key: each for each in answers(replace(SUBJECT, **lacks), [run("calm")])}
 
     assert (found[key].word, found[key].said) == ("none", said)
+
+
+def test_a_question_is_answered_once_its_runs_show_anything() -> None:
+    lost = run("pause", releases_refused=1)
+
+    assert not is_answered("survives_restart", SUBJECT, [lost, run("restart")])
+    assert is_answered("survives_restart", SUBJECT, [lost, run("restart"), run("restart", kept=1)])
+    assert is_answered("survives_restart", SUBJECT, [run("restart", anomalies={"duplicate-token": 1})])
 
 
 def test_a_cell_names_the_runs_that_it_rests_on() -> None:
