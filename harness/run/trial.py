@@ -6,8 +6,9 @@ logged, or after it, when what it left cannot be removed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -23,11 +24,12 @@ from harness.run.refusals import as_error
 from harness.target import Target
 from harness.target.attached import running_at
 from workloads import locks, storages
-from workloads.client import Answer, NotApplied, Unknown, outcome_of
+from workloads.client import Answer, Lock, NotApplied, Unknown, outcome_of
 from workloads.settings import LockSettings, StorageSettings
 
 TRIAL = "trial"  # the resource, the owner and the value
 TOKEN = 1
+PATIENCE = 10.0  # s
 
 
 class _Trial:
@@ -79,10 +81,27 @@ def _try_lock(settings: LockSettings, servers: Sequence[str]) -> None:
             _explained(f"lock.servers: {at} grants no lock", "lock", lambda: trial.error),
             closing(locks.connect(single, trial)) as lock,
         ):
-            lock.acquire(TRIAL, TRIAL)
-            lock.release(TRIAL, TRIAL)
+            _lock_and_release(lock, trial)
     with _explained(f"lock.servers: {', '.join(servers)}: what was locked cannot be removed", "lock"):
         locks.remove(settings)
+
+
+def _lock_and_release(lock: Lock, trial: _Trial) -> None:
+    """Lock and release once; again if there was no answer, because the machine may only be slow."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            lock.acquire(TRIAL, TRIAL)
+            lock.release(TRIAL, TRIAL)
+        except Unknown as error:
+            is_refused = isinstance(as_error(error, f"{error} {trial.error}", "lock"), ConfigurationError)
+            if is_refused or time.monotonic() > deadline:
+                raise
+            lock.reconnect()
+            with suppress(NotApplied, Unknown):
+                lock.revoke(TRIAL, TRIAL)
+        else:
+            return
 
 
 def _try_storage(settings: StorageSettings, servers: Sequence[str]) -> None:
