@@ -68,7 +68,7 @@ def _operations(part: Evidence, entries: Iterable[Entry]) -> list[Op]:
 
 def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -> tuple[Hashable, ...]:
     header = part.history.header
-    times = (moment for op in operations for moment in (op.called, op.returned, op.attempt))
+    times = (moment for op in operations for moment in (op.called, op.returned, op.attempt, op.learned))
     moments = {moment for moment in times if moment is not None}
     all_tokens = (*(op.token for op in operations), *(each.commit.token for each in entries))
     tokens = {header.initial_token, *(token for token in all_tokens if token is not None)}
@@ -89,8 +89,10 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
             None if op.returned is None else time[op.returned],
             None if op.token is None else height[op.token],
             None if op.attempt is None else time[op.attempt],
+            None if op.learned is None else time[op.learned],
             None if op.owner is None else owners.setdefault(op.owner, len(owners)),
             values.setdefault(op.value, len(values)),
+            None if op.seen is None else values.setdefault(op.seen, len(values)),
             resources.setdefault(op.resource, len(resources)),
         )
 

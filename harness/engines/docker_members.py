@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.network.member_systems import MEMBERS
 from harness.network.members import advertised_port, member_links, probed_links, split_clusters
-from harness.network.systems import MEMBERS
 from harness.network.topology import Entrance, Link, ServerSpec, Topology
 
 FIRST_ENTRANCE_PORT = 18000  # inside Toxiproxy's container

@@ -143,11 +143,8 @@ class ClientFaults:
         while not self.over.wait(10 * POLL):
             for client, process in enumerate(self.reach.processes):
                 with self.reservations.lock:
-                    if is_stopped(process) and not self._is_claimed(client):  # in this order
+                    if is_stopped(process) and client not in {*self.reservations.clients, *self._stopping()}:
                         self._continue(client)
-
-    def _is_claimed(self, client: int) -> bool:
-        return client in self.reservations.clients or client in self._stopping()
 
     def continue_all(self) -> None:
         """Continue every client."""
@@ -205,13 +202,12 @@ class ClientFaults:
         """Reserve a client that waits for what a stopped holder holds, if one comes soon."""
         resource = self.state.clients[holder].resource
 
-        def waiting() -> Iterator[int]:
-            for client in self.reach.clients:
-                if client != holder and self.state.clients[client].awaited == resource + 1:
-                    yield client
+        def waiting() -> list[int]:
+            awaited = enumerate(each.awaited for each in self.state.clients)
+            return [client for client, what in awaited if client != holder and what == resource + 1]
 
-        deadline = time.monotonic_ns() + self.ttl // PATIENCE
-        return self._reserve_first(fault, waiting, lambda _client: NOTHING, deadline, NO_WAITER)
+        until = time.monotonic_ns() + self.ttl // PATIENCE
+        return self._reserve_first(fault, waiting, lambda _: NOTHING, until, NO_WAITER)
 
     def _reserve_first(
         self,
@@ -288,10 +284,9 @@ class ClientFaults:
         """Reserve a client that no other fault has reserved, before this fault's time is up."""
         victim = Victim.named(fault.target)
 
-        def fitting() -> Iterator[int]:
+        def fitting() -> tuple[int, ...]:
             client = victim.among_holders(self.state, fault.when, rng)
-            if client is not None:
-                yield client
+            return () if client is None else (client,)
 
         why = NO_HOLDER if fault.when is None else NO_MOMENT
         return self._reserve_first(fault, fitting, partial(self.needs, fault), last, why)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster
+from harness.network.member_systems import keeps_silence
 from harness.network.probe import Request, answers, replies, requests
-from harness.network.systems import keeps_silence
 from harness.network.topology import Address, Edge, Way
 
 if TYPE_CHECKING:

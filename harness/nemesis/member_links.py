@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from harness.nemesis.edge_probes import HEALING, Probes
-from harness.network.systems import MEMBERS, SYSTEMS, members_of
+from harness.network.member_systems import MEMBERS, members_of
+from harness.network.systems import SYSTEMS
 from harness.network.topology import Address, Direction, Edge, Link, Server, Way
 from harness.processes.server_failure import not_ready
 

@@ -29,7 +29,7 @@ from harness.nemesis.member_links import (
 )
 from harness.nemesis.reach import Reach
 from harness.nemesis.triggers import Victim
-from harness.network.systems import MEMBERS
+from harness.network.member_systems import MEMBERS
 from harness.network.topology import FOLLOWERS, Edge
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import permutations
 
-from harness.network.systems import MEMBERS
+from harness.network.member_systems import MEMBERS
 from harness.network.topology import Link, ServerSpec, Topology, links
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, silence_after
-from harness.network.systems import MEMBERS, keeps_silence, members_of
+from harness.network.member_systems import MEMBERS, keeps_silence, members_of
 from harness.network.topology import Address, Link
 
 ZOOKEEPER = members_of("zookeeper")
@@ -20,16 +19,18 @@ LINK = Link("zookeeper-1", "zookeeper-2")
 @pytest.fixture
 def silent_member() -> Iterator[Address]:
     """A member that hears nothing, so that it hangs up in the end."""
+    over = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def hang_up_late() -> None:
             connection, _ = listening.accept()
-            time.sleep(MEMBERS["zookeeper"].hangs_up)
+            over.wait(MEMBERS["zookeeper"].hangs_up)
             connection.close()
 
         thread = threading.Thread(target=hang_up_late)
         thread.start()
         yield Address(*listening.getsockname())
+        over.set()
         thread.join()
 
 
