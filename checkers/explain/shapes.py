@@ -68,7 +68,7 @@ def _operations(part: Evidence, entries: Iterable[Entry]) -> list[Op]:
 
 def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -> tuple[Hashable, ...]:
     header = part.history.header
-    times = (moment for op in operations for moment in (op.called, op.returned, op.attempt, op.learned))
+    times = (moment for op in operations for moment in (op.called, op.returned, op.attempt, _learned(op)))
     moments = {moment for moment in times if moment is not None}
     all_tokens = (*(op.token for op in operations), *(each.commit.token for each in entries))
     tokens = {header.initial_token, *(token for token in all_tokens if token is not None)}
@@ -89,7 +89,7 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
             None if op.returned is None else time[op.returned],
             None if op.token is None else height[op.token],
             None if op.attempt is None else time[op.attempt],
-            None if op.learned is None else time[op.learned],
+            None if (learned := _learned(op)) is None else time[learned],
             None if op.owner is None else owners.setdefault(op.owner, len(owners)),
             values.setdefault(op.value, len(values)),
             None if op.seen is None else values.setdefault(op.seen, len(values)),
@@ -116,6 +116,11 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
         *map(of, operations),
         *map(of_entry, entries),
     )
+
+
+def _learned(op: Op) -> int | None:
+    """When an append knew which list it had read; of no other operation a rule asks that."""
+    return op.learned if op.f == "append" else None
 
 
 def _is_placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> bool:
