@@ -22,14 +22,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.card.series import series
+
 ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / "examples/locks"
 CARDS = ROOT / "docs/cards"
 PAGE = ROOT / "docs/libraries.md"
 SERIES = 2
-ANSWERED_BY = {"restart": "survives_restart", "failover": "survives_failover"}
-"""The runs that can be made again alone, each with the question that it answers."""
-
 WITH_A_LOSS = "pause-before-write-unfenced"
 """Shows whether a release of a lost lock is refused, on which those answers rest."""
 
@@ -46,7 +45,7 @@ HEAD = (
 def main(names: Sequence[str], run: str = "") -> None:
     """Make the cards of these libraries, or of all, and the page of all that were ever made.
 
-    With `run`, make only this run of each series again.
+    With `run`, make only this run of each series again, one that answers a question by itself.
     """
     libraries = tomllib.loads((LOCKS / "libraries.toml").read_text())["library"]
     for library in libraries:
@@ -56,8 +55,8 @@ def main(names: Sequence[str], run: str = "") -> None:
             CARDS.mkdir(exist_ok=True)
             file = CARDS / f"{slug(library['name'])}.json"
             before = json.loads(file.read_text()) if run else [{}] * SERIES
-            series = (_again(library, card, run) if run else _card(library) for card in before)
-            made = sorted(series, key=_noes, reverse=True)
+            cards = (_again(library, card, run) if run else _card(library) for card in before)
+            made = sorted(cards, key=_noes, reverse=True)
             file.write_text(f"{json.dumps(made, indent=1)}\n")
             PAGE.write_text("".join(page(libraries)))
 
@@ -77,7 +76,7 @@ def _again(library: dict[str, Any], card: dict[str, Any], name: str) -> dict[str
     made = _card(library, "--only", name, "--only", WITH_A_LOSS)
     others = [each for each in card["runs"] if each["name"] != name]
     runs = [*others, *(each | {"began": made["began"]} for each in made["runs"] if each["name"] == name)]
-    key = ANSWERED_BY[name]
+    (key,) = (each.question for each in series(library["lock"]) if each.name == name)
     return card | {"runs": runs, "answers": card["answers"] | {key: made["answers"][key]}}
 
 

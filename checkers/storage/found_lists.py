@@ -18,12 +18,12 @@ from collections.abc import Iterable, Iterator
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence, log_of
-from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.history.columns import APPEND, Flags
 from checkers.history.records import List, Op, Outcome, Value
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
+from checkers.storage.stale_story import stale_story, took_the_older
 
 
 def written_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
@@ -96,36 +96,17 @@ def _list(value: Value) -> List:
 
 
 def _wrote_the_older(n: Narrator, conflict: Conflict) -> Story:
-    """Who held the lock, what held it up, who came between, and what shows that the write came too late."""
     write, newer = conflict.accused, conflict.because[0]
-    fault = held_up_by(n, write)
-    same = newer.token == write.token
-    return Story(
-        summary=(
-            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
-            f" the storage had accepted {content(newer.value)} with {'the same' if same else 'the newer'}"
-            f" token {newer.token}"
+    proof = (
+        n.sent_step(newer),
+        (
+            f"{n.who(write)} called its append with token {write.token} {n.sent(write)}, and before it wrote,"
+            f" it read {content(newer.value)}: that had been accepted by then."
         ),
-        steps=(
-            *n.grant_steps(*n.granted(write)),
-            *fault_steps(n, fault, write),
-            *([] if same else n.grant_steps(*n.granted(newer))),
-            n.sent_step(newer),
-            (
-                f"{n.who(write)} called its append with token {write.token} {n.sent(write)}, and before it"
-                f" wrote, it read {content(newer.value)}: that had been accepted by then."
-            ),
-            *_took_effect(n, write, conflict.because[1:]),
-            (
-                f"So the storage accepted token {write.token} twice."
-                if same
-                else "So outdated data replaced newer data: the storage accepted the older token"
-                f" {write.token} after the newer token {newer.token}."
-            ),
-        ),
-        fault=fault,
-        meanwhile=faults_meanwhile(n, fault, write),
+        *_took_effect(n, write, conflict.because[1:]),
+        f"So {took_the_older(write, newer)}.",
     )
+    return stale_story(n, write, newer, proof)
 
 
 def _took_effect(n: Narrator, write: Op, found_by: Iterable[Op]) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
 from checkers.storage.found_lists import written_after_newer
 from checkers.storage.log_columns import LogColumns
+from checkers.storage.stale_story import had, stale_story, took_the_older
 
 
 def logged(evidence: Evidence) -> Iterator[Conflict]:
@@ -179,39 +180,8 @@ def came_after_higher(conflict: Conflict) -> bool:
 
 
 def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> Story:
-    """Who held the lock, what held it up, who came between, and why the write came too late."""
     write = conflict.accused
-    fault = held_up_by(n, write)
-    same = newer.token == write.token
-    return Story(
-        summary=(
-            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
-            f" the storage had {_had(newer)} with {'the same' if same else 'the newer'} token {newer.token}"
-        ),
-        steps=(
-            *n.grant_steps(*n.granted(write)),
-            *fault_steps(n, fault, write),
-            *([] if same else n.grant_steps(*n.granted(newer))),
-            *cycle(n, question, _took_the_older(write, newer)),
-        ),
-        fault=fault,
-        meanwhile=faults_meanwhile(n, fault, write),
-    )
-
-
-def _had(newer: Op) -> str:
-    return f"accepted {content(newer.value)}" if newer.f in WRITES else "been fenced"
-
-
-def _took_the_older(write: Op, newer: Op) -> str:
-    if newer.f == "fence":
-        return f"the storage accepted token {write.token} after it had been fenced with token {newer.token}"
-    if newer.token == write.token:
-        return f"the storage accepted token {write.token} twice"
-    return (
-        "outdated data replaced newer data: the storage accepted the older token"
-        f" {write.token} after the newer token {newer.token}"
-    )
+    return stale_story(n, write, newer, cycle(n, question, took_the_older(write, newer)))
 
 
 def _stale_as_seen(n: Narrator, conflict: Conflict) -> Story:
@@ -243,8 +213,10 @@ def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
         return story
     what = f"{content(write.value)} with token {write.token} to {write.resource} by {n.whom(write)}"
     which = "the same" if newer.token == write.token else "the newer"
-    had = f"the storage had {_had(newer)} with {which} token {newer.token}"
-    summary = f"the write of {what} took effect once more after {had}"
+    summary = (
+        f"the write of {what} took effect once more after the storage had {had(newer)} with {which} token"
+        f" {newer.token}"
+    )
     return replace(story, summary=summary, steps=(*again, *story.steps))
 
 

@@ -28,9 +28,10 @@ SCHEMAS = {
     "custom.github-workflows-require-timeout": CI / "github-nightly.yml",
     "vendor.gitlab-ci": CI / "gitlab-ci.yml",
 }
-PYTHON = f"""#!/bin/sh
-{shlex.quote(sys.executable)} "$@"
-status=$?
+CLEAN = f"""#!/bin/sh
+exec {shlex.quote(sys.executable)} "$@"
+"""
+SHARING = f"""{CLEAN.replace("exec ", "")}status=$?
 case "$*" in
 *venv*) echo {shlex.quote(get_path("purelib"))} >"$(echo "$3"/lib/python3*/site-packages)/shared.pth" ;;
 esac
@@ -121,8 +122,13 @@ def variables(clone: Path) -> Mapping[str, str]:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.usefixtures("local_engine")
-@pytest.mark.parametrize("steps", [steps_of_the_action, steps_of_gitlab, steps_of_jenkins])
-def test_the_shell_steps_run_in_a_clean_clone(tmp_path: Path, steps: Callable[[], list[str]]) -> None:
+@pytest.mark.parametrize(
+    ("steps", "python"),
+    [(steps_of_the_action, CLEAN), (steps_of_gitlab, SHARING), (steps_of_jenkins, SHARING)],
+)
+def test_the_shell_steps_run_in_a_clean_clone(
+    tmp_path: Path, steps: Callable[[], list[str]], python: str
+) -> None:
     clone, work = tmp_path / "clone", tmp_path / "work"
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
     subprocess.run(["git", "-C", clone, "branch", "tested"], check=True)
@@ -131,7 +137,7 @@ def test_the_shell_steps_run_in_a_clean_clone(tmp_path: Path, steps: Callable[[]
     programs = tmp_path / "python"
     programs.mkdir()
     for name in ("python", "python3"):
-        (programs / name).write_text(PYTHON)
+        (programs / name).write_text(python)
         (programs / name).chmod(0o755)
     files = {name: tmp_path / name for name in ("GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     environment = os.environ | variables(clone) | {name: str(file) for name, file in files.items()}

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.card.answers import answers
-from harness.card.card import planned, run_series
+from harness.card.card import most_runs, planned, run_series
+from harness.card.seen import Seen
 from harness.card.series import STALE, Experiment, Subject, series, target_of
 from harness.core.errors import ConfigurationError
 from harness.engines.engine import Engine
@@ -92,6 +93,25 @@ def test_only_some_runs_are_made_on_request(local_engine: Engine) -> None:
     assert [each.name for each in some_of_it] == ["calm", "pause-granted-unfenced"]
     with pytest.raises(ConfigurationError, match="--only reset: no run of the series; did you mean restart"):
         planned(SUBJECT, local_engine, ["reset"])
+
+
+@pytest.mark.parametrize(("kept", "runs"), [([0, 0, 0], 3), ([0, 1], 2), ([1], 1)])
+def test_a_restart_is_repeated_until_it_shows_something(
+    local_engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: list[int], runs: int
+) -> None:
+    shown = iter(kept)
+
+    def run(_subject: Subject, experiment: Experiment, *_: object) -> Seen:
+        refused = int(experiment.kind == "pause")
+        return Seen(experiment=experiment, releases_refused=refused, kept=0 if refused else next(shown))
+
+    monkeypatch.setattr("harness.card.card._run", run)
+    experiments = planned(SUBJECT, local_engine, ["pause-before-write-unfenced", "restart"])
+
+    made = list(run_series(SUBJECT, experiments, local_engine, RunOptions()))
+
+    assert [each.experiment.kind for each in made] == ["pause", *["restart"] * runs]
+    assert len(made) <= most_runs(experiments) == 4
 
 
 def some(*names: str) -> Iterator[Experiment]:

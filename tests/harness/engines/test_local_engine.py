@@ -144,6 +144,12 @@ def test_a_sweep_kills_a_server_that_a_fault_had_stopped(
     assert processes_of(run_id) == []
 
 
+def called_free_once(monkeypatch: pytest.MonkeyPatch, addresses: list[Address]) -> None:
+    """Let the engine find these addresses free the first time that it asks."""
+    free_addresses, answers = ports.free_addresses, iter([addresses])
+    monkeypatch.setattr(ports, "free_addresses", lambda count: next(answers, None) or free_addresses(count))
+
+
 @pytest.mark.slow
 def test_a_port_that_is_taken_in_the_meantime_is_replaced(
     local_engine: Engine,
@@ -152,15 +158,11 @@ def test_a_port_that_is_taken_in_the_meantime_is_replaced(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    free_addresses = ports.free_addresses
     with socket.socket() as taken:
         taken.bind((ports.HOST, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        answers = iter([[Address(ports.HOST, port)] * 3])
-        monkeypatch.setattr(
-            ports, "free_addresses", lambda count: next(answers, None) or free_addresses(count)
-        )
+        called_free_once(monkeypatch, [Address(ports.HOST, port)] * 3)
         with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
             used = {server.address.port for server in cluster.servers}
 
@@ -177,10 +179,8 @@ def test_a_port_on_which_another_server_answers_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The PostgreSQL there refuses the password of this one, which has not noticed yet that it cannot start."""
-    free_addresses = ports.free_addresses
     other = servers.servers[-1].upstream
-    answers = iter([[*free_addresses(2), other]])
-    monkeypatch.setattr(ports, "free_addresses", lambda count: next(answers, None) or free_addresses(count))
+    called_free_once(monkeypatch, [*ports.free_addresses(2), other])
 
     with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
         used = {server.upstream for server in cluster.servers}

@@ -30,7 +30,6 @@ from workloads.etcd_api import Connection
 
 pytestmark = pytest.mark.engine
 
-WITHIN = 0.3  # s
 ASK = 'exec 3<>"/dev/tcp/$0/$1" || exit 124; printf "$2" >&3; timeout 2 head -c 8 <&3'
 """A request of a member to another one, from inside its own container; 124 if it is not answered in time."""
 REQUESTS = {"etcd": (2380, "GET /version HTTP/1.0\\r\\n\\r\\n"), "zookeeper": (3888, "\\xff" * 8)}
@@ -268,9 +267,7 @@ def test_five_members_are_divided_into_halves_and_by_a_bridge(
             with partition_members(cluster, f"lock:{leader}", sides):
                 cut = between(sides.near, sides.far)
                 during = ways(cluster, everything - cut)
-                led_by = (
-                    {leader} if shape == "bridge" else set(sides.far)
-                )  # one of those that reach most others
+                led_by = {leader} if shape == "bridge" else set(sides.far)  # they reach most others
                 led = wait_for(lambda: leaders(cluster) & led_by)  # noqa: B023 - called at once
 
             assert during == everything - cut, shape

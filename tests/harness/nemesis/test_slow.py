@@ -19,6 +19,7 @@ from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import Edge
 from harness.target import Target, load
 from tests.support.crossed import Crossed
+from tests.support.waiting import wait_for
 
 SERVERS = ["etcd-1", "postgres"]
 JITTER = 400 * NS["ms"]
@@ -56,7 +57,7 @@ def test_messages_are_late_by_varying_times(cluster: Any, postgres: Any) -> None
     assert "ms late since" in evidence
     assert not healed_during
     assert toxics(cluster) == ["no toxic"] * 2
-    assert min(postgres() for _ in range(5)) < 0.1  # the others as fast as a busy machine allows
+    assert wait_for(lambda: max(postgres() for _ in range(5)) < 0.1)  # once the machine lets it
 
 
 @pytest.mark.engine

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.engine
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("docker_engine")
-@pytest.mark.parametrize(("lock", "twin"), [("etcd", ""), ("etcd", "-unfenced"), ("zookeeper", "-unfenced")])
+@pytest.mark.parametrize("lock", ["etcd", "zookeeper"])
+@pytest.mark.parametrize("twin", ["", "-unfenced"])
 def test_a_write_of_a_holder_that_was_split_off_is_stale(tmp_path: Path, lock: str, twin: str) -> None:
     target = f"{lock}-postgres-leader-isolated{twin}"
 

@@ -164,6 +164,7 @@ def test_the_run_folder_has_the_files_for_other_tools(fenced_run: tuple[Any, Any
     header = json.loads((folder / "history.jsonl").read_text().splitlines()[0])
     assert header["seed"] == json.loads((folder / "plan.json").read_text())["seed"]
     assert header["initial"] == {"value": None, "token": -1}
+    assert json.loads((folder / "environment.json").read_text())["order_of_writes"] == "commits.jsonl"
     assert all((folder / "logs" / f"{name}.log").exists() for name in ("etcd-1", "postgres", "client-0"))
 
 

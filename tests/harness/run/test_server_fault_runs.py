@@ -164,6 +164,7 @@ STANDBY = Topology(
     [  # tests of the fault itself use both engines
         ("etcd-postgres-failover", "docker", False),
         ("etcd-postgres-failover-asynchronous", "local", True),
+        ("etcd-postgres-two-primaries", "docker", True),
         ("etcd-postgres-old-primary-cut-off", "docker", True),
         ("etcd-postgres-old-primary-cut-off-synchronous", "local", False),
     ],
