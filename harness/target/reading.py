@@ -44,6 +44,10 @@ HERE = Path(__file__).parent
 
 MAX_SIZE = 1 << 20
 """The maximum size of a target file in bytes."""
+MOMENTS = {"at": "before-write", "until": "superseded"}
+"""Those that fit any target, in place of wrong ones."""
+SHORT = {"every": "2ms", "lasts": "1ms"}
+"""Lengths that fit any target and any run."""
 LISTED = "`fencepost targets` lists all"
 _KEYS = r"\(('[^']*'(, |,?(?=\))))+\)"  # of a table, as Python writes a tuple
 
@@ -274,12 +278,14 @@ def _in_part(data: object) -> Any:
     wrong = _wrong_keys(FaultSpec, data)
     right = {key: value for key, value in data.items() if key not in wrong}
     aimed = {"target": data["target"]} if "target" in right else {}
+    timed = {"kind": kind, **SHORT}
     candidates = (
-        {key: value for key, value in spec.neutral.items() if key in wrong},
-        {**spec.neutral, **aimed},
-        spec.neutral,
+        right | {key: value for key, value in {**MOMENTS, **spec.neutral}.items() if key in wrong},
+        {**right, **spec.neutral, **aimed},
+        {**right, **spec.neutral},
+        {**timed, **spec.neutral, **aimed},
     )
-    return next(filter(None, (_section(FaultSpec, {**right, **neutral}) for neutral in candidates)), None)
+    return next(filter(None, (_section(FaultSpec, candidate) for candidate in candidates)), None)
 
 
 def _wrong_keys(kind: Any, data: object) -> set[Any]:

@@ -63,6 +63,27 @@ def test_a_clock_with_two_moves_hides_no_other_error(errors_of: Callable[[str, s
 
 
 @pytest.mark.parametrize("lock", ["etcd", "etdc"])
+@pytest.mark.parametrize(
+    ("times", "others"),
+    [
+        ('at = "before-wrte"\nuntil = "superseded"', 1),
+        ('at = "before-write"\nuntil = "supersede"', 1),
+        ('at = "before-write"', 1),
+        ('at = "before-write"\nuntil = "superseded"\nlasts = "1s"', 1),
+        ('every = "8"\nlasts = "1s"', 1),
+        ("", 1),
+    ],
+)
+def test_wrong_times_hide_no_misspelt_holder(
+    errors_of: Callable[[str, str], list[str]], lock: str, times: str, others: int
+) -> None:
+    errors = errors_of(f'kind = "{lock}"', f'kind = "pause"\ntarget = "holdr"\n{times}')
+
+    assert sum("did you mean holder?" in error for error in errors) == 1
+    assert len(errors) == 1 + others + (lock == "etdc")
+
+
+@pytest.mark.parametrize("lock", ["etcd", "etdc"])
 def test_a_misspelt_holder_is_noticed(errors_of: Callable[[str, str], list[str]], lock: str) -> None:
     fault = 'kind = "pause"\ntarget = "holdr"\nevery = "8s"\nlasts = "1s"'
 
