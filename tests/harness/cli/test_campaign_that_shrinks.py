@@ -13,13 +13,13 @@ from harness.core.exit_codes import ExitCode
 from tests.support.command import fencepost
 from tests.support.repository import ROOT
 
-BUDGET = 120  # s
+BUDGET = 200  # s
 SOURCE = f"""
 name = "nightly"
 canary = false
 budget = "{BUDGET}s"
 corpus = "corpus"
-shrink = "40s"
+shrink = "80s"
 set = ["workload.duration=6s"]
 [[cells]]
 targets = ["mine.toml"]
