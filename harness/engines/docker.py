@@ -41,7 +41,7 @@ from harness.processes.run_notes import leave_note
 from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Supervisor
 
-READY_TIMEOUT = 60.0  # s; they take one to three
+READY_TIMEOUT = 120.0  # s; they take one to three, a Patroni standby on a loaded machine more than 60
 POLL = 0.03  # s
 TOXIPROXY_API = 8474
 SIGKILL = "SIGKILL"

@@ -17,6 +17,8 @@ BLOCK = re.compile(
     r'^```(?P<kind>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL
 )
 NUMBER = re.compile(r"\d+(?:\\\.\d+)?")
+PYTEST_MINUTES = re.compile(r"(?<=s) \(\d+:\d\d:\d\d\)$", re.MULTILINE)
+"""What pytest adds to its summary once the tests took a minute."""
 NOT_INHERITED = ("PYTEST", "MAKE", "CI", "BUILD_NUMBER")
 """Variables that a reader does not set: in CI, pytest does not shorten its summary."""
 END = "--- the end of its output"
@@ -80,7 +82,7 @@ def _run(block: str, opened: Shell) -> None:
     """Run the lines that begin with `$`; a command without shown output may print anything."""
     for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         line, *shown = each.splitlines()
-        printed = repeated(partial(opened.run, line), _was_not_exercised)
+        printed = PYTEST_MINUTES.sub("", repeated(partial(opened.run, line), _was_not_exercised))
         assert not shown or re.fullmatch(_pattern(shown), printed), f"$ {line}\n{printed}"
 
 

@@ -34,7 +34,7 @@ from tests.support.systems import run_named
 
 LOCAL = ("etcd", "postgres", "redis")
 ALIKE = ("pgbouncer", "postgres")  # one protocol
-AT_ONCE = 30  # seconds, including creating and removing containers; waiting for a server takes 60
+AT_ONCE = 30  # seconds, including creating and removing containers; waiting for a server takes 120
 
 
 def one(system: str, image: None = None) -> Topology:
