@@ -254,8 +254,8 @@ class Narrator:
         ]
 
     def acceptance(self, proof: tuple[Op, ...]) -> str:
-        """Why a write was surely there: its own ok, or a read that returned it."""
-        by = proof[-1]
+        """Why a write was surely there: its own ok, or who read it."""
+        write, by = proof[0], proof[-1]
         if by.f == "read":
             return (
                 f"A read by {self.whom(by)} returned {content(by.value)}{self.with_token(by)}"
@@ -265,6 +265,11 @@ class Narrator:
             return (
                 f"The storage acknowledged a fence with token {by.token} to {self.whom(by)}"
                 f" {self.answered(by)}: from then on it had to refuse older tokens."
+            )
+        if by is not write and by.f == "append" and by.seen == write.value:
+            return (
+                f"{self.who(by)} read {content(write.value)} in order to append to it, and its append was"
+                f" over {self.answered(by)}, so that write had been accepted by then."
             )
         return (
             f"{self.who(by)} wrote {content(by.value)}{self.with_token(by)}, and the storage said ok"

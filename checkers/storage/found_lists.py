@@ -6,6 +6,7 @@ then, as certainly as if a read had returned it, and what it wrote came after:
 - If the list was written with a newer token (strict: or with the same one), an append that took
   effect was stale, whether or not the newer one was ever acknowledged.
 - If the append that wrote the list had failed, it took effect all the same.
+- If a complete commit log lacks that list, it is as with a read of what the log lacks (see `missing`).
 - If no client had written that list, or only later, no order of the operations explains it.
 
 That a list was old when it was read is another matter: see `lost_updates`.
@@ -46,6 +47,14 @@ def ghosts_that_were_found(zones: ZoneColumns) -> Iterator[Conflict]:
     for append, writer in _with_writers(zones):
         if writer.outcome is Outcome.FAIL:
             yield FAILED_BUT_FOUND.conflict(writer, append)
+
+
+def first_found(zones: ZoneColumns) -> dict[int, Op]:
+    """The rows of appends whose list another one read, each with the first that did."""
+    found: dict[int, Op] = {}
+    for append, writer in _with_writers(zones):
+        found.setdefault(zones.ops.row(writer), append)
+    return found
 
 
 def misfound(evidence: Evidence) -> Iterator[Conflict]:
@@ -110,14 +119,7 @@ def _wrote_the_older(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _took_effect(n: Narrator, write: Op, found_by: Iterable[Op]) -> tuple[str, ...]:
-    reads, what = n.first_reader(write), content(write.value)
-    shown = (
-        *(f"A read by {n.whom(read)} returned {what} {n.answered(read)}: it took effect." for read in reads),
-        *(
-            f"{n.who(op)} read {what} in order to append to it, {_by(n, op)}: it took effect."
-            for op in found_by
-        ),
-    )
+    shown = tuple(n.acceptance((write, op)) for op in (*n.first_reader(write), *found_by))
     return shown or (f"{n.ending(write)}.",)
 
 

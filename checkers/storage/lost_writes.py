@@ -63,11 +63,9 @@ _OF_THE_PAST = (OLDER_THAN_ACCEPTED, WENT_BACK, FALSE_OR_STALE)
 def lost_in_log(evidence: Evidence) -> Iterator[Conflict]:
     """Writes and fences that had been there, and that the log lacks."""
     known = missing(evidence)
-    if len(known.lost):
-        zones = zones_of(evidence)
-        for row in known.lost.tolist():
-            reads = zones.first_read_of_write(row)
-            yield GONE_FROM_LOG.conflict(zones.ops[row], *reads)
+    for row in known.lost.tolist():
+        reads = [known.readers[row]] if row in known.readers else []
+        yield GONE_FROM_LOG.conflict(zones_of(evidence).ops[row], *reads)
     for row in known.lost_fences.tolist():
         yield FENCE_NEVER_RAISED.conflict(zones_of(evidence).ops[row], anomaly="lost-write")
 

@@ -15,6 +15,7 @@ from checkers.evidence import Evidence
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.history.records import Op
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.missing import missing
 
@@ -32,10 +33,9 @@ def misreads(zones: ZoneColumns) -> Iterator[Conflict]:
 
 def reads_not_logged(evidence: Evidence) -> Iterator[Conflict]:
     """Reads of what the log lacks."""
-    for row in missing(evidence).contradicted.tolist():
-        zones = zones_of(evidence)
-        (read,) = zones.first_read_of_write(row)
-        yield READ_BUT_NOT_LOGGED.conflict(read, zones.ops[row])
+    known = missing(evidence)
+    for row in known.contradicted.tolist():
+        yield READ_BUT_NOT_LOGGED.conflict(known.readers[row], zones_of(evidence).ops[row])
 
 
 def _unwritten(n: Narrator, conflict: Conflict) -> Story:
@@ -89,15 +89,19 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{n.whom(read)} read {content(read.value)} from {read.resource}, which the storage's own"
-            " order of writes does not have"
+            f"{n.whom(read)} read {content(write.value)} from {read.resource}{_why(read)}, which the"
+            " storage's own order of writes does not have"
         ),
         steps=(
             n.sent_step(write),
-            f"{n.who(read)} read it {n.answered(read)}, so it took effect.",
+            f"{n.who(read)} read it{_why(read)} {n.answered(read)}, so it took effect.",
             f"But it is {n.place(write)}, which has every write that was stored.",
         ),
     )
+
+
+def _why(reader: Op) -> str:
+    return " in order to append to it" if reader.f == "append" else ""
 
 
 UNWRITTEN = Breach(anomaly="non-linearizable", rule="unwritten", story=_unwritten)

@@ -2,21 +2,25 @@
 
 The log is complete: what it does not have is not in the storage. A missing write that was
 acknowledged may have been there all the same, and have gone: if the storage was restarted after
-the write had been sent, or if a read returned its value. Then it was lost; otherwise it
+the write had been sent, or if somebody read its value. Then it was lost; otherwise it
 was never stored. One without an answer that somebody read was lost only if the storage was
-restarted: otherwise the read and the log contradict each other.
+restarted: otherwise the read and the log contradict each other. An append reads a list before
+it writes one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from checkers.evidence import Evidence
 from checkers.history.columns import FAIL, OK, Flags, Ints
+from checkers.history.records import Op
 from checkers.memoized import memoized
 from checkers.storage.cluster_columns import zones_of
+from checkers.storage.found_lists import first_found
 from checkers.storage.log_order import order_of
 from checkers.storage.recorded import last_restart
 
@@ -28,12 +32,15 @@ class Missing:
     lost: Ints  # writes
     never_stored: Ints  # acknowledged writes
     contradicted: Ints  # writes that were read, and nothing else shows
+    readers: Mapping[int, Op]  # who first read each of these writes: by a read, or to append to it
     lost_fences: Ints
     never_raised: Ints  # acknowledged fences
 
 
 _NONE = np.zeros(0, dtype=np.int64)
-_NOTHING = Missing(lost=_NONE, never_stored=_NONE, contradicted=_NONE, lost_fences=_NONE, never_raised=_NONE)
+_NOTHING = Missing(
+    lost=_NONE, never_stored=_NONE, contradicted=_NONE, readers={}, lost_fences=_NONE, never_raised=_NONE
+)
 
 
 @memoized
@@ -46,6 +53,8 @@ def missing(evidence: Evidence) -> Missing:
     columns, writes, fences = zones.columns, zones.writes, order.missing_fences
     was_read: Flags = np.zeros(len(columns), dtype=np.bool_)
     was_read[zones.read_write] = True
+    found = first_found(zones)
+    was_read[[*found]] = True
     outcome = columns.outcome[writes]
     known = (outcome == OK) | (was_read[writes] & (outcome != FAIL))
     gone = writes[known & (log.first_of_row[writes] < 0) & ~log.stored_elsewhere[writes]]
@@ -55,6 +64,10 @@ def missing(evidence: Evidence) -> Missing:
         lost=gone[is_lost],
         never_stored=gone[~is_lost & ~was_read[gone]],
         contradicted=gone[~is_lost & was_read[gone]],
+        readers={
+            row: next(iter(zones.first_read_of_write(row)), None) or found[row]
+            for row in gone[was_read[gone]].tolist()
+        },
         lost_fences=fences[are_lost],
         never_raised=fences[~are_lost],
     )

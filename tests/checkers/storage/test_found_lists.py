@@ -82,6 +82,17 @@ def test_what_nobody_sent_and_the_log_has_is_left_to_the_log() -> None:
     ]
 
 
+@pytest.mark.parametrize(("outcome", "found"), [("info", "non-linearizable"), ("ok", "lost-write")])
+def test_a_list_that_was_found_and_the_log_lacks_contradicts_it(outcome: str, found: str) -> None:
+    recorded = history(append(0, 1, 1, "", "a", outcome), append(2, 3, 2, "a", "b"))
+    second = Commit(seq=1, resource="r0", token=2, value=("a", "b"))
+
+    findings = judge(recorded, [second]).findings
+
+    assert [each.anomaly for each in findings if each.anomaly != "lost-update"] == [found]
+    assert any("in order to append to it" in step for step in findings[0].steps)
+
+
 def test_no_order_explains_what_is_found(cases: Cases) -> None:
     rng = random.Random(5)
     wrong = 0
