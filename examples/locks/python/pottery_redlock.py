@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from pottery import Redlock
-from pottery.exceptions import QuorumNotAchieved, ReleaseUnlockedLock
+from pottery.exceptions import ReleaseUnlockedLock
 from protocol import Failed, Fields, serve
 from redis_server import connect
 
@@ -43,9 +43,9 @@ class PotteryRedlock:
         try:
             lock.release()
         except ReleaseUnlockedLock as error:
+            if error.redis_errors:  # pottery counts a server that did not answer as one that refused
+                raise TimeoutError(str(error)) from error
             raise Failed(str(error)) from error
-        except QuorumNotAchieved as error:
-            raise TimeoutError(str(error)) from error
 
     revoke = release
 
