@@ -10,6 +10,7 @@ PINNED := $(VENV)/pinned
 MUTANTS := .venv-mutants
 MODULES ?=
 WORKERS ?= 6
+SLOW_WORKERS ?= 4
 FUZZ_SECONDS ?= 600
 EXAMPLES ?= 0.1
 CASES ?=
@@ -49,7 +50,7 @@ test: lint  ## each feature once, while mypy checks the types; ends in pytest's 
 test-slow: install  ## the rest: other engines, systems and seeds, all random cases, and whatever takes long
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-dask.lock \
 	  || echo "Dask does not install here: its tests are skipped"
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "slow or hypothesis or random"
+	$(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup -m "slow or hypothesis or random"
 
 test-all: test test-slow  ## everything
 
