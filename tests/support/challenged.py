@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from subprocess import CompletedProcess
 from typing import Any, TypeVar
 
@@ -40,8 +40,13 @@ def run_until_challenged(
     Its stdout is the verdict as JSON. Return the first run that was challenged, or that ended
     neither as expected nor as "not exercised"; or the last one.
     """
-    durations = (f"workload.duration={min(seconds << number, LONGEST)}s" for number in itertools.count())
-    return repeated(lambda: start(next(durations)), lambda done: proves_nothing(done, was_challenged))
+    longer = durations(seconds)
+    return repeated(lambda: start(next(longer)), lambda done: proves_nothing(done, was_challenged))
+
+
+def durations(seconds: int) -> Iterator[str]:
+    """Settings of a run's duration, twice as long each time."""
+    return (f"workload.duration={min(seconds << number, LONGEST)}s" for number in itertools.count())
 
 
 def repeated(attempt: Callable[[], T], proves_nothing: Callable[[T], bool]) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from harness.core.exit_codes import ExitCode
 from harness.network.topology import Topology
 from harness.run import deployment
 from harness.target import load
-from tests.support.challenged import repeated
+from tests.support.challenged import durations, repeated
 from tests.support.command import fencepost
 from tests.support.held import processes_of, wait_until
 from tests.support.missing import need
@@ -39,13 +40,20 @@ def topology(name: str) -> Topology:
     return deployment.topology(target, target.faults)
 
 
-def write(folder: Path, *targets: str, reuse: bool, seeds: int = 2, settings: Sequence[str] = ()) -> Path:
+def write(
+    folder: Path,
+    *targets: str,
+    reuse: bool,
+    seeds: int = 2,
+    settings: Sequence[str] = (),
+    duration: str = "workload.duration=10s",
+) -> Path:
     file = folder / "shared.toml"
     text = CAMPAIGN.format(
         reuse=str(reuse).lower(),
         targets=json.dumps(targets),
         seeds=[*range(1, seeds + 1)],
-        settings=json.dumps(["workload.duration=10s", *settings]),
+        settings=json.dumps([duration, *settings]),
     )
     file.write_text(text)
     return file
@@ -54,10 +62,14 @@ def write(folder: Path, *targets: str, reuse: bool, seeds: int = 2, settings: Se
 def outcomes(
     folder: Path, engine: str, *targets: str, reuse: bool, seeds: int = 2, settings: Sequence[str] = ()
 ) -> dict[str, list[str]]:
-    """Run a campaign, on shared servers one run after another; return the verdict of each run, by cell."""
-    file = write(folder, *targets, reuse=reuse, seeds=seeds, settings=settings)
-    words = ("campaign", "--engine", engine, "--workers", "1" if reuse else "2", file)
-    done = repeated(lambda: fencepost(folder, *words), lambda done: done.returncode == ExitCode.UNKNOWN)
+    """Run a campaign, one run after another; return the verdict of each run, by cell."""
+
+    def campaign(duration: str) -> CompletedProcess[str]:
+        file = write(folder, *targets, reuse=reuse, seeds=seeds, settings=settings, duration=duration)
+        return fencepost(folder, "campaign", "--engine", engine, "--workers", "1", file)
+
+    longer = durations(10)
+    done = repeated(lambda: campaign(next(longer)), lambda done: done.returncode == ExitCode.UNKNOWN)
     assert done.returncode == ExitCode.AS_EXPECTED, done.stdout + done.stderr
     document = json.loads((night(folder) / "campaign.json").read_text())
     return {cell["name"]: [run["outcome"] for run in cell["runs"]] for cell in document["cells"]}
