@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,11 @@ class Session:
             cursor = self._connection.execute(sql, values)
             row = cursor.fetchone() if cursor.description else None
         return row[0] if row else None
+
+    def notice_end(self) -> None:
+        """If the server has ended the session, let the next statement begin another."""
+        if self._connection is not None and select.select([self._connection], [], [], 0)[0]:
+            self.close()
 
     def close(self) -> None:
         """End the session; the next statement begins another."""

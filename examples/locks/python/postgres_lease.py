@@ -41,7 +41,8 @@ class LeaseRow:
             time.sleep(RETRY)
 
     def release(self, resource: str, owner: str) -> None:
-        """End the lease if it is still this owner's."""
+        """End the lease if it is still this owner's; it outlives a session."""
+        self._session.notice_end()
         if not self._session.ask(END, resource, owner):
             raise Failed("it has ended")
 
