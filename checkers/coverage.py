@@ -28,7 +28,7 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     of it. A stale write is one of a token below that of another write which
 
     - had been accepted when this one was called, or
-    - can have been accepted when this one was rejected, or
+    - was accepted, possibly by the time this one was rejected, or
     - stands before this one in the commit log.
 
     A write that failed for another reason than a fence, as for want of a connection, challenged nothing

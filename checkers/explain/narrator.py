@@ -21,7 +21,7 @@ from checkers.history.faults import Fault, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.history.restarts import restarts_of_storage
 from checkers.locks.hold_order import came_before, hold_order
-from checkers.locks.leases import ENDS, granted, lease_of, leases_of
+from checkers.locks.leases import ENDS, granted, leases_of, promises_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +298,10 @@ class Narrator:
         what = f"{when} {restarted(fault)} at {self.at(fault.began)} (line {fault.lines[0]})"
         return [f"{what}{clients_left(fault)}."]
 
-    def lease(self, grant: Op) -> float:
-        """Until when a hold was promised, in ns."""
-        return lease_of(grant, self.own(grant)).end
+    def lease(self, grant: Op, setter: Op | None = None) -> float:
+        """Until when a hold was promised, in ns; with a setter that may be of another hold, by that."""
+        promised = (each for each in promises_of(self.own(grant)) if each.grant.index == grant.index)
+        return next(each.end for each in promised if setter in {None, each.set_by})
 
     def first_reader(self, op: Op) -> list[Op]:
         """The read that shows that an unacknowledged write took effect."""

@@ -19,20 +19,21 @@ from checkers.explain.phrases import lock_on
 from checkers.high_water import HighWater
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_promised_leases
-from checkers.locks.leases import ENDS, Lease, leases
+from checkers.locks.leases import ENDS, Lease, promises
 from checkers.locks.tokens import duplicate_tokens, token_regressions
 
 
 def early_grants(evidence: Evidence) -> Iterator[Conflict]:
     """Grants to one owner while another's lease was still promised."""
-    involved = list(leases(narrowed(evidence, of_promised_leases)))
+    involved = list(promises(narrowed(evidence, of_promised_leases)))
     untrusted = _with_misleading_tokens(evidence) if involved else set()
     for held in involved:
-        after = HighWater((lease.returned, lease.end, lease) for lease in held)
+        certain = [lease for lease in held if not lease.is_doubtful]
+        after = HighWater((lease.since, lease.end, lease) for lease in held)
         above = HighWater(
-            (lease.grant.token, lease.end, lease) for lease in held if lease.grant.token is not None
+            (lease.grant.token, lease.end, lease) for lease in certain if lease.grant.token is not None
         )
-        for later in held:
+        for later in certain:
             found = [_longest(held, later, after.before(later.grant.sent), _sent_after)]
             if later.grant.token is not None and later.grant.resource not in untrusted:
                 highest = above.before(later.grant.token)
@@ -63,12 +64,12 @@ def _longest(
 
 
 def _sent_after(later: Lease, earlier: Lease) -> bool:
-    return later.grant.sent > earlier.returned
+    return later.grant.sent > earlier.since
 
 
 def _token_above(later: Lease, earlier: Lease) -> bool:
     """Do the tokens say so, and real time not the opposite, as in a token-regression?"""
-    if later.grant.token is None or earlier.grant.token is None:
+    if later.grant.token is None or earlier.grant.token is None or earlier.is_doubtful:
         return False
     return later.grant.token > earlier.grant.token and later.returned >= earlier.grant.sent
 
@@ -80,7 +81,7 @@ def _early(later: Lease, holder: Lease) -> Conflict:
 def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     """The end that is shown is the earlier of what these operations promised and of what all did."""
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
-    lease = min(n.lease(holder), setter.sent + (setter.ttl or 0))
+    lease = min(n.lease(holder, setter), setter.sent + (setter.ttl or 0))
     in_time = (holder.returned or 0) < grant.sent
     fault = n.service_fault(holder.sent, grant.returned or 0)
     ended = n.may_have_ended(holder, grant) if in_time and fault is None else ()

@@ -10,8 +10,9 @@ An owner that acquires again has several holds, and a renew is of the one whose 
 was called last before it. If another acquire of the owner was in flight between the
 two, or its outcome is unknown, the renew may be of that hold instead. Then it counts
 only if it returned while the lease was still promised: no other client can have held the
-lock in between. An operation of another hold of the owner that may have set a shorter
-lease meanwhile shortens the promise.
+lock in between. Otherwise its promise binds only what was sent after it had returned, since
+the owner held the lock then, by whichever of its holds. An operation of another hold of the
+owner that may have set a shorter lease meanwhile shortens the promise.
 
 Time is the clients' own. A promise counts from when it was asked for, which is
 before the service made it, so no clock of a server is needed.
@@ -44,20 +45,28 @@ class Lease:
     grant: Op
     end: float  # ns; -infinity where nothing was promised
     set_by: Op | None  # the setter that the promise counts from
+    is_doubtful: bool = (
+        False  # may the setter be of another hold? Then it binds what was sent after its answer
+    )
 
     @property
     def returned(self) -> float:
         """When the grant came back, in ns."""
         return _returned(self.grant)
 
+    @property
+    def since(self) -> float:
+        """Whatever is granted and was sent after this, in ns, came later."""
+        return _returned(self.set_by) if self.is_doubtful and self.set_by else self.returned
 
-def leases(evidence: Evidence) -> Iterator[list[Lease]]:
-    """The leases of all grants, resource by resource."""
+
+def promises(evidence: Evidence) -> Iterator[list[Lease]]:
+    """The leases of all grants, and those of doubtful renewals, resource by resource."""
     for _, operations in sorted(evidence.by_resource("acquire", "renew", *ENDS).items()):
         own: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
             own[op.owner].append(op)
-        found = (lease for each in own.values() for lease in leases_of(each))
+        found = (lease for each in own.values() for lease in promises_of(each))
         yield sorted(found, key=lambda lease: lease.grant.index)
 
 
@@ -68,6 +77,11 @@ def lease_of(grant: Op, own: Iterable[Op]) -> Lease:
 
 def leases_of(own: Iterable[Op]) -> Iterator[Lease]:
     """The leases of an owner's grants; `own` is what it did with one lock, by call."""
+    return (lease for lease in promises_of(own) if not lease.is_doubtful)
+
+
+def promises_of(own: Iterable[Op]) -> Iterator[Lease]:
+    """The lease of each of an owner's grants, and then those of its doubtful renewals."""
     own = list(own)
     holds = _holds(own)
     ends = deque(op for op in own if op.f in ENDS)
@@ -78,7 +92,13 @@ def leases_of(own: Iterable[Op]) -> Iterator[Lease]:
         lingering = [op for op in lingering if not op.precedes(hold.acquire)]
         if hold.acquire.outcome is Outcome.OK:
             given_up = ends[0].called if ends else math.inf
-            yield _lease(hold, given_up, lingering, _setters(holds, place + 1))
+            last = _last_promise(hold)
+            if last is None:
+                yield Lease(grant=hold.acquire, end=-math.inf, set_by=None)
+            certain = [] if last is None else [last]
+            for setter in (*certain, *_doubtful_after(hold, last)):
+                later = _setters(holds, place + 1)
+                yield _lease(hold, setter, given_up, lingering, later, is_doubtful=setter is not last)
         lingering += hold.setters
 
 
@@ -129,17 +149,22 @@ def _setters(holds: Sequence[_Hold], first: int) -> Iterator[Op]:
         yield from holds[place].setters
 
 
-def _lease(hold: _Hold, given_up: float, earlier: Iterable[Op], later: Iterable[Op]) -> Lease:
-    """The lease of a hold, shortened by the setters of the owner's earlier and later holds."""
-    last = _last_promise(hold)
-    if last is None:
-        return Lease(grant=hold.acquire, end=-math.inf, set_by=None)
+def _lease(
+    hold: _Hold,
+    last: Op,
+    given_up: float,
+    earlier: Iterable[Op],
+    later: Iterable[Op],
+    *,
+    is_doubtful: bool = False,
+) -> Lease:
+    """The lease of a hold from a setter on, shortened by those of the owner's earlier and later holds."""
     end = min([_promised_by(hold, last), given_up, *(_shortened(last, op) for op in earlier)])
     for op in later:
         if op.called >= end:
             break
         end = min(end, _shortened(last, op))
-    return Lease(grant=hold.acquire, end=end, set_by=last)
+    return Lease(grant=hold.acquire, end=end, set_by=last, is_doubtful=is_doubtful)
 
 
 def _shortened(last: Op, other: Op) -> float:
@@ -149,20 +174,36 @@ def _shortened(last: Op, other: Op) -> float:
     return max(last.sent, other.sent) + other.ttl
 
 
+def _promises(hold: _Hold) -> list[Op]:
+    """The ok setters that carry a ttl, the first sent first."""
+    promises = (op for op in hold.setters if op.outcome is Outcome.OK and op.ttl is not None)
+    return sorted(promises, key=lambda op: op.sent)
+
+
 def _last_promise(hold: _Hold) -> Op | None:
     """The ok setter with the latest start, of those that are certainly of this hold."""
     last = None
-    promises = (op for op in hold.setters if op.outcome is Outcome.OK and op.ttl is not None)
-    for op in sorted(promises, key=lambda op: op.sent):
+    for op in _promises(hold):
         if not hold.is_in_doubt(op) or (last is not None and _returned(op) < _promised_by(hold, last)):
             last = op
     return last
 
 
+def _doubtful_after(hold: _Hold, last: Op | None) -> list[Op]:
+    """The promises that are later, and may be of another hold."""
+    return [op for op in _promises(hold) if last is None or op.sent > last.sent]
+
+
 def _promised_by(hold: _Hold, last: Op) -> float:
     """Until when the lock was promised from the start of this setter on, in ns."""
-    ttls = (op.ttl for op in hold.setters if op.ttl is not None and _returned(op) >= last.sent)
-    return last.sent + min(ttls)
+    setters = [op for op in hold.setters if _returned(op) >= last.sent]
+    return min(_start(hold, last, op) + op.ttl for op in setters if op.ttl is not None)
+
+
+def _start(hold: _Hold, last: Op, other: Op) -> int:
+    """From when on the ttl of another setter counts at the earliest, whichever hold that one is of."""
+    is_later = hold.is_in_doubt(other) and other.outcome is Outcome.OK
+    return max(last.sent, other.sent) if is_later else last.sent
 
 
 def _returned(op: Op) -> float:

@@ -60,6 +60,7 @@ from checkers.storage.losses import Storage
 from checkers.storage.lost_writes import with_losses
 from checkers.storage.misreads import misreads
 from checkers.storage.short_histories import attempts_if_right
+from checkers.storage.undone_writes import unless_undone
 
 
 @memoized
@@ -71,7 +72,7 @@ def observed(evidence: Evidence) -> Sequence[Conflict]:
         return ()
     zones, storage = zones_of(evidence), Storage.of(evidence)
     if zones.header.fenced:
-        found: Iterable[Conflict] = _fenced(zones)
+        found: Iterable[Conflict] = unless_undone(zones, storage.restarts, _fenced(zones))
     else:
         found = chain(_plain(zones), sent_after_later(evidence), seen_after_later(evidence))
     resources = zones.columns.resources

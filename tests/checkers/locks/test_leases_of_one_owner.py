@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.history.records import Op
+from checkers.history.records import Op, Outcome
+from checkers.locks.early_grants import early_grants
 from checkers.locks.leases import lease_of
-from tests.support.grants import acquire
+from tests.support.grants import acquire, locks
 
 
 def renew(index: int, called: int, returned: int, ttl: int) -> Op:
@@ -58,3 +59,29 @@ def test_later_acquires_before_the_end_of_a_lease_may_shorten_it() -> None:
     third = acquire(2, "a", 3, 200, 201, ttl=10)
 
     assert lease_of(first, [first, second, third]).end == 15
+
+
+@pytest.mark.parametrize(("sent", "accused"), [(26, []), (27, [3])])
+@pytest.mark.parametrize("unanswered", [0, 25], ids=["before it", "after it"])
+def test_a_doubtful_renew_binds_what_was_sent_after_its_answer(
+    sent: int, accused: list[int], unanswered: int
+) -> None:
+    unknown = replace(
+        acquire(0, "a", 0, unanswered, 0, ttl=6), outcome=Outcome.INFO, returned=None, token=None
+    )
+    operations = [
+        unknown,
+        acquire(1, "a", 3, 19, 22, ttl=6),
+        renew(2, 24, 26, ttl=6),
+        replace(acquire(3, "b", 4, 25, 28), attempt=sent),
+    ]
+
+    found = early_grants(locks(*sorted(operations, key=lambda op: op.called)))
+
+    assert [each.accused.index for each in found] == accused
+
+
+def test_a_shorter_ttl_of_a_doubtful_renew_counts_from_its_call() -> None:
+    first, second = acquire(0, "a", 6, 6, 7, ttl=3), acquire(2, "a", 0, 10, 15, ttl=3)
+
+    assert lease_of(first, [first, renew(1, 7, 11, ttl=2), second]).end == 9
