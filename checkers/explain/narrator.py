@@ -21,7 +21,7 @@ from checkers.history.faults import Fault, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.history.restarts import restarts_of_storage
 from checkers.locks.hold_order import came_before, hold_order
-from checkers.locks.leases import ENDS, granted, leases_of, promises_of
+from checkers.locks.leases import ENDS, granted, lease_of, leases_of, promises_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +300,10 @@ class Narrator:
 
     def lease(self, grant: Op, setter: Op | None = None) -> float:
         """Until when a hold was promised, in ns; with a setter that may be of another hold, by that."""
-        promised = (each for each in promises_of(self.own(grant)) if each.grant.index == grant.index)
-        return next(each.end for each in promised if setter in {None, each.set_by})
+        own = self.own(grant)
+        doubtful = (each for each in promises_of(own) if each.is_doubtful and each.grant.index == grant.index)
+        by_setter = (each.end for each in doubtful if each.set_by == setter)
+        return next(by_setter, lease_of(grant, own).end)
 
     def first_reader(self, op: Op) -> list[Op]:
         """The read that shows that an unacknowledged write took effect."""

@@ -25,6 +25,7 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from checkers.evidence import Evidence
 from checkers.history.records import Op, Outcome
@@ -159,19 +160,24 @@ def _lease(
     is_doubtful: bool = False,
 ) -> Lease:
     """The lease of a hold from a setter on, shortened by those of the owner's earlier and later holds."""
-    end = min([_promised_by(hold, last), given_up, *(_shortened(last, op) for op in earlier)])
+    others = (*earlier, hold.acquire) if is_doubtful else earlier
+    shortened = partial(_shortened, last, is_doubtful=is_doubtful)
+    end = min([_promised_by(hold, last), given_up, *map(shortened, others)])
     for op in later:
         if op.called >= end:
             break
-        end = min(end, _shortened(last, op))
+        end = min(end, shortened(op))
     return Lease(grant=hold.acquire, end=end, set_by=last, is_doubtful=is_doubtful)
 
 
-def _shortened(last: Op, other: Op) -> float:
-    """The earliest end of a lease that an operation of another hold may have set after `last`."""
-    if other.ttl is None or _returned(other) < last.sent:
+def _shortened(last: Op, other: Op, *, is_doubtful: bool) -> float:
+    """The earliest end of a lease that an operation of another hold may have set after `last`.
+
+    An acquire that does not say which lease it set leaves nothing of a doubtful promise.
+    """
+    if _returned(other) < last.sent or (other.ttl is None and not (is_doubtful and other.f == "acquire")):
         return math.inf
-    return max(last.sent, other.sent) + other.ttl
+    return max(last.sent, other.sent) + (other.ttl or 0)
 
 
 def _promises(hold: _Hold) -> list[Op]:
