@@ -59,14 +59,22 @@ def early_grants(operations: Sequence[Op]) -> set[int]:
     opposite. Where tokens regressed or were given to several owners, they tell nothing.
     """
     trusted = not (token_regressions(operations) or duplicate_tokens(operations))
+
+    def is_later(later: Op, holder: Op) -> bool:
+        by_token = trusted and _has_higher_token(later, holder) and not _granted_before(later, holder)
+        return _granted_before(holder, later) or by_token
+
     return {
         later.index
         for holder, later in permutations(grants(operations), 2)
         if holder.owner != later.owner
-        and _returned(later) < _promised_until(holder, operations)
         and (
-            _granted_before(holder, later)
-            or (trusted and _has_higher_token(later, holder) and not _granted_before(later, holder))
+            (_returned(later) < _promised_until(holder, operations) and is_later(later, holder))
+            or any(
+                _returned(later) < _promised_until(holder, operations, renew)
+                for renew in operations
+                if renew.f == "renew" and renew.owner == holder.owner and _granted_before(renew, later)
+            )
         )
     }
 
@@ -126,7 +134,7 @@ def _different_holds(operations: Iterable[Op]) -> Iterator[tuple[Op, Op]]:
             yield one, other
 
 
-def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
+def _promised_until(grant: Op, operations: Sequence[Op], doubtful: Op | None = None) -> float:
     """The end of a lease, in ns: -infinity where nothing was promised.
 
     The latest start of an ok setter that carries a ttl, and from then the smallest ttl of
@@ -135,7 +143,9 @@ def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
     end of any lease that a setter of another hold of the owner may have set since.
 
     A renew is a setter of the hold whose acquire was called last before it. If it may be of
-    another, it is one only if it returned while the lease was promised without it.
+    another, it is one only if it returned while the lease was promised without it, and its ttl
+    counts from its own start. By such a `doubtful` renew the owner had the lock when it returned,
+    for as long as it promised, unless an acquire may have set another lease since that it does not say.
     """
     own = [op for op in operations if op.owner == grant.owner and op.outcome is not Outcome.FAIL]
     acquires = [op for op in own if op.f == "acquire"]
@@ -143,21 +153,33 @@ def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
     setters = [grant, *(op for op in renews if _acquired_last_before(op, acquires) is grant)]
     first = min(op.called for op in acquires)
     others = [op for op in (*acquires, *renews) if op not in setters and op.called >= first]
+    doubts = [op for op in setters[1:] if _may_be_of_another(op, grant, acquires)]
+    promises = [op for op in setters if op.outcome is Outcome.OK and op.ttl is not None]
     start = -math.inf
-    for setter in sorted(setters, key=lambda op: op.sent):
-        is_sure = setter is grant or not _may_be_of_another(setter, grant, acquires)
-        promises = setter.outcome is Outcome.OK and setter.ttl is not None
-        if promises and (is_sure or _returned(setter) < _lapses(start, setters)):
+    for setter in sorted(promises, key=lambda op: op.sent):
+        if setter not in doubts or _returned(setter) < _lapses(start, setters, doubts):
             start = setter.sent
+    unsaid: list[float] = []
+    if doubtful is not None:
+        if doubtful not in promises or doubtful not in doubts or doubtful.sent <= start:
+            return -math.inf
+        start = doubtful.sent
+        silent = (op for op in acquires if op.ttl is None and not _returned(op) < start)
+        unsaid = [max(start, op.sent) for op in silent]
     since = (op for op in others if op.ttl is not None and not _returned(op) < start)
     shortened = [max(start, op.sent) + (op.ttl or 0) for op in since]
-    return min([_lapses(start, setters), *shortened, *_given_up(grant, operations)])
+    return min([_lapses(start, setters, doubts), *shortened, *unsaid, *_given_up(grant, operations)])
 
 
-def _lapses(start: float, setters: Iterable[Op]) -> float:
+def _lapses(start: float, setters: Iterable[Op], doubts: Sequence[Op]) -> float:
     """When a lease ends whose last promise counts from `start`."""
-    ttls = (op.ttl for op in setters if op.ttl is not None and not _returned(op) < start)
-    return -math.inf if start == -math.inf else start + min(ttls)
+    if start == -math.inf:
+        return start
+    last = (op for op in setters if op.ttl is not None and not _returned(op) < start)
+    return min(
+        (max(start, op.sent) if op in doubts and op.outcome is Outcome.OK else start) + (op.ttl or 0)
+        for op in last
+    )
 
 
 def _acquired_last_before(renew: Op, acquires: Sequence[Op]) -> Op | None:

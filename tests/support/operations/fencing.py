@@ -56,7 +56,7 @@ from checkers.storage.stale_writes import (
     used_again,
 )
 from tests.support.object_log import object_log
-from tests.support.operations import rejections
+from tests.support.operations import rejections, undone_writes
 from tests.support.operations.order import LogOrder, orders
 from tests.support.operations.registers import Register, flip_flops, registers, wrote
 
@@ -69,13 +69,15 @@ def observed(evidence: Evidence) -> Sequence[Conflict]:
     """Judge what clients saw, without the commit log."""
     if evidence.log is not None:
         return observed(as_seen(evidence))
-    judge = fenced_register if evidence.history.header.fenced else plain_register
+    is_fenced = evidence.history.header.fenced
     storage = Storage.of(evidence)
-    return [
-        conflict
-        for register in registers(evidence)
-        for conflict in with_losses(partial(of_register, register), storage, list(firsts(judge(register))))
-    ]
+    found: list[Conflict] = []
+    for register in registers(evidence):
+        conflicts: Iterable[Conflict] = fenced_register(register) if is_fenced else plain_register(register)
+        if is_fenced:
+            conflicts = undone_writes.unless_undone(register, storage.restarts, conflicts)
+        found += with_losses(partial(of_register, register), storage, list(firsts(conflicts)))
+    return found
 
 
 @memoized
