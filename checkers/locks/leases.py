@@ -46,9 +46,7 @@ class Lease:
     grant: Op
     end: float  # ns; -infinity where nothing was promised
     set_by: Op | None  # the setter that the promise counts from
-    is_doubtful: bool = (
-        False  # may the setter be of another hold? Then it binds what was sent after its answer
-    )
+    is_doubtful: bool = False  # may the setter be of another hold?
 
     @property
     def returned(self) -> float:
