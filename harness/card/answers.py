@@ -154,6 +154,8 @@ def _sound(used: Sequence[Seen], *, having: Callable[[Seen], int], nothing: str)
 
 def _survived(used: Sequence[Seen], seen: Iterable[Seen]) -> Found:
     """Were locks that were held at the fault still held after it? Not every library's release tells."""
+    if not used:
+        return used, "not shown", NOT_MADE
     if bad := _total(run.of_lock for run in used):
         return used, "no", _named(bad)
     kept, gone = sum(run.kept for run in used), sum(run.gone for run in used)

@@ -13,8 +13,10 @@ from harness.engines.engine import Engine
 from harness.run import deployment
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
+from workloads.client import GIVES_NONE
 
 MOST_TRIES = 3
+NEEDS_TOKENS = "this lock gives no fencing token, which the fenced runs of the series need: add --no-token"
 
 
 def planned(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> list[Experiment]:
@@ -25,6 +27,8 @@ def planned(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> list[
     every = {each.name: each for each in series(subject.lock, gives_token=subject.gives_token)}
     for name in only:
         if name not in every:
+            if name in {each.name for each in series(subject.lock)}:
+                raise ConfigurationError(f"--only {name}: it needs a token, and --no-token leaves it out")
             raise ConfigurationError(f"--only {name}: no run of the series{did_you_mean(name, every)}")
     experiments = [each for name, each in every.items() if name in only or not only]
     for experiment in experiments:
@@ -66,6 +70,10 @@ def run_series(
 def _run(subject: Subject, experiment: Experiment, engine: Engine, options: RunOptions) -> Seen:
     try:
         return seen_in(experiment, to_verdict(target_of(subject, experiment), engine, options))
+    except ConfigurationError as error:
+        if str(error) == GIVES_NONE:
+            raise ConfigurationError(NEEDS_TOKENS) from None
+        raise
     except InfrastructureError as error:
         first, *others = str(error).splitlines()
         return Seen(experiment=experiment, failure=" ".join([first, *others[-1:]]))

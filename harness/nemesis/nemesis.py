@@ -137,7 +137,9 @@ class Nemesis:
             if begins_at_each_stop(fault):
                 self._clients.strike_at_each_stop(request, fault, last_stop, tally)
             else:
-                self._clients.strike_at_next_stop(request, fault, moments, min(last, last_stop), tally)
+                waits_for_nobody = fault.until is None and hits_servers(fault)
+                last_stop = last if waits_for_nobody else min(last, last_stop)
+                self._clients.strike_at_next_stop(request, fault, moments, last_stop, tally)
         elif hits_client(fault):
             rng = random.Random(f"{self.log.seed}/victim/{index}")
             self._clients.strike(fault, moments, last, rng, tally)

@@ -149,6 +149,7 @@ TOKENS = {"grants_with_token": 9}
             "2 locks still held afterwards",
         ),
         ("survives_failover", [run("calm")], "not shown", "no such run was made"),
+        ("survives_restart", [run("pause", releases_accepted=1)], "not shown", "no such run was made"),
         (
             "survives_failover",
             [run("failover", coverage={"failovers": 1}, anomalies={"duplicate-token": 70})],

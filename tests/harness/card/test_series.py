@@ -20,6 +20,7 @@ from harness.run import deployment
 from harness.run.runner import RunOptions
 from tests.support.missing import need
 from tests.support.repository import ROOT
+from workloads.client import GIVES_NONE
 
 REDIS_PY = shlex.join([sys.executable, str(ROOT / "examples/locks/python/redis_py.py")])
 SUBJECT = Subject(
@@ -93,6 +94,8 @@ def test_only_some_runs_are_made_on_request(local_engine: Engine) -> None:
     assert [each.name for each in some_of_it] == ["calm", "pause-granted-unfenced"]
     with pytest.raises(ConfigurationError, match="--only reset: no run of the series; did you mean restart"):
         planned(SUBJECT, local_engine, ["reset"])
+    with pytest.raises(ConfigurationError, match="it needs a token, and --no-token leaves it out"):
+        planned(replace(SUBJECT, gives_token=False), local_engine, ["pause-granted-fenced"])
 
 
 @pytest.mark.parametrize(("kept", "runs"), [([0, 0, 0], 3), ([0, 1], 2), ([1], 1)])
@@ -112,6 +115,19 @@ def test_a_restart_is_repeated_until_it_shows_something(
 
     assert [each.experiment.kind for each in made] == ["pause", *["restart"] * runs]
     assert len(made) <= most_runs(experiments) == 4
+
+
+def test_a_lock_without_tokens_gets_the_option_named(
+    local_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*_: object) -> None:
+        raise ConfigurationError(GIVES_NONE)
+
+    monkeypatch.setattr("harness.card.card.to_verdict", run)
+    fenced = planned(SUBJECT, local_engine, ["pause-acquired-fenced"])
+
+    with pytest.raises(ConfigurationError, match="add --no-token"):
+        list(run_series(SUBJECT, fenced, local_engine, RunOptions()))
 
 
 def some(*names: str) -> Iterator[Experiment]:
