@@ -146,7 +146,9 @@ def _lapse(first: ProgramClient, second: ProgramClient, expected: Expected) -> I
     after = time.monotonic_ns() - (granted.attempt_ns or called)
     promised = (granted.ttl_ms or 0) * MILLISECOND
     found = f"granted {after / SECOND:.2f} s after the holder's attempt"
-    if answer.word != "ok":
+    if answer.word not in {"ok", "failed"}:
+        found = answer.shown
+    elif answer.word == "failed":
         found = f"{answer.shown}: the lock of a killed program is not free after {LEASES} TTLs"
     elif after < promised:
         found += (
