@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from checkers.conflict import Conflict
-from checkers.history.columns import ABSENT, INFO, OK, Ints, indices
+from checkers.history.columns import ABSENT, INFO, OK, Ints
 from checkers.history.faults import Fault
+from checkers.history.ranks import UNRANKED, stable_order
 from checkers.history.records import Op
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.false_or_stale import FALSE_OR_STALE
@@ -43,45 +44,52 @@ def _rejected(conflict: Conflict) -> Op | None:
 
 
 class _UndoneWrites:
-    """What may have been accepted without an answer, and what shows that it had not been, as rows."""
+    """What may have been accepted without an answer, and what shows that it had not been.
+
+    Ranks and heights of later resources are above all of an earlier one, so one prefix or suffix
+    serves all registers.
+    """
 
     def __init__(self, zones: ZoneColumns, restarts: Sequence[Fault]) -> None:
         self._columns, self._ranks, self._height = zones.columns, zones.ranks, zones.height
+        self._strict = int(zones.header.policy == "strict")
         self._restarts = restarts
-        self._strict = zones.header.policy == "strict"
-        self._most = int(zones.header.policy == "inclusive")
-        columns = zones.columns
+        columns, ranks = zones.columns, zones.ranks
         unanswered = np.concatenate((zones.writes, zones.fences))
         unanswered = unanswered[(columns.outcome[unanswered] == INFO) & (columns.token[unanswered] != ABSENT)]
-        self._unanswered = unanswered[zones.zone_of(unanswered) < 0]
+        unanswered = unanswered[zones.zone_of(unanswered) < 0]
+        unanswered = unanswered[stable_order(zones.height[unanswered])]
+        self._unanswered: Ints = unanswered
+        self._levels, self._resources = zones.height[unanswered], columns.resource[unanswered]
         accepted = zones.fenced_write[columns.outcome[zones.fenced_write] == OK]
         reads, of = zones.all_reads
-        self._shown: Ints = np.concatenate((accepted, reads))
-        self._level: Ints = np.concatenate((zones.height[accepted], zones.level[of]))
-        self._is_read = np.arange(len(self._shown)) >= len(accepted)
+        shown = np.concatenate((accepted, reads))
+        # A strict mark refuses a write of its own level, and no read of it.
+        refused_at = np.concatenate((2 * zones.height[accepted], 2 * zones.level[of] + 1))
+        order = stable_order(ranks.called[shown])
+        self._called, refused_at = ranks.called[shown][order], refused_at[order]
+        returned = columns.returned[shown][order]
+        self._lowest_from = [
+            _suffix_minimum(np.where(returned < restart.began, refused_at, UNRANKED)) for restart in restarts
+        ]
 
     def explain(self, rejected: int) -> bool:
         """Can a restart have undone the reason of this rejection?"""
         columns = self._columns
-        raising = self._unanswered[
-            (columns.resource[self._unanswered] == columns.resource[rejected])
-            & (self._height[self._unanswered] >= self._height[rejected] + self._most)
-            & (self._ranks.called[self._unanswered] <= self._ranks.returned[rejected])
-        ]
-        for restart in self._restarts:
-            undone = raising[columns.called[raising] <= restart.healed]
-            if len(undone) and columns.called[rejected] <= restart.healed:
-                lowest = int(self._height[undone].min())
-                if not self._is_contradicted(rejected, lowest, restart):
-                    return True
+        answered = self._ranks.returned[rejected]
+        first = np.searchsorted(self._called, answered, side="right")
+        least = self._height[rejected] + 1 - self._strict
+        end = np.searchsorted(self._resources, columns.resource[rejected], side="right")
+        for restart, lowest in zip(self._restarts, self._lowest_from, strict=True):
+            most = (lowest[first] - self._strict) // 2
+            start, stop = np.searchsorted(self._levels, (least, most + 1))
+            raising = self._unanswered[start : min(stop, end)]
+            was_sent = (self._ranks.called[raising] <= answered) & (columns.called[raising] <= restart.healed)
+            if columns.called[rejected] <= restart.healed and was_sent.any():
+                return True
         return False
 
-    def _is_contradicted(self, rejected: int, height: int, restart: Fault) -> bool:
-        """Did anything between a rejection and a restart carry a token that this mark refuses?"""
-        columns, shown = self._columns, self._shown
-        is_refused = (self._level < height) | (self._strict & ~self._is_read & (self._level == height))
-        is_between = (self._ranks.called[shown] > self._ranks.returned[rejected]) & (
-            columns.returned[shown] < restart.began
-        )
-        is_same = columns.resource[shown] == columns.resource[rejected]
-        return bool(len(indices(is_refused & is_between & is_same)))
+
+def _suffix_minimum(numbers: Ints) -> Ints:
+    """The lowest number from each place on; a high one after the last."""
+    return np.append(np.minimum.accumulate(numbers[::-1])[::-1], UNRANKED)
