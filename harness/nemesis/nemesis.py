@@ -31,6 +31,18 @@ from harness.nemesis.server_faults import ServerFaults
 LAST_STOP = 1.5  # TTLs before the end, after which no stop is requested: no client could take over in time
 
 
+def latest_begin(fault: FaultSpec, end: int, ttl: int) -> int:
+    """The last moment at which a fault may begin in a workload that ends at `end`; all in ns.
+
+    A client that stops itself needs another one to take over. A fault on servers that waits for nobody only
+    has to be over by then.
+    """
+    last = end - (fault.lasts.resolve(ttl) if fault.lasts else 0)
+    if begins_at_stop_point(fault) and (fault.until is not None or not hits_servers(fault)):
+        return min(last, end - round(LAST_STOP * ttl))
+    return last
+
+
 @dataclass(slots=True, kw_only=True)
 class Nemesis:
     """Injects faults during the `with` block; at its end every client runs again."""
@@ -131,15 +143,14 @@ class Nemesis:
             self._walk(index, fault, end)
             return
         moments = [self.log.started + moment for moment in self.log.planned[index].moments]
-        last = end - (fault.lasts.resolve(self.ttl) if fault.lasts else 0)
+        last = latest_begin(fault, end, self.ttl)
         if begins_at_stop_point(fault):
-            request, last_stop = self._requests[index], end - round(LAST_STOP * self.ttl)
+            request = self._requests[index]
             if begins_at_each_stop(fault):
+                last_stop = end - round(LAST_STOP * self.ttl)
                 self._clients.strike_at_each_stop(request, fault, last_stop, tally)
             else:
-                waits_for_nobody = fault.until is None and hits_servers(fault)
-                last_stop = last if waits_for_nobody else min(last, last_stop)
-                self._clients.strike_at_next_stop(request, fault, moments, last_stop, tally)
+                self._clients.strike_at_next_stop(request, fault, moments, last, tally)
         elif hits_client(fault):
             rng = random.Random(f"{self.log.seed}/victim/{index}")
             self._clients.strike(fault, moments, last, rng, tally)

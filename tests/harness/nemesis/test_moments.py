@@ -16,7 +16,7 @@ from harness.clients.process import SharedProgress
 from harness.clients.shared_state import SharedState
 from harness.core.errors import ConfigurationError
 from harness.nemesis.moments import ENDING, holders
-from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.nemesis import Nemesis, latest_begin
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog, PlannedFault
@@ -168,3 +168,18 @@ def test_a_moment_that_never_comes_is_refused(faults: tuple[str, ...], why: str)
 def test_two_clients_have_no_second_waiter() -> None:
     with pytest.raises(ConfigurationError, match="never happens with 2 clients"):
         load_text(text(STORAGE + SECOND_WAITER, clients=2), "t.toml")
+
+
+@pytest.mark.parametrize(
+    ("fault", "latest"),
+    [
+        ('kind = "kill"\ntarget = "storage"\nat = "acquired"\nevery = "2s"\nlasts = "1s"', 19.0),
+        ('kind = "pause"\ntarget = "storage"\nat = "before-write"\nuntil = "superseded"', 17.0),
+        ('kind = "pause"\ntarget = "holder"\nat = "acquired"\nlasts = "1s"', 17.0),
+        ('kind = "kill"\ntarget = "storage"\nevery = "2s"\nlasts = "1s"', 19.0),
+    ],
+)
+def test_only_faults_that_wait_for_another_holder_end_their_stops_early(fault: str, latest: float) -> None:
+    (spec,) = load_text(text(fault), "t.toml").faults
+
+    assert latest_begin(spec, 20 * SECOND, 2 * SECOND) == latest * SECOND
