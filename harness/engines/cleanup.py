@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,20 +138,20 @@ def _end_processes(run_id: str | None, patience: float = QUIT_TIMEOUT) -> Sweep:
     import psutil
 
     found = []
+    psutil.process_iter.cache_clear()  # it may hold an ended process whose pid another has now
     for process in psutil.process_iter():
-        try:
+        with suppress(psutil.Error, OSError):  # it has ended, or belongs to another user
             marks = ownership.from_environment(process.environ())
-        except (psutil.Error, OSError):
-            continue
-        if (
-            ownership.RUN in marks
-            and run_id in (None, marks[ownership.RUN])
-            and ownership.life_of(marks) is Life.DEAD
-        ):
-            found.append(process)
-            process.resume()
+            if (
+                ownership.RUN in marks
+                and run_id in (None, marks[ownership.RUN])
+                and ownership.life_of(marks) is Life.DEAD
+            ):
+                process.resume()
+                found.append(process)
     _, still_there = psutil.wait_procs(found, timeout=patience)
     for process in still_there:
-        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     psutil.wait_procs(still_there, timeout=GONE_TIMEOUT)
     return Sweep(removed=tuple(f"process {process.pid}" for process in found))
