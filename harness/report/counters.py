@@ -48,7 +48,7 @@ class Counter:
 
 def counters(answer: Answer, document: VerdictDocument, operations: Sequence[Op]) -> tuple[Counter, ...]:
     """The numbers for an answer; fewer if the run did not count them."""
-    counts = document.coverage | _work(operations)
+    counts = document.coverage | work_of(operations)
     by_tokens = gives_tokens(operations)
     counts["server_faults"] = sum(counts.get(name, 0) for name in _SERVER_FAULTS)
     if answer.anomaly is None:
@@ -75,7 +75,8 @@ def gives_tokens(operations: Sequence[Op]) -> bool:
     return not len(tokens) or bool(np.any(tokens != ABSENT))
 
 
-def _work(operations: Sequence[Op]) -> dict[str, int]:
+def work_of(operations: Sequence[Op]) -> dict[str, int]:
+    """How many reads, writes and appends were answered with ok."""
     columns = with_columns(operations).columns
     answered = np.bincount(columns.f[columns.outcome == OK], minlength=len(FUNCTIONS)).tolist()
     return {name: answered[FUNCTIONS.index(f)] for name, f in _WORK.items()}

@@ -26,6 +26,7 @@ from harness.report.scenes import Scene, Stage, findings, matters_from, rejectio
 from harness.report.step_references import label, numbered
 from harness.report.thinning import Kept
 from harness.report.timeline import Timeline, timeline
+from harness.report.untested import untested
 
 _MOST_SCENES = 100
 _MOST_NARRATED = 25
@@ -122,7 +123,7 @@ def page(recorded: Recorded) -> Page:
         coverage=wording.coverage(verdict, by_tokens=gives_tokens(operations)),
         windows=tuple(map(str, verdict.windows)),
         hazards=hazards(verdict.hazards, history.header.hazards if history else None),
-        anomalies=wording.anomalies(verdict),
+        anomalies=wording.anomalies(verdict, untested(operations)),
         checkers=verdict.checkers,
         faults=recorded.plan.faults,
         primer=primer(said),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS, counted
@@ -45,13 +46,22 @@ class Looked:
     name: str
     found: int
     violation: bool  # False: it is only counted
+    lacking: str = ""  # what the run would have needed to show it
 
 
-def anomalies(verdict: VerdictDocument) -> list[Looked]:
-    """Every anomaly that was checked: the violations found, then other findings, then the rest."""
+def anomalies(verdict: VerdictDocument, lacking: Mapping[str, str]) -> list[Looked]:
+    """Every anomaly that was checked: the violations found, then other findings, then the rest.
+
+    `lacking` says by anomaly what the run did not have.
+    """
     found = verdict.violations
     rows = [
-        Looked(name, number, name in found or name not in ANOMALIES or (not number and name in VIOLATIONS))
+        Looked(
+            name,
+            number,
+            name in found or name not in ANOMALIES or (not number and name in VIOLATIONS),
+            "" if number else lacking.get(name, ""),
+        )
         for name, number in verdict.anomalies.items()
     ]
     return sorted(rows, key=_most_telling_first)

@@ -28,7 +28,7 @@ def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path) -> 
     page = report.write(run_folder(tmp_path, anomalies=found)).read_text()
 
     verdict = verdict_of({"anomalies": found, "findings": [{"anomaly": "stale-write"}]})
-    assert [row.name for row in wording.anomalies(verdict)] == [
+    assert [row.name for row in wording.anomalies(verdict, {})] == [
         "stale-write",
         "double-belief",
         "late-write",
@@ -40,9 +40,18 @@ def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path) -> 
 
 
 def test_a_lost_update_that_a_late_write_explains_is_only_counted() -> None:
-    (row,) = wording.anomalies(verdict_of({"anomalies": {"lost-update": 2}}))
+    (row,) = wording.anomalies(verdict_of({"anomalies": {"lost-update": 2}}), {})
 
     assert not row.violation
+
+
+def test_what_a_run_could_not_show_is_not_said_to_be_checked(tmp_path: Path) -> None:
+    found = {"stale-write": 1, "lost-update": 0, "duplicate-token": 0, "stuck-lock": 0}
+
+    page = text_of(report.write(run_folder(tmp_path, anomalies=found)))
+
+    assert "Checked and not found: duplicate-token, stuck-lock" in page
+    assert "Nothing to compare for: lost-update (no appends)." in page
 
 
 def test_steps_without_lines_are_not_said_to_have_any(tmp_path: Path) -> None:
