@@ -46,9 +46,20 @@ class HistoryIndex:
         Writes that failed, or that were never acknowledged and are missing from the commit log, count
         only if they were read.
         """
-        sent = np.flatnonzero((self._columns.token >= least) & (self._columns.called <= before))
-        found = self._ops.at(sent[self._has(sent, resource, _RAISING)])
+        sent = self._sent(resource, least, self._columns.called <= before)
+        found = self._ops.at(sent)
         return sorted((op for op in found if self._can_raise(op)), key=lambda op: op.token or 0)
+
+    def first_raising(self, resource: str, least: int, after: int) -> Op | None:
+        """Of what was sent after some moment, in ns, and can have raised the mark so, what was sent first."""
+        sent = self._sent(resource, least, self._columns.called > after)
+        order = np.lexsort((self._columns.token[sent], self._columns.called[sent]))
+        return next((op for row in sent[order] if self._can_raise(op := self._ops[int(row)])), None)
+
+    def has_fence(self, resource: str, least: int) -> bool:
+        """Was there a fence without a write that can have raised the mark to `least` or more?"""
+        fences = self._sent(resource, least, self._columns.f == FUNCTIONS.index("fence"))
+        return bool(np.any(self._columns.outcome[fences] != OUTCOMES.index(Outcome.FAIL)))
 
     def logged_before(self, write: Op) -> Op | None:
         """Of the writes that stand before this one in the storage's own order, the one that was sent last."""
@@ -73,6 +84,11 @@ class HistoryIndex:
         """The rows by their values, and those values."""
         rows = stable_order(self._columns.value)
         return rows, self._columns.value[rows]
+
+    def _sent(self, resource: str, least: int, chosen: Flags) -> Ints:
+        """Of the chosen rows, those that would raise the mark of a resource to `least` or more."""
+        rows = np.flatnonzero(chosen & (self._columns.token >= least))
+        return rows[self._has(rows, resource, _RAISING)]
 
     def _has(self, rows: Ints, resource: str, functions: Iterable[str]) -> Flags:
         """Which of these rows are about a resource, and of these kinds?"""

@@ -37,8 +37,6 @@ from checkers.storage.false_or_stale import below_proved_marks, false_or_stale
 from checkers.storage.log_order import LogOrder, order_of
 from checkers.storage.recorded import last_restart
 
-_FAR = 1 << 63  # ns; later than everything
-
 
 def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:
     """Rejections by storages that promise no fence, though they can have met no newer token."""
@@ -140,15 +138,14 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
 
 def _too_late(n: Narrator, write: Op, least: int, found: Sequence[Excuse]) -> Iterator[str]:
     """Why nothing with such a token can have been accepted in time."""
-    later = [op for op in n.index.raising(write.resource, least, _FAR) if op.called > (write.returned or 0)]
-    fenced = any(op.f == "fence" for op in (*later, *(excuse.op for excuse in found)))
+    first = n.index.first_raising(write.resource, least, write.returned or 0)
+    fenced = n.index.has_fence(write.resource, least) or any(excuse.op.f == "fence" for excuse in found)
     kinds = "write to" if not fenced else "write or fence on"
     accepted = "" if found or n.log is None else "that can have been accepted "
     sent = f"But every {kinds} {write.resource} {accepted}with such a token was sent only after that"
     if found:
         yield f"{sent}, or cannot have been accepted by then."
-    elif later:
-        first = min(later, key=lambda op: op.called)
+    elif first is not None:
         yield f"{sent}: the first, {_with_token(n, first)}, {n.sent(first)}."
     else:
         yield f"But no write to {write.resource} with such a token was ever accepted, or can have been."
