@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from harness.core.errors import InfrastructureError
@@ -293,58 +292,6 @@ def test_a_run_in_progress_keeps_its_folders(tmp_path: Path, run_id: str) -> Non
 
     assert tmp_path.exists()
     assert [note.run_id for note in run_notes.notes()] == [run_id]
-
-
-def test_only_processes_of_a_dead_run_are_killed(run_id: str) -> None:
-    run_notes.leave_note(DEAD.marks(run_id), "local", [])
-    with (
-        subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left,
-        subprocess.Popen(["sleep", "60"], env=ownership.as_environment(US.marks("another"))) as ours,
-    ):
-        swept = cleanup.sweep()
-        ended = left.poll()
-        lives = ours.poll() is None
-        left.kill()
-        ours.kill()
-
-    assert swept.removed == (f"process {left.pid}",)
-    assert ended is not None
-    assert lives
-
-
-def test_a_process_with_the_pid_of_one_seen_before_is_killed(
-    run_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_notes.leave_note(DEAD.marks(run_id), "local", [])
-    with subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left:
-        seen_before = psutil.Process(left.pid)
-        monkeypatch.setattr(seen_before, "_ident", (left.pid, 0.0))  # it was started at another time
-        monkeypatch.setattr(psutil, "_pmap", {left.pid: seen_before})
-
-        swept = cleanup.sweep()
-
-    assert swept.removed == (f"process {left.pid}",)
-
-
-def test_a_process_that_ends_while_it_is_looked_at_is_left_out(
-    run_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_notes.leave_note(DEAD.marks(run_id), "local", [])
-    with subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left:
-        environ = psutil.Process.environ
-
-        def end_after_reading(process: psutil.Process) -> dict[str, str]:
-            found = environ(process)
-            if process.pid == left.pid:
-                left.kill()
-                left.wait()
-            return found
-
-        monkeypatch.setattr(psutil.Process, "environ", end_after_reading)
-
-        swept = cleanup.sweep()
-
-    assert swept.removed == ()
 
 
 def test_a_note_stays_until_docker_can_remove_its_containers(

@@ -1,0 +1,72 @@
+"""Processes that a dead run has left are ended, and no others."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.engines import cleanup
+from harness.processes import ownership, run_notes
+
+US = ownership.this_process()
+DEAD = replace(US, started=US.started + 1)
+
+
+@pytest.fixture(autouse=True)
+def _notes(tmp_path: Path, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note of the dead run, in a folder of the test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    run_notes.leave_note(DEAD.marks(run_id), "local", [])
+
+
+def test_only_processes_of_a_dead_run_are_killed(run_id: str) -> None:
+    with (
+        subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left,
+        subprocess.Popen(["sleep", "60"], env=ownership.as_environment(US.marks("another"))) as ours,
+    ):
+        swept = cleanup.sweep()
+        ended = left.poll()
+        lives = ours.poll() is None
+        left.kill()
+        ours.kill()
+
+    assert swept.removed == (f"process {left.pid}",)
+    assert ended is not None
+    assert lives
+
+
+def test_a_process_with_the_pid_of_one_seen_before_is_killed(
+    run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left:
+        seen_before = psutil.Process(left.pid)
+        monkeypatch.setattr(seen_before, "_ident", (left.pid, 0.0))  # it was started at another time
+        monkeypatch.setattr(psutil, "_pmap", {left.pid: seen_before})
+
+        swept = cleanup.sweep()
+
+    assert swept.removed == (f"process {left.pid}",)
+
+
+def test_a_process_that_ends_while_it_is_looked_at_is_left_out(
+    run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left:
+        environ = psutil.Process.environ
+
+        def end_after_reading(process: psutil.Process) -> dict[str, str]:
+            found = environ(process)
+            if process.pid == left.pid:
+                left.kill()
+                left.wait()
+            return found
+
+        monkeypatch.setattr(psutil.Process, "environ", end_after_reading)
+
+        swept = cleanup.sweep()
+
+    assert swept.removed == ()
