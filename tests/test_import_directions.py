@@ -43,6 +43,7 @@ JUDGMENT = (
     "checkers.evidence",
     "checkers.locks.leases",
     "checkers.locks.hold_order",
+    "checkers.lists.shown_appends",
     "checkers.explain.narrator",  # the words that all explanations share
     "checkers.conflict",
     "checkers.checker",

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from checkers.explain.edges import EdgeWords, Refusal
+from checkers.explain.effects import shown_by
 from checkers.explain.narrator import Narrator
 from checkers.history.records import WRITES, Header, Op, Outcome
 
@@ -92,7 +93,7 @@ def _only_what_matters(n: Narrator, question: Question) -> Iterator[Op]:
 
     The token and the value from before the run come first.
     """
-    operations = [_as_effective(n, op, question) for op in question.proof]
+    operations = [_as_stored(n, _as_effective(n, op, question), question) for op in question.proof]
     header = n.history.header
     moments = sorted(
         {moment for op in operations for moment in (op.called, op.returned) if moment is not None}
@@ -121,6 +122,14 @@ def _as_effective(n: Narrator, op: Op, question: Question) -> Op:
     if op.f not in WRITES or op.outcome is Outcome.OK or is_refusal:
         return op if question.timed else replace(op, returned=None)
     return replace(op, outcome=Outcome.OK if n.numbers(op) else Outcome.INFO, returned=None)
+
+
+def _as_stored(n: Narrator, op: Op, question: Question) -> Op:
+    """An append that a list shows to have taken effect: that list had been read by then."""
+    by = next((each for each in shown_by(n, op) if each in question.proof), None)
+    if by is None or n.numbers(op):
+        return op
+    return replace(op, outcome=Outcome.OK, returned=by.returned if question.timed else None)
 
 
 @lru_cache(maxsize=1 << 12)  # among thousands of findings few are of a shape of their own

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from checkers.explain.effects import acceptance, shown_by
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.history.records import Op, Outcome
@@ -83,7 +84,15 @@ class EdgeWords:
 
     def _real_time(self, edge: Edge) -> str:
         before, after = self._ends(edge)
+        by = self._shown_by(before)
+        if by is not None:
+            began = f"By real time, {self._both(edge)}: {self._n.began(after)}."
+            return f"{acceptance(self._n, (before, by))} {began}"
         return f"By real time, {self._both(edge)}: {self._n.ended(before)}, and {self._n.began(after)}."
+
+    def _shown_by(self, write: Op) -> Op | None:
+        """Who read a list that shows that an append took effect, if its own answer does not."""
+        return next((by for by in shown_by(self._n, write) if by in self.operations), None)
 
     def _token_order(self, edge: Edge) -> str:
         before = self.operations[cast("int", edge.before)]
@@ -126,6 +135,9 @@ class EdgeWords:
             place = f"{accepted}: it is {n.place(write)} in the storage's own order"
             return f"{place}{self._denied(write)}"
         reads = [op for op in self.operations if op.f == "read" and op.value == write.value]
+        by = None if reads else self._shown_by(write)
+        if by is not None:
+            return f"{accepted}: {n.whom(by)} read a list with {content(write.element)} {n.answered(by)}"
         read = min(reads, key=lambda op: op.returned or 0)
         return f"{accepted}: {n.whom(read)} read {content(write.value)} {n.answered(read)}"
 

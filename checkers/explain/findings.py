@@ -12,6 +12,7 @@ from functools import partial
 from checkers.checker import Checker
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
+from checkers.explain.effects import first_reader
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.proof import holds, prove
 from checkers.explain.roles import roles
@@ -124,4 +125,4 @@ def _candidates(n: Narrator, conflict: Conflict) -> list[Op]:
     named = [conflict.accused, *conflict.because, *conflict.breach.needs(n, conflict)]
     writers = [n.index.writer(op) for op in named if op.f == "read" and op.outcome is Outcome.OK]
     known = [*named, *(writer for writer in writers if writer is not None)]
-    return [*known, *(read for op in known for read in n.first_reader(op))]
+    return [*known, *(read for op in known for read in first_reader(n, op))]

@@ -56,6 +56,12 @@ class HistoryIndex:
         order = np.lexsort((self._columns.token[sent], self._columns.called[sent]))
         return next((op for row in sent[order] if self._can_raise(op := self._ops[int(row)])), None)
 
+    def was_sent(self, rejected: Op, least: int) -> bool:
+        """Was anything else of `least` or more sent before a rejection returned, whatever became of it?"""
+        by_then = self._columns.called <= (rejected.returned or 0)
+        sent = self._sent(rejected.resource, least, by_then)
+        return bool(np.any(sent != self._ops.row(rejected)))
+
     def has_fence(self, resource: str, least: int) -> bool:
         """Was there a fence without a write that can have raised the mark to `least` or more?"""
         fences = self._sent(resource, least, self._columns.f == FUNCTIONS.index("fence"))

@@ -253,37 +253,6 @@ class Narrator:
             for grant in grants
         ]
 
-    def acceptance(self, proof: tuple[Op, ...]) -> str:
-        """Why a write was surely there: its own ok, or who read it."""
-        write, by = proof[0], proof[-1]
-        if by.f == "read":
-            return (
-                f"A read by {self.whom(by)} returned {content(by.value)}{self.with_token(by)}"
-                f" {self.answered(by)}, so that write had been accepted by then."
-            )
-        if by.f == "fence":
-            return (
-                f"The storage acknowledged a fence with token {by.token} to {self.whom(by)}"
-                f" {self.answered(by)}: from then on it had to refuse older tokens."
-            )
-        if by is not write and by.f == "append" and by.seen == write.value:
-            return (
-                f"{self.who(by)} read {content(write.value)} in order to append to it, and its append was"
-                f" over {self.answered(by)}, so that write had been accepted by then."
-            )
-        return (
-            f"{self.who(by)} wrote {content(by.value)}{self.with_token(by)}, and the storage said ok"
-            f" {self.answered(by)}."
-        )
-
-    def ending(self, op: Op) -> str:
-        """The outcome that the client saw."""
-        if op.outcome is Outcome.OK:
-            return f"The storage accepted it {self.answered(op)}"
-        if op.outcome is Outcome.FAIL:
-            return f"It was reported as failed ({op.error}) {self.answered(op)}"
-        return f"Its client got no usable answer ({op.error or 'none came'})"
-
     def restart(self, first: Op, then: Op | None) -> Fault | None:
         """The restart of the storage that came between two operations, or after the first."""
         end = math.inf if then is None or then.returned is None else then.returned
@@ -304,13 +273,6 @@ class Narrator:
         doubtful = (each for each in promises_of(own) if each.is_doubtful and each.grant.index == grant.index)
         by_setter = (each.end for each in doubtful if each.set_by == setter)
         return next(by_setter, lease_of(grant, own).end)
-
-    def first_reader(self, op: Op) -> list[Op]:
-        """The read that shows that an unacknowledged write took effect."""
-        if op.f not in WRITES or op.outcome is Outcome.OK:
-            return []
-        readers = (read for read in self.index.readers(op) if not read.precedes(op))
-        return [read for read in readers if None in {read.token, op.token} or read.token == op.token][:1]
 
     def least_above(self, rejected: Op) -> int:
         """The lowest token that makes a rejected one stale."""

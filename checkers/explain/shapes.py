@@ -15,7 +15,7 @@ from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.history.commit_log import CommitLog, Entry
-from checkers.history.records import Op
+from checkers.history.records import Op, Value
 from checkers.history.restarts import restarts_of_storage
 from checkers.memoized import memoized
 
@@ -78,6 +78,14 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
     resources: dict[str, int] = {}
     owners: dict[str, int] = {}
     first: dict[int, int] = {}
+    elements = {op.element: number for number, op in enumerate(operations) if op.element is not None}
+
+    def of_list(value: Value) -> Hashable:
+        """Which value it is, and the order in it of what these operations appended."""
+        number = values.setdefault(value, len(values))
+        if not elements or not isinstance(value, tuple):
+            return number
+        return number, tuple(elements[each] for each in value if each in elements)
 
     def of(op: Op) -> Hashable:
         return (
@@ -91,8 +99,9 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
             None if op.attempt is None else time[op.attempt],
             None if (learned := _learned(op)) is None else time[learned],
             None if op.owner is None else owners.setdefault(op.owner, len(owners)),
-            values.setdefault(op.value, len(values)),
-            None if op.seen is None else values.setdefault(op.seen, len(values)),
+            of_list(op.value),
+            None if op.seen is None else of_list(op.seen),
+            None if op.element is None else elements[op.element],
             resources.setdefault(op.resource, len(resources)),
         )
 
@@ -101,7 +110,7 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
         return (
             resources.setdefault(commit.resource, len(resources)),
             None if commit.token is None else height[commit.token],
-            values.setdefault(commit.value, len(values)),
+            of_list(commit.value),
             commit.fence,
             entry.sent is None,
             entry.near is None,

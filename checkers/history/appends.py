@@ -4,7 +4,8 @@ An append writes a list that ends with its element, and no other operation adds
 that element. So a list in the resource that ends with it is the list that the
 append wrote: a read returned it, another append read it, or the storage's own
 order has it. The storage's order comes first. If several such lists were seen,
-no append wrote the others, and a checker reports that.
+no append wrote the others, and a checker reports that. If there is only a list that has
+more after that element, others appended to the list that ended with it.
 
 If none was seen, the append may have written any list or none. Then we assume the
 list that it is known to have read, and its element: that list was not seen
@@ -13,11 +14,11 @@ either, so it is one more write that may or may not have taken effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from checkers.history.columns import Operations
-from checkers.history.records import Commit, History, List, Op, Outcome
+from checkers.history.records import Commit, Element, History, List, Op, Outcome
 
 
 def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
@@ -30,6 +31,7 @@ def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
     if not without_list:
         return history
     lists = {op.index: _unseen(op) for op in without_list.values()}
+    lists |= _beginnings(history, commits, without_list)
     lists |= {
         without_list[resource, shown[-1]].index: shown
         for resource, shown in reversed(list(_shown(history, commits)))  # of several, the first stays
@@ -41,6 +43,21 @@ def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
             replace(op, value=lists[op.index]) if op.index in lists else op for op in history.operations
         ),
     )
+
+
+def _beginnings(
+    history: History, commits: Iterable[Commit], without_list: Mapping[tuple[str, Element | None], Op]
+) -> dict[int, List]:
+    """The list up to the element of each of these appends, by its index, in the first list that has it."""
+    beginnings: dict[int, List] = {}
+    for resource, shown in _shown(history, commits):
+        for place, element in reversed(list(enumerate(shown, start=1))):
+            append = without_list.get((resource, element))
+            if append is not None and append.index in beginnings:
+                break  # what stands before it was in the first list, too
+            if append is not None:
+                beginnings[append.index] = shown[:place]
+    return beginnings
 
 
 def _shown(history: History, commits: Iterable[Commit]) -> Iterator[tuple[str, List]]:

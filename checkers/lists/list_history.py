@@ -9,6 +9,7 @@ from functools import cached_property
 
 from checkers.evidence import Evidence
 from checkers.history.records import WRITES, Element, Header, List, Op, Outcome
+from checkers.lists.shown_appends import shown_appends
 from checkers.locks.hold_order import came_before, hold_order
 
 
@@ -16,7 +17,7 @@ def lists_of(evidence: Evidence) -> Iterator[Lists]:
     """The resources that were appended to, and to which nothing else was written."""
     if next(evidence.named("append"), None) is None:
         return
-    holds = hold_order(evidence)
+    holds, shown = hold_order(evidence), shown_appends(evidence)
     for resource, operations in evidence.by_resource(*WRITES, "read").items():
         appends = [op for op in operations if op.f == "append"]
         is_mixed = any(op.f == "write" and op.outcome is not Outcome.FAIL for op in operations)
@@ -27,6 +28,7 @@ def lists_of(evidence: Evidence) -> Iterator[Lists]:
                 appends=appends,
                 readings=list(_readings(operations)),
                 grants={op.index: grant for op in appends if (grant := holds.grant_behind(op)) is not None},
+                in_a_list={op.index for op in appends if op.index in shown.by},
             )
 
 
@@ -53,6 +55,9 @@ class Lists:
     appends: Sequence[Op]
     readings: Sequence[tuple[Op, List]]  # reads and appends, each with the list it read; by their calls
     grants: Mapping[int, Op]  # of the holds without tokens, by the index of the append
+    in_a_list: AbstractSet[int] = (
+        frozenset()
+    )  # the indexes of appends whose list is known by one that was read
 
     def asked(self, append: Op) -> int:
         """When the hold of an append was asked for, in ns; -1 if tokens order the holds."""
@@ -160,7 +165,8 @@ class Lists:
         op = self.writer.get(found)
         if op is None and found:
             last = self.appender.get(found[-1])
-            op = last if last is not None and last.outcome is Outcome.INFO else None
+            may_be = last is not None and last.outcome is Outcome.INFO and last.index not in self.in_a_list
+            op = last if may_be else None
         return op
 
     def _came_before(self, op: Op, lost: Op, known: Known) -> bool:

@@ -16,6 +16,7 @@ from checkers.evidence import Evidence, log_of
 from checkers.history.columns import ABSENT, FAIL, INFO, OK, Columns, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit, stable_order
 from checkers.history.records import Op
+from checkers.lists.shown_appends import ShownAppends, shown_appends
 from checkers.memoized import memoized
 from checkers.storage.clusters import BELOW_ALL, Zone, initial_zone, written_zone
 from checkers.storage.log_columns import LogColumns
@@ -25,7 +26,7 @@ from checkers.storage.recorded import Recorded, recorded
 @memoized
 def zones_of(evidence: Evidence) -> ZoneColumns:
     """The zones of a history; with a commit log, that says which writes took effect."""
-    return ZoneColumns(recorded(evidence), log_of(evidence))
+    return ZoneColumns(recorded(evidence), log_of(evidence), shown_appends(evidence))
 
 
 def was_rejected(columns: Columns, rows: Ints) -> Flags:
@@ -39,11 +40,12 @@ class ZoneColumns:
     """The zones of a history, and the other writes, as arrays with one place for each.
 
     With a commit log, the writes that stand in it took effect and no others did but those that
-    were read.
+    were read, or that stand in a list which was read.
     """
 
-    def __init__(self, recorded: Recorded, log: LogColumns | None = None) -> None:
+    def __init__(self, recorded: Recorded, log: LogColumns | None, shown: ShownAppends) -> None:
         self.recorded = recorded
+        self.shown = shown
         self.header = recorded.header
         self.ops = recorded.ops
         self.columns = recorded.columns
@@ -108,6 +110,7 @@ class ZoneColumns:
             self.acknowledged &= logged
             took_effect = logged.copy()
         took_effect[self.read_write] = True
+        took_effect[self._shown[0]] = True
         write = self.writes[took_effect[self.writes]]
         bare = columns.token[write] == ABSENT
         self.write = np.concatenate((write[~bare], write[bare])) if bare.any() else write
@@ -126,12 +129,24 @@ class ZoneColumns:
         own = np.where(self.acknowledged[self.write], ranks.returned[self.write], UNRANKED)
         self.settled = np.concatenate((ranks.start, own))
         np.minimum.at(self.settled, self.read_zone, ranks.returned[self.reads])
+        shown, by = self._shown
+        np.minimum.at(self.settled, self.zone_of(shown), ranks.returned[by])
         self.claimed = np.concatenate((ranks.start, ranks.called[self.write]))
         np.maximum.at(self.claimed, self.read_zone, ranks.called[self.reads])
         initial = columns.resource[self.initial_reads]
         np.maximum.at(self.claimed, initial, ranks.called[self.initial_reads])
         self.level = np.concatenate((self.initial_height, self.height[self.write]))
         self.resource = np.concatenate((np.arange(self.initials), columns.resource[self.write]))
+
+    @cached_property
+    def _shown(self) -> tuple[Ints, Ints]:
+        """The rows of the appends that a list shows to have taken effect by a moment, and of its reader."""
+        shown = [
+            (append, by)
+            for append in self.shown.appends
+            if (by := self.shown.by[append.index]).returned is not None
+        ]
+        return self.ops.rows_of(each for each, _ in shown), self.ops.rows_of(by for _, by in shown)
 
     @property
     def fenced_write(self) -> Ints:
@@ -231,7 +246,9 @@ class ZoneColumns:
         if place < self.initials:
             return initial_zone(self.header, reads)
         row = int(self.write[place - self.initials])
-        return written_zone(self.ops[row], reads, (), acknowledged=bool(self.acknowledged[row]))
+        write = self.ops[row]
+        shown_by = [by for by in [self.shown.by.get(write.index)] if by is not None and by not in reads]
+        return written_zone(write, reads, (), shown_by=shown_by, acknowledged=bool(self.acknowledged[row]))
 
     def operations(self, rows: Ints) -> Sequence[Op]:
         """Rows as operations."""

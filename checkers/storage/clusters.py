@@ -68,9 +68,19 @@ def initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
     )
 
 
-def written_zone(write: Op, reads: Sequence[Op], places: tuple[int, ...], *, acknowledged: bool) -> Zone:
-    """A zone; `acknowledged`: the write's own ok proves that it was there when it returned."""
-    answers = [*reads, write] if acknowledged else reads
+def written_zone(
+    write: Op,
+    reads: Sequence[Op],
+    places: tuple[int, ...],
+    *,
+    acknowledged: bool,
+    shown_by: Sequence[Op] = (),
+) -> Zone:
+    """A zone; `acknowledged`: the write's own ok proves that it was there when it returned.
+
+    `shown_by` are others that prove it: they read a list that was built on the one of this append.
+    """
+    answers = [*reads, *shown_by, *((write,) if acknowledged else ())]
     returns = [(op.returned, op) for op in answers if op.returned is not None]
     settled, settled_by = min(returns, key=lambda each: each[0], default=(math.inf, None))
     claimed_by = max((write, *reads), key=lambda op: op.called)

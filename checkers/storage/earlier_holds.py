@@ -22,6 +22,7 @@ import numpy as np
 
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence, log_of
+from checkers.explain.effects import acceptance, ending, first_reader
 from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, lock_on, times
@@ -162,7 +163,7 @@ def _logged_after_later(n: Narrator, conflict: Conflict) -> Story:
 
 def _sent_after_later(n: Narrator, conflict: Conflict) -> Story:
     write, newer, own, later = conflict.accused, conflict.because[0], *conflict.because[-2:]
-    reads = [] if write.outcome is Outcome.OK else n.first_reader(write)
+    reads = [] if write.outcome is Outcome.OK else first_reader(n, write)
     return _story(
         n,
         conflict,
@@ -171,7 +172,7 @@ def _sent_after_later(n: Narrator, conflict: Conflict) -> Story:
         (
             *_accepted(n, conflict.because[:-2]),
             f"{n.who(write)} sent {content(write.value)} only later, {n.sent(write)}.",
-            *([] if reads else [f"{n.ending(write)}."]),
+            *([] if reads else [f"{ending(n, write)}."]),
             *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
         ),
     )
@@ -199,7 +200,7 @@ def _accepted(n: Narrator, proof: tuple[Op, ...]) -> tuple[str, ...]:
     """That a write had surely been accepted; if its own answer does not show that, when it was sent."""
     newer = proof[0]
     shown = (f"{n.who(newer)} sent {content(newer.value)} {n.sent(newer)}.",) if len(proof) > 1 else ()
-    return (*shown, n.acceptance(proof))
+    return (*shown, acceptance(n, proof))
 
 
 def _story(

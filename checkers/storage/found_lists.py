@@ -1,11 +1,11 @@
-"""What the list that an append read shows of the append that had written it.
+"""What the lists that were read show of the appends that had written them (see `shown_appends`).
 
 An append reads a list before it writes one. So the list that it read had been accepted by
 then, as certainly as if a read had returned it, and what it wrote came after:
 
 - If the list was written with a newer token (strict: or with the same one), an append that took
   effect was stale, whether or not the newer one was ever acknowledged.
-- If the append that wrote the list had failed, it took effect all the same.
+- If the append of one of its elements had failed, it took effect all the same.
 - If a complete commit log lacks that list, it is as with a read of what the log lacks (see `missing`).
 - If no client had written that list, or only later, no order of the operations explains it.
 
@@ -14,47 +14,41 @@ That a list was old when it was read is another matter: see `lost_updates`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.conflict import Breach, Conflict, each_once
 from checkers.evidence import Evidence, log_of
+from checkers.explain.effects import acceptance, ending, first_reader
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.history.columns import APPEND, Flags
 from checkers.history.records import List, Op, Outcome, Value
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
+from checkers.storage.ghost_writes import reported_as_failed
 from checkers.storage.stale_story import stale_story, took_the_older
 
 
 def written_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
     """Appends that took effect after they had read what a newer token wrote; marks their zones as broken."""
     is_strict = zones.header.policy == "strict"
-    found_by = {writer.index: append for append, writer in _with_writers(zones)}
-    for append, writer in _with_writers(zones):
+    for append, writer in zones.shown.pairs:
         if append.token is None or writer.token is None or writer.token < append.token + (not is_strict):
             continue
-        place = zones.place_of(append)
+        place, shown_by = zones.place_of(append), zones.shown.by.get(append.index)
         if place >= 0 and not broken[place]:
             broken[place] = True
-            yield AFTER_NEWER.conflict(append, writer)
-        elif place < 0 and append.outcome is Outcome.INFO and append.index in found_by:
-            yield AFTER_NEWER.conflict(append, writer, found_by[append.index])
+            is_known = append.outcome is Outcome.OK and append.seen is not None
+            yield AFTER_NEWER.conflict(append, *each_once(append, writer, None if is_known else shown_by))
+        elif place < 0 and append.outcome is Outcome.INFO and shown_by is not None:
+            yield AFTER_NEWER.conflict(append, *each_once(append, writer, shown_by))
 
 
 def ghosts_that_were_found(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Appends that ended in fail, each with the first append that read what it wrote."""
-    for append, writer in _with_writers(zones):
-        if writer.outcome is Outcome.FAIL:
-            yield FAILED_BUT_FOUND.conflict(writer, append)
-
-
-def first_found(zones: ZoneColumns) -> dict[int, Op]:
-    """The rows of appends whose list another one read, each with the first that did."""
-    found: dict[int, Op] = {}
-    for append, writer in _with_writers(zones):
-        found.setdefault(zones.ops.row(writer), append)
-    return found
+    """Appends that ended in fail, each with the first to have read a list with its element."""
+    for append in zones.shown.appends:
+        if append.outcome is Outcome.FAIL:
+            yield FAILED_BUT_FOUND.conflict(append, zones.shown.by[append.index])
 
 
 def misfound(evidence: Evidence) -> Iterator[Conflict]:
@@ -74,15 +68,6 @@ def misfound(evidence: Evidence) -> Iterator[Conflict]:
             yield UNWRITTEN.conflict(append)
         elif not _is_in_time(append, writer):
             yield FOUND_EARLY.conflict(append, writer)
-
-
-def _with_writers(zones: ZoneColumns) -> Iterator[tuple[Op, Op]]:
-    """The appends that read what another had written by then, and the other."""
-    writers = _writers(zones)
-    for append in _appends(zones):
-        writer = None if append.seen is None else writers.get((append.resource, append.seen))
-        if writer is not None and _is_in_time(append, writer):
-            yield append, writer
 
 
 def _appends(zones: ZoneColumns) -> Iterator[Op]:
@@ -106,21 +91,21 @@ def _list(value: Value) -> List:
 
 def _wrote_the_older(n: Narrator, conflict: Conflict) -> Story:
     write, newer = conflict.accused, conflict.because[0]
-    proof = (
-        n.sent_step(newer),
-        (
-            f"{n.who(write)} called its append with token {write.token} {n.sent(write)}, and before it wrote,"
-            f" it read {content(newer.value)}: that had been accepted by then."
-        ),
-        *_took_effect(n, write, conflict.because[1:]),
-        f"So {took_the_older(write, newer)}.",
-    )
+    called = f"{n.who(write)} called its append with token {write.token} {n.sent(write)}"
+    read = f"it read {content(newer.value)}: that had been accepted by then."
+    shown = _took_effect(n, write, conflict.because[1:])
+    if write.seen is None:
+        order = f"In that list, {content(write.element)} follows {content(newer.element)}"
+        steps = (f"{called}.", *shown, f"{order}: before it wrote, {read}")
+    else:
+        steps = (f"{called}, and before it wrote, {read}", *shown)
+    proof = (n.sent_step(newer), *steps, f"So {took_the_older(write, newer)}.")
     return stale_story(n, write, newer, proof)
 
 
-def _took_effect(n: Narrator, write: Op, found_by: Iterable[Op]) -> tuple[str, ...]:
-    shown = tuple(n.acceptance((write, op)) for op in (*n.first_reader(write), *found_by))
-    return shown or (f"{n.ending(write)}.",)
+def _took_effect(n: Narrator, write: Op, found_by: Sequence[Op]) -> tuple[str, ...]:
+    shown = tuple(acceptance(n, (write, op)) for op in found_by or first_reader(n, write))
+    return shown or (f"{ending(n, write)}.",)
 
 
 def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
@@ -131,15 +116,9 @@ def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
             " was reported as failed, but it took effect"
         ),
         steps=(
-            n.sent_step(write),
-            (
-                f"It was reported as failed ({write.error}) {n.answered(write)}: after that answer it must"
-                " never take effect."
-            ),
-            (
-                f"But {n.whom(append)} read {content(write.value)} in order to append to it,"
-                f" {_by(n, append)}, and no other append writes that list: it took effect."
-            ),
+            *reported_as_failed(n, write),
+            acceptance(n, (write, append)),
+            f"Only that append adds {content(write.element)}: it took effect all the same.",
         ),
     )
 
@@ -181,7 +160,7 @@ def _by(n: Narrator, append: Op) -> str:
     return f"and its append was over {n.answered(append)}"
 
 
-# because: the append whose list it had read; if only another append shows that it took effect, that one
+# because: the append whose list it had read, and who shows that it took effect, or what it had read
 AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=_wrote_the_older)
 # because: the append that read it
 FAILED_BUT_FOUND = Breach(anomaly="ghost-write", rule="failed-but-read", story=_failed_but_found)

@@ -43,7 +43,7 @@ def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=_failed_and_took_effect(n, write),
         steps=(
-            *_failed(n, write),
+            *reported_as_failed(n, write),
             f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored writes.",
         ),
     )
@@ -54,7 +54,7 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=_failed_and_took_effect(n, write),
         steps=(
-            *_failed(n, write),
+            *reported_as_failed(n, write),
             (
                 f"But {n.whom(read)} read {content(read.value)} {n.answered(read)}, and no other write has"
                 " that value, so it took effect."
@@ -70,12 +70,13 @@ def _failed_and_took_effect(n: Narrator, write: Op) -> str:
     )
 
 
-def _failed(n: Narrator, write: Op) -> tuple[str, ...]:
+def reported_as_failed(n: Narrator, write: Op) -> tuple[str, ...]:
+    """Who sent a write, and the answer after which it must not take effect."""
     return (
         n.sent_step(write),
         (
-            f"It was reported as failed ({write.error}) {n.answered(write)}: after that answer it must"
-            " never take effect."
+            f"It was reported as failed ({write.error or 'without a reason'}) {n.answered(write)}: after that"
+            " answer it must never take effect."
         ),
     )
 
@@ -89,7 +90,7 @@ def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             f"{n.who(fence)} sent a fence with token {fence.token} {n.sent(fence)}.",
-            f"It was reported as failed ({fence.error}) {n.answered(fence)}.",
+            f"It was reported as failed ({fence.error or 'without a reason'}) {n.answered(fence)}.",
             f"But that fence is {n.place(fence)} in the storage's own order.",
         ),
     )

@@ -36,6 +36,7 @@ from dataclasses import replace
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
 from checkers.evidence import Evidence
+from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content
 from checkers.history.records import Op, Outcome
@@ -175,7 +176,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *(_was_there(n, op) for op in past[:1]),
             n.sent_step(lost),
-            n.acceptance((lost, *seen)),
+            acceptance(n, (lost, *seen)),
             *n.restart_steps(fault, lost),
             (
                 f"After that, a read by {n.whom(back)}, called {n.sent(back)}, returned {as_read(back)},"
@@ -195,7 +196,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
 def _was_there(n: Narrator, op: Op) -> str:
     if op.f == "read":
         return f"A read by {n.whom(op)} returned {as_read(op)} {n.answered(op)}, so it was there then."
-    return n.acceptance((op,))
+    return acceptance(n, (op,))
 
 
 def _after(n: Narrator, op: Op, lost: Op) -> str:
@@ -220,8 +221,8 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             n.sent_step(lost),
-            *([n.acceptance((lost,))] if lost.outcome is Outcome.OK else []),
-            *(n.acceptance((lost, read)) for read in reads),
+            *([acceptance(n, (lost,))] if lost.outcome is Outcome.OK else []),
+            *(acceptance(n, (lost, read)) for read in reads),
             *n.restart_steps(fault, lost),
             f"But it is {n.place(lost)}, which has every write that the storage still knows.",
         ),

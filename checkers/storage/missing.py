@@ -20,7 +20,6 @@ from checkers.history.columns import FAIL, OK, Flags, Ints
 from checkers.history.records import Op
 from checkers.memoized import memoized
 from checkers.storage.cluster_columns import zones_of
-from checkers.storage.found_lists import first_found
 from checkers.storage.log_order import order_of
 from checkers.storage.recorded import last_restart
 
@@ -53,7 +52,7 @@ def missing(evidence: Evidence) -> Missing:
     columns, writes, fences = zones.columns, zones.writes, order.missing_fences
     was_read: Flags = np.zeros(len(columns), dtype=np.bool_)
     was_read[zones.read_write] = True
-    found = first_found(zones)
+    found = {zones.ops.row(append): zones.shown.by[append.index] for append in zones.shown.appends}
     was_read[[*found]] = True
     outcome = columns.outcome[writes]
     known = (outcome == OK) | (was_read[writes] & (outcome != FAIL))

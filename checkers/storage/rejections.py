@@ -141,7 +141,8 @@ def _too_late(n: Narrator, write: Op, least: int, found: Sequence[Excuse]) -> It
     first = n.index.first_raising(write.resource, least, write.returned or 0)
     fenced = n.index.has_fence(write.resource, least) or any(excuse.op.f == "fence" for excuse in found)
     kinds = "write to" if not fenced else "write or fence on"
-    accepted = "" if found or n.log is None else "that can have been accepted "
+    is_of_all = n.log is None and not n.index.was_sent(write, least)
+    accepted = "" if found or is_of_all else "that can have been accepted "
     sent = f"But every {kinds} {write.resource} {accepted}with such a token was sent only after that"
     if found:
         yield f"{sent}, or cannot have been accepted by then."

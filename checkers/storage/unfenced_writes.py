@@ -15,6 +15,7 @@ import numpy as np
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence, log_of
+from checkers.explain.effects import ending
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.history.columns import OK
@@ -69,7 +70,7 @@ def _carried_no_token(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             f"{n.who(write)} sent {content(write.value)} without a token {n.sent(write)}.",
-            *([f"{n.ending(write)}."] if not reads else []),
+            *([f"{ending(n, write)}."] if not reads else []),
             *([f"It is {place} in the storage's own order: it took effect."] if place else []),
             *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
             _COMPARES_TOKENS,

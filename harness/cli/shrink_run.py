@@ -27,8 +27,9 @@ from harness.files.run_folder import (
     MINIMAL_HISTORY,
     MINIMAL_PLAN,
     MINIMAL_TARGET,
+    RunFolder,
 )
-from harness.report.first_finding import Finding, primary
+from harness.report.first_finding import Finding
 from harness.report.sentences import count
 from harness.run.recheck import judge_file
 from harness.shrink.excerpt import smallest
@@ -38,10 +39,11 @@ RUNS = "minimal-runs"
 
 
 def shrink_history(run: Path) -> Finding:
-    """Write the smallest excerpt of a run's history, print its finding, and return the run's."""
+    """Write the smallest excerpt of a run's history, and print and return its finding."""
     run_files.check(run)
     if not (run / HISTORY).exists():
         raise ConfigurationError(f"{run} has no {HISTORY}: judge the run first: {typed('recheck', run)}")
+    RunFolder(run).check_whole()
     history, commits = run / MINIMAL_HISTORY, run / MINIMAL_COMMITS
     log = run / COMMITS
     with progress(sys.stderr) as stage:
@@ -51,9 +53,7 @@ def shrink_history(run: Path) -> Finding:
     _keep(history, excerpt.history)
     if excerpt.commits is not None:
         _keep(commits, excerpt.commits)
-    alone = judge_file(history, commits if excerpt.commits is not None else None, same_run=True)
-    finding = primary(alone.document.as_dict())
-    assert finding is not None  # noqa: S101 - or it would not be an excerpt
+    finding = excerpt.finding
     _print(
         f"{len(judged.history.operations):,} operations shrunk to {count(excerpt.operations, 'operation')}"
         f" of {count(excerpt.clients, 'client')}, with {count(excerpt.faults, 'fault')}:",
@@ -62,9 +62,7 @@ def shrink_history(run: Path) -> Finding:
     )
     with_log = () if excerpt.commits is None else ("--commits", as_seen_from_here(commits))
     _print(f"  check again  {typed('recheck', as_seen_from_here(history), *with_log)}")
-    whole = primary(judged.document.as_dict())
-    assert whole is not None  # noqa: S101 - as above
-    return whole
+    return finding
 
 
 def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: int, seconds: float) -> None:

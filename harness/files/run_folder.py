@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +94,7 @@ class RunFolder:
         history = self.path / HISTORY
         parts = sorted((self.path / EVENTS).glob("*.jsonl"))
         if history.exists():
-            _check_whole(history, [self.path / HEADER, *parts])
+            self.check_whole()
         else:
             if not (self.path / HEADER).exists():
                 raise ConfigurationError(
@@ -104,17 +104,19 @@ class RunFolder:
             self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts, notify))))
         return history
 
+    def check_whole(self) -> None:
+        """Raise ConfigurationError if history.jsonl lacks a part of the recordings beside it."""
+        history = self.path / HISTORY
+        parts = [self.path / HEADER, *(self.path / EVENTS).glob("*.jsonl")]
+        recorded, kept = sum(map(_complete, parts)), history.stat().st_size
+        if kept < recorded:
+            raise ConfigurationError(
+                f"{history} was cut off: it has {kept:,} bytes, but {EVENTS} beside it has {recorded:,} bytes"
+                " of recorded events; remove it, and it is put together again from them"
+            )
+
     def _replace(self, name: str, chunks: Iterable[str]) -> None:
         replace_file(self.path / name, chunks)
-
-
-def _check_whole(history: Path, parts: Sequence[Path]) -> None:
-    recorded, kept = sum(map(_complete, parts)), history.stat().st_size
-    if kept < recorded:
-        raise ConfigurationError(
-            f"{history} was cut off: it has {kept:,} bytes, but {EVENTS} beside it has {recorded:,} bytes of"
-            " recorded events; remove it, and it is put together again from them"
-        )
 
 
 def _complete(part: Path) -> int:

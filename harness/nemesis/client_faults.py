@@ -31,6 +31,7 @@ from harness.nemesis.windows import (
     NO_STOP,
     NO_WAITER,
     Tally,
+    each_moment,
     had_servers,
     had_victim,
 )
@@ -68,10 +69,8 @@ class ClientFaults:
     ) -> None:
         """Hit the client that reaches the stop point next after each moment (ns), as above."""
         request = self._request(index, fault)
-        for moment in moments:
-            wait_until(lambda: False, moment, self.over.is_set)
-            if not self.over.is_set():
-                self.strike_once(fault, request, last, window, drawn=True)
+        for _ in each_moment(moments, self.over.is_set, window):
+            self.strike_once(fault, request, last, window, drawn=True)
 
     def _request(self, index: int, fault: ClientFault) -> StopRequest:
         return StopRequest(self.state, index, str(fault.at), Victim.of_holder(fault.target))
@@ -125,10 +124,7 @@ class ClientFaults:
 
         A fault begins at `last` at the latest.
         """
-        for moment in moments:
-            wait_until(lambda: False, moment, self.over.is_set)
-            if self.over.is_set():
-                return
+        for moment in each_moment(moments, self.over.is_set, window):
             client, missed = self._reserve_victim(fault, last, rng)
             window(missed)
             if client is not None:

@@ -16,7 +16,7 @@ from harness.nemesis.overlap import sides_hit
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need, Reservations
 from harness.nemesis.triggers import wait_until
-from harness.nemesis.windows import NO_MOMENT, Tally, had_servers
+from harness.nemesis.windows import NO_MOMENT, Tally, each_moment, had_servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +38,7 @@ class ServerFaults:
         needs = fault.needs(self.reach)
         if not self.overlap:
             needs = needs | sides_hit(fault, self.reach.sides)
-        for moment in moments:
-            wait_until(lambda: False, moment, self.over.is_set)
-            if self.over.is_set():
-                return
+        for moment in each_moment(moments, self.over.is_set, window):
             why = self._reserve(fault, needs, last)
             window(why)
             if why is None:

@@ -7,9 +7,11 @@ each moment.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from harness.nemesis.triggers import wait_until
 
 LOST = "others had been granted the lock by then"
 NO_HOLDER = "no client that it could hit held a lock in time"
@@ -18,6 +20,7 @@ NO_MOMENT = "what it waits for did not happen in time"
 NO_STOP = "no client came to its stop point in time"
 NO_TAKEOVER = "no other client had taken over by its end"
 NOT_EXPIRED = "the lease was still good at its end"
+RUN_OVER = "the run ended before it could begin"
 WENT_FURTHER = "more than it waited for had happened by its end"
 
 
@@ -37,6 +40,16 @@ def _other(by: str | None, had: str) -> str:
 
 Tally = Callable[[str | None], None]
 """Gets, for each window, why it was missed; None: it was hit."""
+
+
+def each_moment(moments: Iterable[int], is_over: Callable[[], bool], window: Tally) -> Iterator[int]:
+    """Yield each moment (ns) once it has come; after the end of the run, the rest counts as missed."""
+    for moment in moments:
+        wait_until(lambda: False, moment, is_over)
+        if is_over():
+            window(RUN_OVER)
+        else:
+            yield moment
 
 
 @dataclass(slots=True)

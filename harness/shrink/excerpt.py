@@ -1,8 +1,8 @@
 """The smallest excerpt of a history that is still wrong in the same way.
 
 An excerpt has whole operations, faults, and the commit log's entries of its writes. It is accepted if
-it has the same finding, with the same accused operation and as many steps, and no finding that the run
-does not have. So nothing that was left out can look like an error of the system.
+it has the same finding, with the same accused operation, the same probable cause and as many steps, and
+no finding that the run does not have. So nothing that was left out can look like an error of the system.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from checkers.history.reader import History, Op
 from checkers.printable import as_json
 from harness.core.errors import ConfigurationError
 from harness.files.run_folder import COMMITS, HISTORY
-from harness.report.first_finding import Finding, clearest, primary
+from harness.report.first_finding import Finding, clearest
 from harness.run.recheck import Judged, judge_file
+from harness.shrink.expecting import expecting
 from harness.shrink.reduce import reduced
 
+_SAME_LINES = ("accused", "probable_cause")
 _LOGGED = frozenset({"write", "append", "fence"})
 _Stored = tuple[object, ...]
 _Event = tuple[object, ...]
@@ -39,12 +41,18 @@ class Excerpt:
     operations: int
     clients: int
     faults: int
+    finding: Finding  # the run's, as it is found in the excerpt
 
     def write(self, history: Path, commits: Path) -> None:
         """Write both files; no commit log if there is none."""
-        history.write_bytes(b"".join(self.history))
-        if self.commits is not None:
-            commits.write_bytes(b"".join(self.commits))
+        write(self.history, self.commits, history, commits)
+
+
+def write(lines: Iterable[bytes], logged: Iterable[bytes] | None, history: Path, commits: Path) -> None:
+    """Write the lines of both files; no commit log if there is none."""
+    history.write_bytes(b"".join(lines))
+    if logged is not None:
+        commits.write_bytes(b"".join(logged))
 
 
 def smallest(run: Path, judged: Judged) -> Excerpt:
@@ -60,8 +68,11 @@ def smallest(run: Path, judged: Judged) -> Excerpt:
     whole = range(1, len(recording.history) + 1)
     with TemporaryDirectory() as scratch:
         test = _Test(recording, finding, _events(judged.document.as_dict(), whole), Path(scratch))
-        parts = next(filter(test.holds, recording.beginnings(finding)), recording.parts)
-        return recording.excerpt(reduced(parts, test.holds))
+        parts = next(filter(test.holds, recording.beginnings(finding)), None)
+        if parts is None:  # such as with a log that fits this run only because it is in its folder
+            return recording.excerpt(recording.parts, finding)
+        smallest_parts = reduced(parts, test.holds)
+        return recording.excerpt(smallest_parts, test.found(smallest_parts) or finding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +132,25 @@ class _Recording:
         yield own
         yield self.parts
 
-    def excerpt(self, parts: Sequence[_Part]) -> Excerpt:
-        """Return the lines of these parts, in their order."""
-        numbers = sorted(line for part in parts for line in part.lines)
+    def lines(self, parts: Sequence[_Part]) -> tuple[tuple[bytes, ...], tuple[bytes, ...] | None]:
+        """Return the lines of these parts, in their order: of the history, and of the log."""
         kept = sorted({index for part in parts for index in part.commits})
+        history = tuple(self.history[number - 1] for number in self.numbers(parts))
+        return history, None if self.commits is None else tuple(self.commits[index] for index in kept)
+
+    def excerpt(self, parts: Sequence[_Part], finding: Finding) -> Excerpt:
+        """Return an excerpt of these parts, in which a finding is found."""
+        history, commits = self.lines(parts)
         operations = [part for part in parts if part.process is not None]
         processes = {part.process for part in operations if part.process is not None}
         clients = {process % self.clients for process in processes} if self.clients else processes
         return Excerpt(
-            history=(self.history[0], *(self.history[number - 1] for number in numbers)),
-            commits=None if self.commits is None else tuple(self.commits[index] for index in kept),
+            history=history,
+            commits=commits,
             operations=len(operations),
             clients=len(clients),
             faults=sum(bool(part.lines) for part in parts) - len(operations),
+            finding=finding,
         )
 
     def numbers(self, parts: Iterable[_Part]) -> list[int]:
@@ -152,21 +169,27 @@ class _Test:
 
     def holds(self, parts: Sequence[_Part]) -> bool:
         """Judge an excerpt."""
+        return self.found(parts) is not None
+
+    def found(self, parts: Sequence[_Part]) -> Finding | None:
+        """Judge an excerpt, and return the finding in it; None if it has others than the run."""
         history, commits = self.scratch / HISTORY, self.scratch / COMMITS
-        self.recording.excerpt(parts).write(history, commits)
+        write(*self.recording.lines(parts), history, commits)
         try:
             judged = judge_file(history, commits if commits.exists() else None)  # as the user will
         except HistoryError:
-            return False
+            return None
         alone = judged.document.as_dict()
         numbers = self.recording.numbers(parts)
-        first = primary(alone)
+        if not self.known >= _events(alone, numbers):
+            return None
+        return next((each for each in alone["findings"] if self._is_same(each, numbers)), None)
+
+    def _is_same(self, finding: Finding, numbers: Sequence[int]) -> bool:
         return (
-            first is not None
-            and all(first[name] == self.finding[name] for name in ("anomaly", "rule", "roles", "fault"))
-            and len(first["steps"]) == len(self.finding["steps"])
-            and _original(first["accused"], numbers) == tuple(self.finding["accused"])
-            and self.known >= _events(alone, numbers)
+            all(finding[name] == self.finding[name] for name in ("anomaly", "rule", "roles", "fault"))
+            and len(finding["steps"]) == len(self.finding["steps"])
+            and all(_original(finding[name], numbers) == tuple(self.finding[name]) for name in _SAME_LINES)
         )
 
 
@@ -183,14 +206,9 @@ def _original(lines: Iterable[int], numbers: Sequence[int]) -> tuple[int, ...]:
 
 
 def _expecting(anomaly: str, header: bytes) -> bytes:
-    """If several anomalies must be found, and this is one of them: the others may be found."""
     document = json.loads(header)
-    expected = document.get("expect", ())
-    if len(expected) < 2 or anomaly not in expected:  # noqa: PLR2004 - several
-        return header
-    others = [name for name in expected if name != anomaly]
-    document |= {"expect": [anomaly], "may": [*document.get("may", ()), *others]}
-    return f"{as_json(document)}\n".encode()
+    smaller = expecting(anomaly, document)
+    return header if smaller == document else f"{as_json(smaller)}\n".encode()
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -17,9 +17,10 @@ from harness.core.duration import format_duration
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.engines.engine import Engine
 from harness.files.run_folder import PLAN
-from harness.report.first_finding import Finding, primary
+from harness.report.first_finding import Finding
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
+from harness.shrink.expecting import expecting
 from harness.shrink.reduce import reduced
 from harness.target import Target
 from harness.target.reading import load_text
@@ -47,7 +48,7 @@ class SmallerTarget:
     _data: _Data = field(init=False)
 
     def __post_init__(self) -> None:
-        self._data = loads(self.text)
+        self._data = expecting(self.finding["anomaly"], loads(self.text))
 
     @property
     def target(self) -> Target:
@@ -61,8 +62,7 @@ class SmallerTarget:
 
     def shrink(self) -> None:
         """Leave out faults, then clients, resources and time, as long as the finding is shown."""
-        kept = reduced(self._data.get("faults", ()), self._with_faults)
-        self._data |= {"faults": list(kept)}
+        reduced(self._data.get("faults", ()), self._with_faults)
         for clients in _FEWEST_CLIENTS:
             if clients < self.target.workload.clients and self._try(f"{clients} clients", clients=clients):
                 break
@@ -88,11 +88,14 @@ class SmallerTarget:
 
     def _with_faults(self, faults: Sequence[_Data]) -> bool:
         kinds = ", ".join(fault["kind"] for fault in faults)
-        return self._is_enough(f"faults: {kinds or 'none'}", self._data | {"faults": list(faults)})
+        return self._keep_if_enough(f"faults: {kinds or 'none'}", self._data | {"faults": list(faults)})
 
     def _try(self, what: str, **workload: object) -> bool:
         """Keep a change of the workload if the finding is still shown."""
-        smaller = self._data | {"workload": self._data.get("workload", {}) | workload}
+        changed = self._data.get("workload", {}) | workload
+        return self._keep_if_enough(what, self._data | {"workload": changed})
+
+    def _keep_if_enough(self, what: str, smaller: _Data) -> bool:
         if not self._is_enough(what, smaller):
             return False
         self._data = smaller
@@ -118,8 +121,8 @@ class SmallerTarget:
         except InfrastructureError as error:
             self.notify(f"a run failed: {error}")
             return False
-        found = primary(judged.document.as_dict())
-        if found is None or any(found[name] != self.finding[name] for name in ("anomaly", "rule")):
+        wanted = (self.finding["anomaly"], self.finding["rule"])
+        if all((found.anomaly, found.rule) != wanted for found in judged.document.findings):
             return False
         self.plan = judged.folder / PLAN
         return True

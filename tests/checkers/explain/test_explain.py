@@ -170,6 +170,15 @@ def test_an_operation_against_the_storage_s_own_order_is_explained() -> None:
             ),
         ),
         (
+            "false-rejection-after-a-failed-write",
+            (
+                (
+                    "But every write to r0 that can have been accepted with such a token was sent only after"
+                    " that: the first, the write of '0-2' with token 35, at 0.400 s (line 6)."
+                ),
+            ),
+        ),
+        (
             "false-rejection-decided-by-the-log",
             (
                 (

@@ -47,6 +47,13 @@ def test_a_lost_update_is_a_violation_with_fence_on_acquire() -> None:
     assert judged(late, new, read(7, 8, "b", 6), fence_on_acquire=True) == [("b", "a", False)]
 
 
+def test_an_append_whose_list_was_read_did_not_write_another_one() -> None:
+    first, second = append(0, 1, 1, None, "a", "info"), append(0, 1, 2, None, "b", "info")
+    dropped = append(6, 7, 3, None, "c", "info")
+
+    assert judged(first, second, read(4, 5, "ab", 2), dropped, read(8, 9, "bc", 3)) == [("c", "a", False)]
+
+
 def test_two_appends_to_the_same_list_lose_one_even_without_a_read() -> None:
     assert judged(append(1, 4, 5, "x", "a"), append(2, 6, 6, "x", "b")) == [("b", "a", True)]
 

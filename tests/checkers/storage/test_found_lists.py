@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from checkers import Commit, judge
-from checkers.history.records import WRITES, Op, Outcome, Value
+from checkers.history.records import WRITES, List, Op, Outcome
 from tests.support.appends import append, history, read
 from tests.support.examples import Cases
 
@@ -93,6 +93,38 @@ def test_a_list_that_was_found_and_the_log_lacks_contradicts_it(outcome: str, fo
     assert any("in order to append to it" in step for step in findings[0].steps)
 
 
+@pytest.mark.parametrize("shown", [append(4, 5, 5, "ab", "c"), read(4, 5, "ab", 1)])
+def test_an_append_without_lists_is_stale_by_what_others_read(shown: Op) -> None:
+    newer, stale = append(0, 1, 3, "", "a"), append(2, 3, 1, None, "b", "info")
+
+    assert accused(newer, stale) == []
+    assert accused(newer, stale, shown) == [("stale-write", (2, 3, 4, 5, 6, 7))]
+
+
+def test_an_append_in_the_middle_of_a_list_that_was_read_took_effect() -> None:
+    newer, stale = append(0, 1, 3, "", "a"), append(2, 3, 1, None, "b", "info")
+    last = append(2, 4, 5, None, "c", "info")
+
+    assert accused(newer, stale, last) == []
+    assert accused(newer, stale, last, read(5, 6, "abc", 5)) == [("stale-write", (2, 3, 4, 5, 8, 9))]
+
+
+def test_elements_of_a_list_show_the_order_of_their_appends() -> None:
+    newer, older = append(0, 9, 3, "", "a"), append(0, 1, 2, None, "b", "info")
+
+    assert accused(newer, older, append(4, 5, 5, "ab", "c")) == [("stale-write", (2, 3, 4, 5, 6, 7))]
+    assert accused(newer, older, append(4, 5, 5, "ba", "c")) == [("non-linearizable", (6, 7))]
+
+
+@pytest.mark.parametrize("error", ["stale", "refused"])
+def test_a_failed_append_whose_element_was_read_took_effect(error: str) -> None:
+    failed = replace(append(0, 1, 1, "", "a", "fail"), error=error)
+    second = append(0, 3, 2, None, "b", "info")
+
+    assert accused(failed, second) == []
+    assert [name for name, _ in accused(failed, second, read(4, 5, "ab", 2))] == ["ghost-write"]
+
+
 def test_no_order_explains_what_is_found(cases: Cases) -> None:
     rng = random.Random(5)
     wrong = 0
@@ -120,7 +152,8 @@ def _random_list(rng: random.Random) -> list[Op]:
             operations.append(replace(append(called, now, token, found, element, "fail"), error="stale"))
             continue
         outcome = rng.choice(["ok", "info"])
-        operations.append(append(called, now, token, found, element, outcome))
+        reported = None if rng.random() < 0.3 else found
+        operations.append(append(called, now, token, reported, element, outcome))
         mark, held = max(mark, token), found + element
         if rng.random() < 0.3:
             operations.append(read(now, now + 1, held, token))
@@ -130,39 +163,39 @@ def _random_list(rng: random.Random) -> list[Op]:
 def _explained(operations: Sequence[Op]) -> bool:
     """Is there an order with two moments for each append: it reads a list, and then it writes one?"""
     steps = [*((op, False) for op in operations), *((op, True) for op in operations if op.f in WRITES)]
-    certain = frozenset(
-        i for i, (op, writes) in enumerate(steps) if op.outcome is not Outcome.INFO or not writes
-    )
+    certain = frozenset(i for i, (op, writes) in enumerate(steps) if _over(op, writes) < float("inf"))
     first = {op.index: i for i, (op, writes) in enumerate(steps) if not writes}
     seen = set()
 
-    def search(done: frozenset[int], held: Value, mark: int) -> bool:
+    def search(done: frozenset[int], held: List, mark: int, read: frozenset[tuple[int, List]]) -> bool:
         if certain <= done:
             return True
-        if (done, held, mark) in seen:
+        if (done, held, mark, read) in seen:
             return False
-        seen.add((done, held, mark))
+        seen.add((done, held, mark, read))
         for i, (op, writes) in enumerate(steps):
             waits = writes and first[op.index] not in done
             if i in done or waits or any(_over(*steps[j]) < op.called for j in certain - done):
                 continue
             accepted = (op.token or 0) >= mark
-            after: tuple[Value, int] | None
+            after: tuple[List, int] | None
             if not writes:
-                fits = (op.value if op.f == "read" else op.seen) == held
-                after = (held, mark) if fits else None
+                reported = op.value if op.f == "read" else op.seen
+                after = (held, mark) if reported in {held, None} else None
             elif op.outcome is Outcome.FAIL:
                 after = None if accepted else (held, mark)
             else:
-                after = (op.value, op.token or 0) if accepted else None
-            if after is not None and search(done | {i}, *after):
+                wrote = (*dict(read)[op.index], op.element or "")
+                after = (wrote, op.token or 0) if accepted else None
+            got = read if writes else read | {(op.index, held)}
+            if after is not None and search(done | {i}, *after, got):
                 return True
         return False
 
-    return search(frozenset(), (), 0)
+    return search(frozenset(), (), 0, frozenset())
 
 
 def _over(op: Op, writes: bool) -> float:
     """By when a step of an operation had surely been taken."""
-    known = op.returned if writes else op.learned
+    known = op.returned if writes or (op.f == "append" and op.seen is None) else op.learned
     return float("inf") if known is None else known

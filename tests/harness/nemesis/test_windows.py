@@ -22,7 +22,7 @@ from harness.nemesis.plan import PlanLog, plan
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
-from harness.nemesis.windows import NO_HOLDER, NO_MOMENT, NO_TAKEOVER, had_victim
+from harness.nemesis.windows import NO_HOLDER, NO_MOMENT, NO_TAKEOVER, RUN_OVER, had_victim
 from harness.run.recheck import judge_folder
 
 SECOND = 1_000_000_000
@@ -92,16 +92,25 @@ def reach(state: SharedState) -> Reach:
     return Reach(cluster=None, sides={"storage": ("postgres",)}, processes=[me, me], state=state)
 
 
-def missed(state: SharedState, fault: Any, reservations: Reservations) -> Sequence[str | None]:
-    """Why a fault that may begin at once only, and cannot, missed its window."""
+def missed(
+    state: SharedState,
+    fault: Any,
+    reservations: Reservations,
+    moments: Sequence[int] = (0,),
+    *,
+    is_over: bool = False,
+) -> Sequence[str | None]:
+    """Why a fault that may begin at once only, and cannot, missed its windows."""
     windows: list[str | None] = []
     to = {"ttl": SECOND, "reach": reach(state), "reservations": reservations, "observer": None}
     over = threading.Event()
+    if is_over:
+        over.set()
     if fault.hits_servers:
-        ServerFaults(over=over, **to).strike(fault, [0], 0, windows.append)
+        ServerFaults(over=over, **to).strike(fault, moments, 0, windows.append)
     else:
         clients = ClientFaults(state=state, resources=("r0",), over=over, **to)
-        clients.strike(fault, [0], 0, random.Random(1), windows.append)
+        clients.strike(fault, moments, 0, random.Random(1), windows.append)
     return windows
 
 
@@ -114,6 +123,11 @@ def test_a_window_of_servers_says_which_fault_had_them(state: SharedState) -> No
     reservations.reserve("pause storage", None, {"postgres"})
 
     assert missed(state, KILL, reservations) == ["another fault (pause storage) had its servers"]
+
+
+@pytest.mark.parametrize("fault", [KILL, SEEDED_PAUSE])
+def test_moments_that_a_run_does_not_come_to_are_missed(state: SharedState, fault: Any) -> None:
+    assert missed(state, fault, Reservations(state), [0, 1], is_over=True) == [RUN_OVER, RUN_OVER]
 
 
 def test_a_window_of_servers_says_that_its_moment_did_not_come(state: SharedState) -> None:

@@ -12,6 +12,7 @@ from harness.files.run_folder import COMMITS, HISTORY
 from harness.report.first_finding import clearest
 from harness.run.recheck import Judged, judge_file
 from harness.shrink.excerpt import smallest
+from tests.support.repository import ROOT
 
 Unpack = Callable[[str], Path]
 
@@ -61,6 +62,21 @@ def test_an_excerpt_has_the_finding_of_its_run_and_no_other(
         wanted[key] for key in ("anomaly", "rule", "fault")
     )
     assert (alone.verdict, alone.as_expected) == (whole.document.verdict, whole.document.as_expected)
+
+
+@pytest.mark.parametrize("name", ["a-late-release", "a-repeated-release", "an-unanswered-release"])
+def test_an_excerpt_keeps_the_release_that_explains_an_early_grant(tmp_path: Path, name: str) -> None:
+    lines = (ROOT / f"tests/histories/early-grant-after-{name}.jsonl").read_bytes()
+    (tmp_path / HISTORY).write_bytes(lines)
+    whole = judged_in(tmp_path)
+
+    excerpt = smallest(tmp_path, whole)
+
+    (finding,) = whole.document.findings
+    assert finding.probable_cause
+    assert {lines.splitlines(keepends=True)[line - 1] for line in finding.probable_cause} <= {
+        *excerpt.history
+    }
 
 
 def test_the_lines_of_an_excerpt_are_those_of_the_run(recorded_run: Unpack) -> None:

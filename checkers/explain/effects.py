@@ -1,0 +1,73 @@
+"""How it is known that a write took effect: by its own answer, or by what others read."""
+
+from __future__ import annotations
+
+from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import content
+from checkers.history.appends import read_by
+from checkers.history.records import WRITES, Op, Outcome
+from checkers.lists.shown_appends import shown_appends
+
+
+def acceptance(n: Narrator, proof: tuple[Op, ...]) -> str:
+    """Why a write was surely there: its own ok, or who read it."""
+    write, by = proof[0], proof[-1]
+    shown = read_by(by)
+    if shown is not None and by is not write and write.f == "append" and shown != write.value:
+        return (
+            f"{n.who(by)} read a list with {content(write.element)}{_to_append(by)}"
+            f" {n.answered(by)}, so that element had been stored by then."
+        )
+    if by.f == "read":
+        return (
+            f"A read by {n.whom(by)} returned {content(by.value)}{n.with_token(by)}"
+            f" {n.answered(by)}, so that write had been accepted by then."
+        )
+    if by.f == "fence":
+        return (
+            f"The storage acknowledged a fence with token {by.token} to {n.whom(by)}"
+            f" {n.answered(by)}: from then on it had to refuse older tokens."
+        )
+    if by is not write and by.f == "append" and by.seen == write.value:
+        return (
+            f"{n.who(by)} read {content(write.value)} in order to append to it, and its append was"
+            f" over {n.answered(by)}, so that write had been accepted by then."
+        )
+    return (
+        f"{n.who(by)} wrote {content(by.value)}{n.with_token(by)}, and the storage said ok {n.answered(by)}."
+    )
+
+
+def ending(n: Narrator, op: Op) -> str:
+    """The outcome that the client saw."""
+    if op.outcome is Outcome.OK:
+        return f"The storage accepted it {n.answered(op)}"
+    if op.outcome is Outcome.FAIL:
+        return f"It was reported as failed ({op.error or 'without a reason'}) {n.answered(op)}"
+    return f"Its client got no usable answer ({op.error or 'none came'})"
+
+
+def first_reader(n: Narrator, op: Op) -> list[Op]:
+    """The read that shows that an unacknowledged write took effect."""
+    if op.f not in WRITES or op.outcome is Outcome.OK:
+        return []
+    readers = (read for read in n.index.readers(op) if not read.precedes(op))
+    same = (read for read in readers if None in {read.token, op.token} or read.token == op.token)
+    return [*same, *shown_by(n, op)][:1]
+
+
+def shown_by(n: Narrator, append: Op) -> list[Op]:
+    """Who read a list that shows that an append took effect, before its own answer or without one."""
+    by = shown_appends(n.evidence).by.get(append.index)
+    if by is None or (append.outcome is Outcome.OK and not _first(by, append)):
+        return []
+    return [by]
+
+
+def _to_append(by: Op) -> str:
+    return ", and its append was over" if by.f == "append" else ""
+
+
+def _first(one: Op, other: Op) -> bool:
+    """Did one of two operations return before the other one?"""
+    return one.returned is not None and (other.returned is None or one.returned < other.returned)

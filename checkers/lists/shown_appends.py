@@ -1,0 +1,94 @@
+"""What the lists that were read show of the appends that had written them.
+
+No other operation adds an append's element. So a list with that element had been written by
+the append itself, or by one that built on what it had written: by the time the list was
+read, the append had taken effect. And an append writes the list that it has read, with its own
+element: the element before its own had been there before it wrote.
+
+Resources to which anything but appends was written are left out: there, a list may be replaced.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers.evidence import Evidence, as_seen
+from checkers.history.appends import read_by
+from checkers.history.records import List, Op, Outcome
+from checkers.memoized import memoized
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownAppends:
+    """What is known of appends by the lists that were read."""
+
+    appends: Sequence[Op]  # those that took effect by the lists that were read
+    by: Mapping[
+        int, Op
+    ]  # by the index of each, who first read a list with its element; if it can be, one that returned
+    pairs: Sequence[tuple[Op, Op]]  # an append, and the one whose list it had read
+
+
+@memoized
+def shown_appends(evidence: Evidence) -> ShownAppends:
+    """Look through the lists that clients read."""
+    if evidence.log is not None:
+        return shown_appends(as_seen(evidence))
+    appends: list[Op] = []
+    by: dict[int, Op] = {}
+    pairs: list[tuple[Op, Op]] = []
+    if evidence.resources("append"):
+        for operations in evidence.by_resource("write", "append", "read").values():
+            if not any(op.f == "write" and op.outcome is not Outcome.FAIL for op in operations):
+                appender = _appenders(operations)
+                by |= _first_readers(operations, appender)
+                appends += (op for op in operations if op.index in by)
+                pairs += _pairs(operations, appender, by)
+    return ShownAppends(appends=appends, by=by, pairs=pairs)
+
+
+def _appenders(operations: Sequence[Op]) -> dict[object, Op]:
+    """The append of each element; none for an element that several appended."""
+    appends = [op for op in operations if op.f == "append" and op.element is not None]
+    times = Counter(op.element for op in appends)
+    return {op.element: op for op in appends if times[op.element] == 1}
+
+
+def _first_readers(operations: Sequence[Op], appender: Mapping[object, Op]) -> dict[int, Op]:
+    by: dict[int, Op] = {}
+    readings = [op for op in operations if read_by(op) is not None]
+    for reader in sorted(readings, key=lambda op: (op.returned is None, _learned(op))):
+        for element in reversed(read_by(reader) or ()):
+            append = appender.get(element)
+            if append is None or append is reader or append.called > _learned(reader):
+                continue
+            if append.index in by:
+                break  # whoever read it first read what stands before it, too
+            by[append.index] = reader
+    return by
+
+
+def _learned(reader: Op) -> float:
+    return float("inf") if reader.learned is None else reader.learned
+
+
+def _pairs(
+    operations: Sequence[Op], appender: Mapping[object, Op], by: Mapping[int, Op]
+) -> Iterator[tuple[Op, Op]]:
+    for append in operations:
+        reader = append if append.f == "append" and append.seen is not None else by.get(append.index)
+        built_on = () if reader is None else _built_on(append, read_by(reader) or ())
+        writer = appender.get(built_on[-1]) if built_on else None
+        if reader is None or writer is None or writer is append:
+            continue
+        if writer.called <= _learned(reader):
+            yield append, writer
+
+
+def _built_on(append: Op, shown: List) -> List:
+    """The list that an append had read: as it says, or as a list shows in which its element is."""
+    if append.seen is not None:
+        return append.seen
+    return shown[: shown.index(append.element)] if append.element in shown else ()
