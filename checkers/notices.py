@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.evidence import Evidence, in_columns
-from checkers.history.columns import ACQUIRE, NEVER, OK
+from checkers.evidence import Evidence, in_columns, log_of
+from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE
 from checkers.history.records import ENDED, UNUSABLE, Outcome
 from checkers.locks.holds import count_of_grants, grants_without_token
 from checkers.token_shapes import shape_of
@@ -24,6 +24,7 @@ def notices(evidence: Evidence) -> Iterator[str]:
     yield from _ended(evidence)
     yield from _without_tokens(evidence)
     yield from _misleading_tokens(evidence)
+    yield from _empty_order(evidence)
     yield from _not_complete(evidence)
 
 
@@ -110,6 +111,18 @@ def _misleading_tokens(evidence: Evidence) -> Iterator[str]:
         yield (
             f"the tokens look like {shape}, which a fence cannot rely on: a fencing token is a number that"
             " the lock service raises with every grant"
+        )
+
+
+def _empty_order(evidence: Evidence) -> Iterator[str]:
+    """Report a storage without any order of writes: a client program may not write it."""
+    columns = in_columns(evidence).columns
+    accepted = int(np.count_nonzero((columns.outcome == OK) & np.isin(columns.f, (WRITE, APPEND))))
+    log = log_of(evidence)
+    if log is not None and not len(log) and accepted:
+        yield (
+            f"the storage's own order of writes is empty, although {accepted} of the clients' writes were"
+            " acknowledged: it was lost, or nothing writes it"
         )
 
 

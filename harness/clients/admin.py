@@ -64,6 +64,5 @@ class AdminClient:
 
     def _last_words(self) -> str:
         lines = last_lines(self.log, LAST_LINES)
-        return (
-            "\n".join([f"its last lines in {self.log}:", *lines]) if lines else "its standard error is empty"
-        )
+        where = f"its last lines in {self.log.parent.name}/{self.log.name}:"  # the folder may be temporary
+        return "\n".join([where, *lines]) if lines else "its standard error is empty"

@@ -208,6 +208,8 @@ _UNFENCED = "No stale write was attempted, and this run required none: it says n
 _NONE_REFUSED = (
     "A stale write was attempted, but none is known to have been refused: the run says nothing about a fence."
 )
+_NO_FENCE_SEEN = "This is not a pass: a storage without any fence would have looked the same."
+_NOT_ALL = "This is not a pass: the run did not do all that this target requires."
 _EXERCISE_IT = "Run longer, or with faults, such as a pause of the holder before its write."
 _UNDECIDED = {
     "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
@@ -299,7 +301,7 @@ def _not_tested(verdict: _Verdict) -> Answer:
         Tone.UNSURE,
         "Not tested",
         untestable.why if untestable else " and ".join(short),
-        matters="This is not a pass: a storage without any fence would have looked the same.",
+        matters=_NOT_ALL if verdict.document.coverage.get("stale_writes_rejected") else _NO_FENCE_SEEN,
         remedy=f"{capitalized(untestable.remedy)}." if untestable else _EXERCISE_IT,
     )
 

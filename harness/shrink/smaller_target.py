@@ -48,6 +48,7 @@ class SmallerTarget:
     _data: _Data = field(init=False)
 
     def __post_init__(self) -> None:
+        load_text(self.text, self.name)  # if anything is wrong with it, it says what
         self._data = expecting(self.finding["anomaly"], loads(self.text))
 
     @property

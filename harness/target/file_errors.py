@@ -42,6 +42,7 @@ WORDS = {
     "model_attributes_type": "must be a table",
     "tuple_type": 'must be a list in brackets, such as ["a", "b"]',
     "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
 }
 
 WORDS_OF_FAULTS = {
@@ -138,7 +139,8 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
             return 'must be a number, or "all"'
         case "string_pattern_mismatch":
             return PATTERNS[context["pattern"]]
-    words = WORDS | WORDS_OF_FAULTS if key[:1] == ("faults",) else WORDS
+    is_fault = key[:1] == ("faults",) and len(key) <= 2  # noqa: PLR2004 - "faults" and its number
+    words = WORDS | WORDS_OF_FAULTS if is_fault else WORDS
     return words.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
 
 

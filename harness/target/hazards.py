@@ -15,6 +15,7 @@ from harness.nemesis.plan import PlannedFault, plan
 from harness.nemesis.reach import servers_hit
 from harness.nemesis.stop_points import ENDS
 from harness.target.models import Target
+from harness.target.names import HAZARDS
 
 _SHORT = 'lasts = "0.3 ttl"'  # shorter than what is left of any lease
 
@@ -41,6 +42,13 @@ def hazard_table(target: Target, faults: Sequence[FaultSpec]) -> HazardTable | N
     return HazardTable(
         possible=possible, impossible={why: list(_shortened(cells)) for why, cells in impossible.items()}
     )
+
+
+def too_many_required(target: Target) -> Iterator[str]:
+    """Say that more hazards are required than the target's faults can hit; "all" is what they can."""
+    required, table = target.require.get(HAZARDS, 0), hazard_table(target, target.faults)
+    if table is not None and len(table.possible) < required < len(CELLS):
+        yield f'is more than its faults can hit: {len(table.possible)}; "all" requires these'
 
 
 def plan_of(target: Target, faults: Sequence[FaultSpec], seed: int) -> tuple[PlannedFault, ...]:

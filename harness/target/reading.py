@@ -22,8 +22,10 @@ from harness.core.suggestions import near_or
 from harness.nemesis.faults import FAULTS, FaultSpec
 from harness.target.contradictions import contradictions
 from harness.target.file_errors import Problem, problems_of, report
+from harness.target.hazards import too_many_required
 from harness.target.locks import LockSpec
 from harness.target.models import Target, WorkloadSpec
+from harness.target.names import HAZARDS
 from harness.target.overrides import override_one
 from harness.target.passwords import literal_passwords
 from harness.target.sections import Sections, program_sides_of
@@ -139,7 +141,9 @@ def _checked(data: Mapping[str, Any], *, faults: bool) -> tuple[Target | None, l
     passwords = [Problem(key, remedy, data) for key, remedy in literal_passwords(data)]
     contradicting = _contradictions(data, faults=faults)
     try:
-        return Target.model_validate(frozen(data)), passwords + contradicting
+        target = Target.model_validate(frozen(data))
+        too_many = [Problem(("require", HAZARDS), what, data) for what in too_many_required(target)]
+        return target, passwords + contradicting + too_many
     except ValidationError as error:
         problems = problems_of(error, data)
         wrong = {problem.key for problem in problems}

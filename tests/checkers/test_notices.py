@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkers import parse
+from checkers import Commit, parse
 from checkers.evidence import gather
 from checkers.notices import notices
 
@@ -89,3 +89,14 @@ def test_a_lock_that_answered_no_acquire_before_the_end_was_never_granted() -> N
     assert notice.endswith(
         "0 were refused; the first reason given: none, because the recording ends before an answer"
     )
+
+
+def test_an_empty_order_of_writes_is_reported() -> None:
+    write = {"process": 0, "f": "write", "resource": "r0", "token": 1, "value": "a"}
+    lines = [{"fencepost": 1, "target": "test"}, {"time": 1, "type": "invoke", **write}]
+    history = parse([json.dumps(line) + "\n" for line in (*lines, {"time": 2, "type": "ok", **write})])
+    commit = Commit(seq=1, resource="r0", token=1, value="a")
+
+    assert [each for each in notices(gather(history, [commit])) if "own order" in each] == []
+    (said,) = (each for each in notices(gather(history, [], same_run=True)) if "own order" in each)
+    assert said.startswith("the storage's own order of writes is empty, although 1 of the clients' writes")

@@ -103,6 +103,9 @@ def _lock(
         return
     while_held = asked(second, "acquire", resource="r0", owner="1-1", wait_ms=SHORT_WAIT)
     yield one_of("acquire of a held lock", while_held, "failed")
+    asked(second, "revoke", resource="r0", owner="1-1")
+    after = asked(second, "acquire", resource="r0", owner="1-5", wait_ms=SHORT_WAIT)
+    yield one_of("acquire of a held lock after the revoke of another owner", after, "failed")
     yield one_of("release", asked(first, "release", resource="r0", owner="0-1"), "ok")
     again = asked(first, "release", resource="r0", owner="0-1")
     yield one_of("release without the lock", again, "failed")
@@ -209,9 +212,10 @@ def _storage(program: ProgramClient, expected: Expected) -> Iterator[Check]:
     yield one_of("write with an older token", _write(program, 4, "0-1.1"), refused)
     same = "stale" if expected.fenced and expected.policy == "strict" else "ok"
     yield one_of(f"write with the same token ({expected.policy})", _write(program, 5, "0-1.2"), same)
+    yield one_of("write with the next token", _write(program, 6, "0-1.7"), "ok")
     if expected.fence_on_acquire:
-        yield one_of("fence", asked(program, "fence", resource="r0", token=7), "ok")
-        yield one_of("write below a fence", _write(program, 6, "0-1.3"), "stale")
+        yield one_of("fence", asked(program, "fence", resource="r0", token=8), "ok")
+        yield one_of("write below a fence", _write(program, 7, "0-1.3"), "stale")
     yield one_of("write with a token above 2^62", _write(program, LARGE, "0-1.4"), "ok")
     yield _read(program, "read of a token above 2^62", "0-1.4", LARGE)
     if expected.fenced:

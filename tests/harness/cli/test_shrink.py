@@ -68,6 +68,33 @@ def test_a_valid_run_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
     assert said.stderr.endswith("its verdict is valid: there is no finding to shrink to\n")
 
 
+def test_a_history_that_was_cut_off_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
+    run = recorded_run("uuid-token")
+    history = run / "history.jsonl"
+    lines = history.read_bytes().splitlines(keepends=True)
+    (run / "events").mkdir(exist_ok=True)
+    (run / "events/0.jsonl").write_bytes(b"".join(lines[1:]))
+    history.write_bytes(b"".join(lines[:-10]))
+
+    said = fencepost(tmp_path, "shrink", "--no-runs", run)
+
+    assert said.returncode == ExitCode.CONFIGURATION
+    assert "history.jsonl was cut off" in said.stderr
+    assert not (run / "minimal.jsonl").exists()
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_a_target_that_is_no_toml_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
+    run = recorded_run("uuid-token")
+    (run / "target.toml").write_text("rubbish")
+
+    said = fencepost(tmp_path, "shrink", "--engine", "local", run)
+
+    assert said.returncode == ExitCode.CONFIGURATION
+    assert "target.toml" in said.stderr
+    assert "bug in Fencepost" not in said.stderr
+
+
 @pytest.mark.parametrize("time", ["soon", "0s", "10"])
 def test_a_time_without_a_unit_is_refused(recorded_run: Unpack, tmp_path: Path, time: str) -> None:
     said = fencepost(tmp_path, "shrink", "--max-time", time, recorded_run("uuid-token"))

@@ -218,6 +218,19 @@ def test_a_run_that_challenged_nothing_is_no_pass() -> None:
     ]
 
 
+def test_a_run_whose_fence_refused_writes_is_not_said_to_look_unfenced() -> None:
+    judged = document(
+        "unknown",
+        as_expected=False,
+        reasons=["not exercised: no kill was observed from beginning to end: run longer, or with faults"],
+        stale_writes_attempted=3,
+        stale_writes_rejected=3,
+    )
+
+    assert any("the run did not do all that this target requires." in line for line in printed(judged))
+    assert not any("without any fence" in line for line in printed(judged))
+
+
 def test_an_interrupted_run_says_so() -> None:
     cut = document() | {"interrupted": {"seconds": 5.012, "planned": 20.0}}
 

@@ -213,3 +213,14 @@ def test_a_script_without_its_program_is_refused_before_the_run(target: Any) -> 
 def test_a_script_that_could_not_be_proved_or_healed_is_refused(target: Any, line: str, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         target(more=SCRIPT.format(target="lock", observe="true").replace(f"{line}\n", ""))
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [('"true"', r'= "true": must be a list in brackets'), ("[]", r"= \[\]: must not be empty")],
+)
+def test_a_command_of_a_script_is_a_list_of_words(target: Any, written: str, why: str) -> None:
+    script = SCRIPT.format(target="lock", observe="true")
+
+    with pytest.raises(ConfigurationError, match=rf"faults\.0\.inject {why}"):
+        target(more=script.replace('inject = ["true"]', f"inject = {written}"))

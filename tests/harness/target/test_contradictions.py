@@ -54,6 +54,10 @@ def test_nothing_is_concluded_from_a_fault_with_errors(write: Any) -> None:
             't.toml:16: faults.0.lasts = "3 ttl": must be shorter than the run: workload.duration is 6s',
         ),
         (
+            '[require]\nhazards=9\n[[faults]]\nkind="pause"\ntarget="holder"\nat="acquired"\nuntil="superseded"',
+            't.toml:11: require.hazards = 9: is more than its faults can hit: 1; "all" requires these',
+        ),
+        (
             '[workload]\nduration="10s"\nthink="11s"',
             't.toml:12: workload.think = "11s": is longer than the run: workload.duration is 10s',
         ),

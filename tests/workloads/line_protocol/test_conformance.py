@@ -79,7 +79,23 @@ HANGS = "no answer in time: every call needs a deadline; the rest was not played
             "lock",
             "def release(self, request: Any) -> dict[str, str]:",
             "def release(self, request):\n        time.sleep(60)",
-            f"release: {HANGS}",
+            f"revoke: {HANGS}",  # it is the same method
+        ),
+        (
+            "lock",
+            "    revoke = release\n",
+            """
+    def revoke(self, request):
+        self.database.execute("UPDATE lease SET ends = 0 WHERE resource = :resource", request)
+        return {"outcome": "ok"}
+""",
+            "acquire of a held lock after the revoke of another owner: ok; expected failed",
+        ),
+        (
+            "storage",
+            "mark < :token OR",
+            "mark < :token - 3 OR",
+            "write with the next token: stale; expected ok",
         ),
         (
             "storage",
@@ -123,6 +139,8 @@ HANGS = "no answer in time: every call needs a deadline; the rest was not played
     ids=[
         "hangs in read",
         "hangs in release",
+        "revokes the lock of others",
+        "refuses the next token",
         "answers twice",
         "accepts every request",
         "refuses a new field",
