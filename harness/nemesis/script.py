@@ -108,13 +108,13 @@ def script(cluster: Cluster, target: str, edges: AbstractSet[Edge], spec: Script
     probes = Probes.of(cluster, "script", target, edges)
     timeout = spec.timeout / NS["s"]
     probes.prove_whole()
-    _observed(spec.observe, NOT_IN_FORCE, timeout, "script", target)
+    _observed(spec.observe, NOT_IN_FORCE, timeout, "script", target, "before inject")
     with healed_at_end(spec.heal, timeout) as heal:
         try:
             injected = run(spec.inject, timeout)
             if injected.status != 0:
                 raise FaultNotInstalledError("script", target, str(injected))
-            seen = _observed(spec.observe, IN_FORCE, timeout, "script", target)
+            seen = _observed(spec.observe, IN_FORCE, timeout, "script", target, "after inject")
             fault = Fault("script", target, evidence=f"{injected}, and {seen}")
             yield fault
             fault.until = time.monotonic_ns()  # from here on it may be healed
@@ -122,16 +122,18 @@ def script(cluster: Cluster, target: str, edges: AbstractSet[Edge], spec: Script
             healed = heal()
         if healed.status != 0:
             raise FaultNotInstalledError("end of the script", target, str(healed))
-    seen = _observed(spec.observe, NOT_IN_FORCE, timeout, "end of the script", target)
+    seen = _observed(spec.observe, NOT_IN_FORCE, timeout, "end of the script", target, "after heal")
     taken = probes.prove_whole_again()
     fault.healed = f"{healed}, and {seen}{probes.healing_in_words(taken)}"
 
 
-def _observed(words: Sequence[str], status: int, timeout: float, kind: str, target: str) -> Ended:
+def _observed(words: Sequence[str], status: int, timeout: float, kind: str, target: str, when: str) -> Ended:
     """Run `observe` until it ends with a status."""
     deadline = time.monotonic() + timeout
     while (seen := run(words, timeout)).status != status:
         if time.monotonic() > deadline:
-            raise FaultNotInstalledError(kind, target, str(seen))
+            means = "in force" if status == IN_FORCE else "not in force"
+            said = f"{seen} {when}, where {status} ({means}) must be its status"
+            raise FaultNotInstalledError(kind, target, said)
         time.sleep(POLL)
     return seen

@@ -104,6 +104,7 @@ def start_fields(
     return {
         "protocol": PROTOCOL,
         "client": client,
+        "run": lock.run,
         "timeout_ms": round(storage.timeout * 1000),
     } | {side: each if side in sides else None for side, each in fields.items()}
 

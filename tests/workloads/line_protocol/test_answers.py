@@ -37,6 +37,7 @@ sys.stdin.read()
         "op": "start",
         "protocol": 1,
         "client": 3,
+        "run": "",
         "timeout_ms": 300,
         "lock": {"kind": "client", "endpoints": [], "ttl_ms": 2000, "token": "", "password": ""},
         "storage": {
