@@ -58,8 +58,16 @@ def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards 
     return Hazards(
         summary="" if seen.possible is None else f"{capitalized(summary(seen.possible, seen.missed))}.",
         grids=tuple(_grids(seen, known)),
-        impossible=tuple((capitalized(why), ", ".join(cells)) for why, cells in known.impossible.items()),
+        impossible=tuple(_impossible(seen, known)),
     )
+
+
+def _impossible(seen: HazardsDocument, table: HazardTable) -> Iterator[tuple[str, str]]:
+    """Why which cells are not aimed at, but for one that was hit all the same, such as at the end of a run."""
+    for why, cells in table.impossible.items():
+        not_hit = [cell for cell in cells if cell not in seen.hit]
+        if not_hit:
+            yield capitalized(why), ", ".join(not_hit)
 
 
 def _grids(seen: HazardsDocument, table: HazardTable) -> Iterator[Grid]:

@@ -34,6 +34,16 @@ def test_a_cell_is_a_count_or_missed_or_impossible() -> None:
     assert len(ENDS) == len(End)
 
 
+def test_a_cell_that_was_hit_is_not_listed_as_impossible() -> None:
+    never = "no fault of this target ends then"
+    cells = ["write-sent/expired/storage/lost", "write-sent/regranted/storage/lost"]
+
+    shown = hazards(SEEN, HazardTable(impossible={never: cells}))
+
+    assert shown is not None
+    assert shown.impossible == (("No fault of this target ends then", cells[1]),)
+
+
 def test_a_run_that_endangered_no_lock_has_no_such_tables() -> None:
     assert hazards(None, None) is None
 
