@@ -16,6 +16,10 @@ _SECOND = 10**9  # ns
 _SLOW = 4 * _SECOND  # ns; after which a first grant is late
 
 
+TOKENS_LOOK_LIKE = "the tokens look like "
+"""How the notice about tokens that a fence cannot rely on begins; a comma follows."""
+
+
 def notices(evidence: Evidence) -> Iterator[str]:
     """Say what no verdict says: how the lock was granted, and where the rules may miss something."""
     yield from _never_granted(evidence)
@@ -109,7 +113,7 @@ def _misleading_tokens(evidence: Evidence) -> Iterator[str]:
     shape = shape_of(in_columns(evidence).columns, evidence.history.header.clients)
     if shape is not None:
         yield (
-            f"the tokens look like {shape}, which a fence cannot rely on: a fencing token is a number that"
+            f"{TOKENS_LOOK_LIKE}{shape}, which a fence cannot rely on: a fencing token is a number that"
             " the lock service raises with every grant"
         )
 

@@ -13,6 +13,7 @@ from harness.report.sentences import count
 
 Word = Literal["yes", "no", "none", "not shown"]
 MOST_REASONS = 1
+_OF_TOKENS = frozenset({"duplicate-token", "token-regression"})
 NOT_MADE = "no such run was made"
 NOT_ATOMIC = ", as far as its token is drawn with the grant"
 
@@ -82,7 +83,7 @@ def _token(_: Subject, seen: Sequence[Seen]) -> Found:
         sum(run.grants_without_token for run in used),
     )
     if having:
-        return used, "yes", f"in {having} of {having + lacking} grants"
+        return used, "yes", f"in {having} of {having + lacking} grants{_doubt(used)}"
     if lacking:
         return used, "none", f"in none of {lacking} grants"
     return used, "not shown", _why(used, "it was never granted")
@@ -92,14 +93,18 @@ def _rising(_: Subject, seen: Sequence[Seen]) -> Found:
     used = [
         run for run in seen if run.experiment.kind in {"calm", "pause"} and run.experiment.at != "granted"
     ]
-    return _sound(used, having=lambda run: run.grants_with_token, nothing="no token was given")
+    wrong = {
+        name: number for name, number in _total(run.of_lock for run in used).items() if name in _OF_TOKENS
+    }
+    return _sound(used, wrong, having=lambda run: run.grants_with_token, nothing="no token was given")
 
 
 def _atomic(_: Subject, seen: Sequence[Seen]) -> Found:
     used = [run for run in _of(seen, "pause") if run.experiment.at == "granted"]
     if used and not _sum(used, "pauses"):
         return used, "not shown", _why(used, "the program reports no moment between the grant and its token")
-    return _sound(used, having=lambda run: run.grants_with_token, nothing="no token was given")
+    wrong = _total(run.of_lock for run in used)
+    return _sound(used, wrong, having=lambda run: run.grants_with_token, nothing="no token was given")
 
 
 def _restart(_: Subject, seen: Sequence[Seen]) -> Found:
@@ -123,7 +128,7 @@ def _fence(subject: Subject, seen: Sequence[Seen]) -> Found:
     refused = _sum(used, "stale_writes_rejected")
     if refused:
         drawn_with_grant = "" if _atomic(subject, seen)[1] == "yes" else NOT_ATOMIC
-        return used, "yes", f"{at} refused all {refused} stale writes{drawn_with_grant}"
+        return used, "yes", f"{at} refused all {refused} stale writes{drawn_with_grant}{_doubt(used)}"
     return used, "not shown", _why(used, f"{at} met no stale write")
 
 
@@ -143,10 +148,12 @@ def _of(seen: Iterable[Seen], kind: str) -> list[Seen]:
     return [run for run in seen if run.experiment.kind == kind]
 
 
-def _sound(used: Sequence[Seen], *, having: Callable[[Seen], int], nothing: str) -> Found:
+def _sound(
+    used: Sequence[Seen], wrong: Mapping[str, int], *, having: Callable[[Seen], int], nothing: str
+) -> Found:
     """Did the lock service keep its promises in these runs, those that had what the question is about?"""
-    if bad := _total(run.of_lock for run in used):
-        return used, "no", _named(bad)
+    if wrong:
+        return used, "no", _named(wrong)
     if grants := sum(map(having, used)):
         return used, "yes", f"in {grants} grants"
     return used, "not shown", _why(used, nothing)
@@ -176,6 +183,12 @@ def _count(name: str) -> Callable[[Seen], int]:
 
 def _sum(used: Iterable[Seen], name: str) -> int:
     return sum(map(_count(name), used))
+
+
+def _doubt(used: Iterable[Seen]) -> str:
+    """What the tokens look like, if that is nothing that a fence can rely on."""
+    looks_like = next((run.looks_like for run in used if run.looks_like), "")
+    return f", but {looks_like.partition(',')[0]}" if looks_like else ""
 
 
 def _total(found: Iterable[Mapping[str, int]]) -> dict[str, int]:

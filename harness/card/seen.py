@@ -13,6 +13,7 @@ from checkers.document import FindingDocument
 from checkers.history.faults import faults_of
 from checkers.history.records import Op, Outcome
 from checkers.locks.leases import granted
+from checkers.notices import TOKENS_LOOK_LIKE
 from harness.card.series import OF_LOCKS, Experiment
 from harness.core.events import RunJudged
 from harness.files.run_files import ENVIRONMENT
@@ -29,6 +30,7 @@ class Seen:
     anomalies: Mapping[str, int] = field(default_factory=dict)  # the violations that were found
     coverage: Mapping[str, int] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+    looks_like: str = ""  # a notice that the tokens look like something that a fence cannot rely on
     grants_with_token: int = 0
     grants_without_token: int = 0
     kept: int = 0  # locks that were held when a fault began, and released after that with ok
@@ -62,6 +64,7 @@ def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
         anomalies=Counter(finding.anomaly for finding in document.findings),
         coverage=document.coverage,
         reasons=tuple(document.reasons),
+        looks_like=next((each for each in document.notices if each.startswith(TOKENS_LOOK_LIKE)), ""),
         grants_with_token=with_token,
         grants_without_token=len(grants) - with_token,
         kept=after_faults[Outcome.OK],

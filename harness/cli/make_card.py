@@ -100,4 +100,12 @@ def make_card(
     say(f"  JSON      {as_seen_from_here(folder / JSON)}")
     if as_json:
         click.echo(encoded(document(card, folder)))
-    return ExitCode.INFRASTRUCTURE if any(each.failure for each in seen) else ExitCode.AS_EXPECTED
+    return exit_code(seen)
+
+
+def exit_code(runs: Sequence[Seen]) -> ExitCode:
+    """A run that failed is an infrastructure error; a lock that was never granted was not tested."""
+    if any(each.failure for each in runs):
+        return ExitCode.INFRASTRUCTURE
+    was_granted = any(each.grants_with_token or each.grants_without_token for each in runs)
+    return ExitCode.AS_EXPECTED if was_granted else ExitCode.UNKNOWN

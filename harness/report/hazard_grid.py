@@ -63,7 +63,7 @@ def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards 
 
 
 def _impossible(seen: HazardsDocument, table: HazardTable) -> Iterator[tuple[str, str]]:
-    """Why which cells are not aimed at, but for one that was hit all the same, such as at the end of a run."""
+    """Why which cells are not aimed at; one may be hit all the same, such as at the end of a run."""
     for why, cells in table.impossible.items():
         not_hit = [cell for cell in cells if cell not in seen.hit]
         if not_hit:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from checkers.history.records import Op, Outcome
+from checkers.notices import TOKENS_LOOK_LIKE
 from harness.card.answers import Answer, answers, is_answered
 from harness.card.seen import Seen, releases_after, releases_of_lost_locks
 from harness.card.series import Experiment, Kind, Subject
@@ -79,6 +80,13 @@ TOKENS = {"grants_with_token": 9}
         ("token", [run("calm")], "not shown", "it was never granted"),
         ("strictly_rising", [run("calm", **TOKENS)], "yes", "in 9 grants"),
         ("strictly_rising", [run("calm", grants_without_token=9)], "not shown", "no token was given"),
+        ("strictly_rising", [run("calm", **TOKENS, anomalies={"early-grant": 9})], "yes", "in 9 grants"),
+        (
+            "token",
+            [run("calm", **TOKENS, looks_like=f"{TOKENS_LOOK_LIKE}the wall clock, which a fence cannot")],
+            "yes",
+            "in 9 of 9 grants, but the tokens look like the wall clock",
+        ),
         (
             "strictly_rising",
             [run("calm", **TOKENS, anomalies={"token-regression": 2, "stale-write": 1})],

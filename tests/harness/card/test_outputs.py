@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from harness.card.answers import Answer
 from harness.card.outputs import JSON, MARKDOWN, Card, write
 from harness.card.seen import Seen
 from harness.card.series import Experiment, Subject
+from harness.cli.make_card import exit_code
+from harness.core.exit_codes import ExitCode
 
 SUBJECT = Subject(
     name="mine",
@@ -67,3 +72,15 @@ def test_a_name_cannot_break_the_table(tmp_path: Path) -> None:
     write(replace(card, subject=replace(SUBJECT, name="a|b\n| c")), tmp_path)
 
     assert (tmp_path / MARKDOWN).read_text().splitlines()[2].startswith(r"| a\|b")
+
+
+@pytest.mark.parametrize(
+    ("shown", "code"),
+    [
+        ([{"grants_with_token": 1}, {}], ExitCode.AS_EXPECTED),
+        ([{"grants_without_token": 1}, {"failure": "no room"}], ExitCode.INFRASTRUCTURE),
+        ([{}, {}], ExitCode.UNKNOWN),
+    ],
+)
+def test_a_lock_that_was_never_granted_was_not_tested(shown: list[dict[str, Any]], code: ExitCode) -> None:
+    assert exit_code([Seen(experiment=Experiment(kind="calm"), **each) for each in shown]) is code
