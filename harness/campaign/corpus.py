@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -27,6 +26,7 @@ from harness.files import run_files
 from harness.files.atomic_files import USER_MODE, replace_file, replacement
 from harness.files.environment import git_commit
 from harness.files.run_folder import COMMITS, HISTORY, MINIMAL_PLAN, MINIMAL_TARGET, PLAN
+from harness.processes.run_notes import temporary_folder
 from harness.report.answer import times
 from harness.report.first_finding import primary
 from harness.run.recheck import Judged, judge_file
@@ -88,8 +88,7 @@ def add(run: Path, corpus: Path) -> Path:
         raise ConfigurationError(f"{run}: its verdict is unknown: {'; '.join(document.reasons)}")
     first = primary(document.as_dict())
     shape = fingerprint(header.target, document.as_dict()) if first else None
-    with TemporaryDirectory() as temporary:
-        proof = Path(temporary)
+    with temporary_folder() as proof:
         minimal = first is not None
         if minimal:
             smallest(run, judged).write(proof / HISTORY, proof / COMMITS)
@@ -135,9 +134,9 @@ def check(corpus: Path) -> Iterator[Checked]:
     for entry in entries(corpus):
         try:
             expected = read_expected(entry)
-            with TemporaryDirectory() as temporary:
-                _unpack(entry, Path(temporary))
-                judged = _judged(Path(temporary))
+            with temporary_folder() as temporary:
+                _unpack(entry, temporary)
+                judged = _judged(temporary)
         except (HistoryError, ConfigurationError) as error:
             yield Checked(path=entry, error=str(error))
         else:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.results import Results, Stored
 from harness.files.run_folder import COMMITS, HISTORY
+from harness.processes.run_notes import temporary_folder
 from harness.report.answer import times
 from harness.run.recheck import judge_file
 
@@ -31,8 +30,8 @@ class Rejudged:
 def recheck(results: Results) -> Iterator[Rejudged]:
     """Judge every stored history again. The stored data is not changed."""
     for run in results.stored():
-        with TemporaryDirectory() as temporary:
-            history, commits = Path(temporary) / HISTORY, Path(temporary) / COMMITS
+        with temporary_folder() as temporary:
+            history, commits = temporary / HISTORY, temporary / COMMITS
             try:
                 history.write_bytes(zlib.decompress(run.history))
                 if run.commits is not None:

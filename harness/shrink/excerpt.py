@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from checkers.errors import HistoryError
@@ -21,6 +20,7 @@ from checkers.history.reader import History, Op
 from checkers.printable import as_json
 from harness.core.errors import ConfigurationError
 from harness.files.run_folder import COMMITS, HISTORY
+from harness.processes.run_notes import temporary_folder
 from harness.report.first_finding import Finding, clearest
 from harness.run.recheck import Judged, judge_file
 from harness.shrink.expecting import expecting
@@ -66,8 +66,8 @@ def smallest(run: Path, judged: Judged) -> Excerpt:
         raise ConfigurationError(f"{run}: its verdict is {said}: there is no finding to shrink to")
     recording = _Recording.read(run, judged.history, finding["anomaly"])
     whole = range(1, len(recording.history) + 1)
-    with TemporaryDirectory() as scratch:
-        test = _Test(recording, finding, _events(judged.document.as_dict(), whole), Path(scratch))
+    with temporary_folder() as scratch:
+        test = _Test(recording, finding, _events(judged.document.as_dict(), whole), scratch)
         parts = next(filter(test.holds, recording.beginnings(finding)), None)
         if parts is None:  # such as with a log that fits this run only because it is in its folder
             return recording.excerpt(recording.parts, finding)
