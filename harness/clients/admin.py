@@ -36,7 +36,7 @@ class AdminClient:
 
         Raises InfrastructureError if that fails.
         """
-        with self._program() as program:
+        with self._program("set_up") as program:
             set_up(program, resources)
             return program.versions
 
@@ -46,11 +46,11 @@ class AdminClient:
         `recorded` is the size (bytes) of what the clients recorded: their writes take more of it than the
         same writes as commits.
         """
-        with self._program() as program:
+        with self._program("committed") as program:
             return committed(program, recorded + EARLIER)
 
     @contextmanager
-    def _program(self) -> Iterator[ProgramClient]:
+    def _program(self, request: str) -> Iterator[ProgramClient]:
         try:
             with (
                 process_tree.no_orphans(),
@@ -59,8 +59,10 @@ class AdminClient:
                 ) as program,
             ):
                 yield program
-        except (ProgramError, NotApplied, Unknown) as error:
+        except ProgramError as error:
             raise InfrastructureError(f"{self.command}: {error}; {self._last_words()}") from error
+        except (NotApplied, Unknown) as error:
+            raise InfrastructureError(f"{self.command}: {request}: {error}; {self._last_words()}") from error
 
     def _last_words(self) -> str:
         lines = last_lines(self.log, LAST_LINES)

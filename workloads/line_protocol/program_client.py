@@ -219,7 +219,8 @@ class ProgramClient:
         if line.id is None or line.id > self._requests:
             raise Unknown(f"{UNUSABLE}{truncated(said)}, and no request with that id was made")
         if early and line.id == self._requests:
-            raise Unknown(f"{UNUSABLE}{truncated(said)} before that request was made")
+            made = "before that request, or the go-on that it had asked for, was sent"
+            raise Unknown(f"{UNUSABLE}{truncated(said)} {made}")
         if line.event is None and 0 < line.id <= self._answered:
             self.repeated = truncated(said)
         return line, carried
