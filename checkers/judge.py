@@ -40,6 +40,7 @@ from checkers.storage import (
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
 
+_STALE = "stale_writes_attempted"
 _MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
 
 COMMITTED = (
@@ -98,6 +99,7 @@ def _judge(evidence: Evidence) -> Verdict:
         *_cut_short(evidence),
         *_empty(evidence),
         *_not_exercised(evidence, counts),
+        *(() if violations else _unanswered(header, counts)),
         *_missed(hazards, header),
     )
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
@@ -276,6 +278,13 @@ def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[st
         count = counts.get(name, 0)
         what = f"{name} is {count}, required {least}" if count else none_of(name)
         yield f"{NOT_EXERCISED}{what}: {RUN_LONGER}"
+
+
+def _unanswered(header: Header, counts: Mapping[str, int]) -> Iterator[str]:
+    """Where nothing is wrong, but no attempted stale write has a known outcome, no fence was seen."""
+    answered = counts.get("stale_writes_rejected", 0) + counts.get("stale_writes_accepted", 0)
+    if counts.get(_STALE, 0) >= header.require.get(_STALE, 0) > 0 and not answered:
+        yield f"{NOT_EXERCISED}no stale write that was attempted got an answer: {RUN_LONGER}"
 
 
 def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[str]:

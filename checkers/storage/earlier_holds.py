@@ -173,7 +173,7 @@ def _sent_after_later(n: Narrator, conflict: Conflict) -> Story:
             *_accepted(n, conflict.because[:-2]),
             f"{n.who(write)} sent {content(write.value)} only later, {n.sent(write)}.",
             *([] if reads else [f"{ending(n, write)}."]),
-            *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
+            *(_returned(n, write, read) for read in reads),
         ),
     )
 
@@ -194,6 +194,12 @@ def _seen_after_later(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
     )
+
+
+def _returned(n: Narrator, write: Op, by: Op) -> str:
+    if by.f == "read" and by.value == write.value:
+        return f"A read by {n.whom(by)} returned it {n.answered(by)}: it took effect."
+    return acceptance(n, (write, by))
 
 
 def _accepted(n: Narrator, proof: tuple[Op, ...]) -> tuple[str, ...]:

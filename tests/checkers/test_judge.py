@@ -45,6 +45,20 @@ def test_a_fence_that_was_never_challenged_is_unknown() -> None:
     assert verdict.reasons == ("not exercised: no stale write was attempted: run longer, or with faults",)
 
 
+def test_a_stale_write_without_an_answer_shows_nothing_of_a_fence() -> None:
+    newer, stale = REJECTED
+    unknown = replace(stale, outcome=Outcome.INFO, returned=None, error=None)
+    nothing = {"stale_writes_attempted": 0}
+
+    verdict = judge(run((newer, unknown)))
+
+    assert verdict.coverage["stale_writes_attempted"] == 1
+    assert verdict.reasons == (
+        "not exercised: no stale write that was attempted got an answer: run longer, or with faults",
+    )
+    assert judge(run((newer, unknown), require=nothing)).validity is Validity.VALID
+
+
 def test_a_fence_without_tokens_could_not_be_challenged() -> None:
     def granted(token: int | None) -> tuple[Op, ...]:
         grant = Op(index=0, process=0, f="acquire", resource="r0", called=1, returned=2, outcome=Outcome.OK)
