@@ -55,9 +55,7 @@ class Lists:
     appends: Sequence[Op]
     readings: Sequence[tuple[Op, List]]  # reads and appends, each with the list it read; by their calls
     grants: Mapping[int, Op]  # of the holds without tokens, by the index of the append
-    in_a_list: AbstractSet[int] = (
-        frozenset()
-    )  # the indexes of appends whose list is known by one that was read
+    in_a_list: AbstractSet[int] = frozenset()  # the indexes of appends that a list shows
 
     def asked(self, append: Op) -> int:
         """When the hold of an append was asked for, in ns; -1 if tokens order the holds."""

@@ -22,12 +22,14 @@ from checkers.memoized import memoized
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownAppends:
-    """What is known of appends by the lists that were read."""
+    """What is known of appends by the lists that were read.
 
-    appends: Sequence[Op]  # those that took effect by the lists that were read
-    by: Mapping[
-        int, Op
-    ]  # by the index of each, who first read a list with its element; if it can be, one that returned
+    `by` has, by the index of each append, who first read a list with its element: one that
+    returned, if there is any.
+    """
+
+    appends: Sequence[Op]  # those that took effect
+    by: Mapping[int, Op]
     pairs: Sequence[tuple[Op, Op]]  # an append, and the one whose list it had read
 
 
