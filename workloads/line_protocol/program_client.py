@@ -219,7 +219,7 @@ class ProgramClient:
         if line.id is None or line.id > self._requests:
             raise Unknown(f"{UNUSABLE}{truncated(said)}, and no request with that id was made")
         if early and line.id == self._requests:
-            made = "before that request, or the go-on that it had asked for, was sent"
+            made = "before that request was made, or before the go-on that it had asked for"
             raise Unknown(f"{UNUSABLE}{truncated(said)} {made}")
         if line.event is None and 0 < line.id <= self._answered:
             self.repeated = truncated(said)
