@@ -67,7 +67,7 @@ def _first_readers(operations: Sequence[Op], appender: Mapping[object, Op]) -> d
             if append is None or append is reader or append.called > _learned(reader):
                 continue
             if append.index in by:
-                break  # whoever read it first read what stands before it, too
+                break  # who read it first also read what stands before it
             by[append.index] = reader
     return by
 
