@@ -11,7 +11,7 @@ from harness.core.errors import ConfigurationError
 from harness.files.run_folder import COMMITS, HISTORY
 from harness.report.first_finding import clearest
 from harness.run.recheck import Judged, judge_file
-from harness.shrink.excerpt import smallest
+from harness.shrink.excerpt import _Recording, smallest
 from tests.support.repository import ROOT
 
 Unpack = Callable[[str], Path]
@@ -77,6 +77,19 @@ def test_an_excerpt_keeps_the_release_that_explains_an_early_grant(tmp_path: Pat
     assert {lines.splitlines(keepends=True)[line - 1] for line in finding.probable_cause} <= {
         *excerpt.history
     }
+
+
+def test_a_history_with_another_finding_of_its_kind_is_reduced_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = (ROOT / "tests/histories/stale-writes-with-and-without-a-pause.jsonl").read_bytes()
+    (tmp_path / HISTORY).write_bytes(lines)
+    monkeypatch.setattr(_Recording, "beginnings", lambda self, _finding: iter([self.parts]))
+
+    excerpt = smallest(tmp_path, judged_in(tmp_path))
+
+    assert (excerpt.operations, excerpt.clients, excerpt.faults) == (4, 2, 1)
+    assert excerpt.finding["fault"] == "pause"
 
 
 def test_the_lines_of_an_excerpt_are_those_of_the_run(recorded_run: Unpack) -> None:
