@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,11 +81,34 @@ def test_an_excerpt_keeps_the_release_that_explains_an_early_grant(tmp_path: Pat
     }
 
 
-def test_a_history_with_another_finding_of_its_kind_is_reduced_too(
+def six_stale_writes() -> Iterator[dict[str, Any]]:
+    """Six of them, one after the other; only the client of the third was paused."""
+    require = {"stale_writes_attempted": 0}
+    yield {"fencepost": 1, "target": "t", "clients": 2, "fenced": False, "ttl": 2000, "require": require}
+    for number in range(6):
+        began, older, newer = 10_000 * number, number % 2, 1 - number % 2
+        token, pause = 2 * number + 1, {"process": "nemesis", "type": "info", "f": "pause"}
+        yield from done(began, older, "acquire", token, owner=f"{older}-{number}")
+        if number == 2:
+            yield {"time": began + 100, **pause, "value": {"target": f"client:{older}", "state": "in force"}}
+        yield from done(began + 2100, newer, "acquire", token + 1, owner=f"{newer}-{number}")
+        yield from done(began + 2200, newer, "write", token + 1, value=f"{newer}-{number}")
+        if number == 2:
+            yield {"time": began + 2300, **pause, "value": {"target": f"client:{older}", "state": "healed"}}
+        yield from done(began + 2400, older, "write", token, value=f"{older}-{number}")
+
+
+def done(time: int, process: int, f: str, token: int, **fields: str) -> Iterator[dict[str, Any]]:
+    asked = {"process": process, "f": f, "resource": "r0", **fields}
+    yield {"time": time, "type": "invoke", **asked} | ({"token": token} if f == "write" else {})
+    granted = {"ttl": 2000, "attempt": time} if f == "acquire" else {}
+    yield {"time": time + 10, "type": "ok", **asked, "token": token, **granted}
+
+
+def test_a_history_with_other_findings_of_its_kind_is_reduced_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = (ROOT / "tests/histories/stale-writes-with-and-without-a-pause.jsonl").read_bytes()
-    (tmp_path / HISTORY).write_bytes(lines)
+    (tmp_path / HISTORY).write_text("".join(f"{json.dumps(line)}\n" for line in six_stale_writes()))
     monkeypatch.setattr(_Recording, "beginnings", lambda self, _finding: iter([self.parts]))
 
     excerpt = smallest(tmp_path, judged_in(tmp_path))
