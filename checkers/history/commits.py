@@ -29,26 +29,26 @@ LONG = 1 << 18
 _DECODER = msgspec.json.Decoder(CommitLine)
 
 
-def read_commits(path: str | os.PathLike[str]) -> Sequence[Commit]:
-    """Read a commits.jsonl: the storage's own order of accepted writes and fences.
+def read_commits(path: str | os.PathLike[str], *, within: Path | None = None) -> Sequence[Commit]:
+    """Read a commits.jsonl: the storage's own order of accepted writes and fences; `within` as for `read`.
 
     Raises:
         HistoryError: a line is not a commit, or a resource's `seq` does not rise.
     """
     path = Path(path)
-    with gc_paused(), opened(path, limits.COMMITS, limits.SPLIT) as file:
+    with gc_paused(), opened(path, limits.COMMITS, limits.SPLIT, within) as file:
         if os.fstat(file.fileno()).st_size >= LONG:
             try:
                 return Commits(_scanned(file, str(path)))
             except IrregularError:
                 pass  # it may still be valid; if not, the careful reader reports the error
-        return _parsed(path)
+        return _parsed(path, within)
 
 
-def _parsed(path: Path) -> tuple[Commit, ...]:
+def _parsed(path: Path, within: Path | None) -> tuple[Commit, ...]:
     commits: list[Commit] = []
     last: dict[str, int] = {}
-    numbered = batches(read_lines(path, limits.COMMITS), str(path))
+    numbered = batches(read_lines(path, limits.COMMITS, within=within), str(path))
     for line, commit in decoded(numbered, _DECODER, lambda line: decode(line, _DECODER)):
         if commit is None:
             raise line.error("the last line is only half written; read the storage's order again")

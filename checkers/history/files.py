@@ -3,6 +3,9 @@
 A pipe might never send anything, a device might never end, and opening one can have side
 effects. So a file is checked before it is opened and again when it is open: a replacement in
 between is not read.
+
+A file named by the user may lie behind links. One in a folder that somebody else may have filled
+does not: each of its folders is opened relative to the one above it, and no link is followed.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,8 +22,10 @@ from checkers.errors import HistoryError
 from checkers.history.limits import described
 
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # not caused by the file
 _KINDS = {
+    stat.S_IFLNK: "a symbolic link",
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -32,24 +37,62 @@ REMEDY = "it is too large for such a file; check it, and name another"
 
 
 @contextmanager
-def opened(path: Path, most: int, remedy: str = REMEDY) -> Iterator[io.BufferedReader]:
+def opened(
+    path: Path, most: int, remedy: str = REMEDY, within: Path | None = None
+) -> Iterator[io.BufferedReader]:
     """Open a file to read it; an OSError while reading becomes an error of that file.
+
+    `within`: the folder above it whose content may be a stranger's; no link in it is followed.
 
     Raises:
         HistoryError: it does not exist, is not a regular file of at most `most` bytes, or cannot be read.
     """
     try:
-        check(path.stat(), str(path), most, remedy)
-        with open(os.open(path, _READING), "rb") as file:  # noqa: PTH123 (a descriptor)
+        with open(_descriptor(path, most, remedy, within), "rb") as file:
             found = os.fstat(file.fileno())
             check(found, str(path), most, remedy)
             if not found.st_size and file.peek(1):
                 raise HistoryError(str(path), 0, "the system generates its content; name a file on a disk")
             yield file
     except OSError as error:
-        if error.errno in _OUR_OWN or error.filename not in (None, path, str(path)):
+        if error.errno in _OUR_OWN or error.filename not in (None, path, str(path), path.name):
             raise
         raise _unreadable(path, error) from None
+
+
+def _descriptor(path: Path, most: int, remedy: str, within: Path | None) -> int:
+    if within is None:
+        check(path.stat(), str(path), most, remedy)
+        return os.open(path, _READING)
+    *folders, name = path.relative_to(within).parts
+    with opened_folder(within, folders) as folder:
+        check(os.stat(name, dir_fd=folder, follow_symlinks=False), str(path), most, remedy)
+        return os.open(name, _READING | os.O_NOFOLLOW, dir_fd=folder)
+
+
+@contextmanager
+def opened_folder(root: Path, names: Sequence[str] = ()) -> Iterator[int]:
+    """Open a folder below `root`, which alone may lie behind links, and yield its descriptor.
+
+    Raises:
+        HistoryError: one of the folders is a link, something else, or not below the one before.
+        OSError: one does not exist, or cannot be opened.
+    """
+    folder = os.open(root, _FOLDER)
+    try:
+        for depth, name in enumerate(names, start=1):
+            kind = stat.S_IFMT(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+            if kind != stat.S_IFDIR or name == os.pardir:
+                what = _KINDS.get(kind, "something else")
+                raise HistoryError(
+                    str(root.joinpath(*names[:depth])), 0, f"this is {what}, and a folder is expected here"
+                )
+            inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
 
 
 def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> None:
@@ -57,20 +100,21 @@ def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> 
     kind = stat.S_IFMT(found.st_mode)
     if kind != stat.S_IFREG:
         what = _KINDS.get(kind, "something else")
-        raise HistoryError(name, 0, f"this is {what}, and only regular files are read; name one")
+        remedy = "put the file itself there" if kind == stat.S_IFLNK else "name one"
+        raise HistoryError(name, 0, f"this is {what}, and only regular files are read; {remedy}")
     if found.st_size > most:
         raise HistoryError(
             name, 0, f"it has {described(found.st_size)}, and at most {described(most)} are read; {remedy}"
         )
 
 
-def read_bytes(path: Path, most: int, remedy: str = REMEDY) -> bytes:
+def read_bytes(path: Path, most: int, remedy: str = REMEDY, within: Path | None = None) -> bytes:
     """Read a whole file.
 
     Raises:
         HistoryError: as `opened`.
     """
-    with opened(path, most, remedy) as file:
+    with opened(path, most, remedy, within) as file:
         content = _read_up_to(file, most + 1)
     if len(content) > most:  # it has grown, or does not report its size
         raise HistoryError(str(path), 0, f"it has more than {described(most)}; {remedy}")
@@ -84,24 +128,6 @@ def _read_up_to(file: io.BufferedReader, most: int) -> bytes:
         pieces.append(piece)
         most -= len(piece)
     return b"".join(pieces)
-
-
-def inside(folder: Path, name: str) -> Path:
-    """The path of a file in a folder from an untrusted source.
-
-    Raises:
-        HistoryError: a symbolic link leads out of the folder.
-    """
-    path = folder / name
-    try:
-        leads_to = path.resolve()
-        if leads_to.is_relative_to(folder.resolve()) and not leads_to.is_symlink():
-            return path
-    except (OSError, RuntimeError):  # a circle of links; from Python 3.13 on, it resolves to one of them
-        leads_to = path
-    raise HistoryError(
-        str(path), 0, f"a symbolic link leads out of the folder, to {leads_to}; put the file itself there"
-    )
 
 
 def _unreadable(path: Path, error: OSError) -> HistoryError:

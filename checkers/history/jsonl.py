@@ -40,13 +40,15 @@ class Line(msgspec.Struct, frozen=True, gc=False):
         return HistoryError(self.file, self.number, f"{problem}, in: {shown}{more}")
 
 
-def read_lines(path: Path, most: int = limits.HISTORY, remedy: str = limits.SPLIT) -> Iterator[bytes]:
+def read_lines(
+    path: Path, most: int = limits.HISTORY, remedy: str = limits.SPLIT, within: Path | None = None
+) -> Iterator[bytes]:
     """The lines of a file of at most `most` bytes; a line over the limit is cut just beyond it.
 
     Raises:
-        HistoryError: it cannot be read, or is too large.
+        HistoryError: it cannot be read, or is too large; `within` as for `opened`.
     """
-    with opened(path, most, remedy) as file:
+    with opened(path, most, remedy, within) as file:
         yield from lines_of(file, str(path), most, remedy)
 
 

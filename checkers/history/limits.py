@@ -7,6 +7,7 @@ HISTORY = 2 * GIB  # of a history of any tool, and of what all processes of a ru
 COMMITS = GIB
 EVENT_FILES = 10_000  # in a run's folder
 DOCUMENT = 16 * MIB  # plan.json, environment.json, header.json, target.toml
+NIGHT = 256 * MIB  # plan.json and results.jsonl of a campaign's night, each
 VERDICT = 256 * MIB  # some hundred thousand findings
 REPORT = 64 * MIB
 COLUMNS = GIB  # of the columns of one history, and of those of all

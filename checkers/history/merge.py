@@ -33,23 +33,27 @@ class _Stamp(msgspec.Struct):
 _STAMP = msgspec.json.Decoder(_Stamp)
 
 
-def merge(parts: Iterable[Path], notify: Callable[[str], None] = lambda _notice: None) -> list[str]:
+def merge(
+    parts: Iterable[Path],
+    notify: Callable[[str], None] = lambda _notice: None,
+    within: Path | None = None,
+) -> list[str]:
     """All events of the parts by time, one line each without its newline.
 
     Events of one logical process keep their order. `notify` receives a
-    notice of each half-written last line that was dropped.
+    notice of each half-written last line that was dropped. No link `within` that folder is followed.
 
     Raises:
         HistoryError: a line is not an event, or time runs backwards within a process.
     """
-    events = [event for part in parts for event in _events(part, notify)]
+    events = [event for part in parts for event in _events(part, notify, within)]
     events.sort(key=lambda event: event[0])
     return [text for _, text in events]
 
 
-def _events(part: Path, notify: Callable[[str], None]) -> Iterable[tuple[int, str]]:
+def _events(part: Path, notify: Callable[[str], None], within: Path | None) -> Iterable[tuple[int, str]]:
     latest: dict[int, int] = {}
-    numbered = batches(read_lines(part), str(part))
+    numbered = batches(read_lines(part, within=within), str(part))
     for line, stamp in decoded(numbered, _STAMP, lambda line: decode(line, _STAMP)):
         if stamp is None:
             notify(half_written(line))

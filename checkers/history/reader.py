@@ -85,8 +85,10 @@ LONG = 1 << 18
 _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
 
 
-def read(path: str | os.PathLike[str], *, cache: Path | None = None) -> History:
+def read(path: str | os.PathLike[str], *, cache: Path | None = None, within: Path | None = None) -> History:
     """Read a history.jsonl.
+
+    `within`: the folder above it whose content may be a stranger's; no link in it is followed.
 
     The columns of a long one are cached in the folder `cache`, if given, and read from there
     the next time. The cache is trusted, so only the user may be able to write to it.
@@ -96,7 +98,7 @@ def read(path: str | os.PathLike[str], *, cache: Path | None = None) -> History:
     """
     path = Path(path)
     name = str(path)
-    with opened(path, limits.HISTORY, limits.SPLIT) as file:
+    with opened(path, limits.HISTORY, limits.SPLIT, within) as file:
         return _read_long(file, name, cache) or parse(lines_of(_from_start(file), name), name)
 
 

@@ -8,7 +8,8 @@ kept whole. If the run was shrunk, the smallest target and its plan are there, t
 from __future__ import annotations
 
 import lzma
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -17,14 +18,15 @@ import msgspec
 
 from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
-from checkers.history.files import inside, read_bytes
+from checkers.history import limits
 from checkers.printable import as_json
 from harness.campaign.fingerprint import fingerprint
 from harness.campaign.replay import digest
 from harness.core.errors import ConfigurationError
-from harness.files import run_files
+from harness.files import received, run_files
 from harness.files.atomic_files import USER_MODE, replace_file, replacement
 from harness.files.environment import git_commit
+from harness.files.received import component
 from harness.files.run_folder import COMMITS, HISTORY, MINIMAL_PLAN, MINIMAL_TARGET, PLAN
 from harness.processes.run_notes import temporary_folder
 from harness.report.answer import times
@@ -34,6 +36,8 @@ from harness.shrink.excerpt import smallest
 
 EXPECTED = "expected.json"
 COMPRESSED = ".xz"
+RECORDED = (HISTORY, COMMITS)
+OTHERS = (PLAN, run_files.TARGET, MINIMAL_PLAN, MINIMAL_TARGET)
 _MOST_STORED = 4 << 20  # bytes of an entry, compressed
 _MOST_JUDGED = 256 << 20  # bytes of a file, decompressed
 _MOST_MEMORY = 128 << 20  # bytes; to decompress
@@ -87,6 +91,7 @@ def add(run: Path, corpus: Path) -> Path:
     if document.verdict == "unknown":
         raise ConfigurationError(f"{run}: its verdict is unknown: {'; '.join(document.reasons)}")
     first = primary(document.as_dict())
+    target = component(header.target, run / HISTORY)
     shape = fingerprint(header.target, document.as_dict()) if first else None
     with temporary_folder() as proof:
         minimal = first is not None
@@ -94,7 +99,7 @@ def add(run: Path, corpus: Path) -> Path:
             smallest(run, judged).write(proof / HISTORY, proof / COMMITS)
         source = proof if minimal else run
         expected = Expected(
-            target=header.target,
+            target=target,
             seed=header.seed,
             verdict=document.verdict,
             as_expected=document.as_expected,
@@ -105,16 +110,22 @@ def add(run: Path, corpus: Path) -> Path:
             fencepost=metadata.version("fencepost"),
             git_commit=git_commit(),
         )
-        entry = corpus / f"{header.target}-{shape or f'valid-{header.seed}'}"
-        files = {HISTORY: source / HISTORY, COMMITS: source / COMMITS}
-        others = (PLAN, run_files.TARGET, MINIMAL_PLAN, MINIMAL_TARGET)
-        _store(entry, expected, files | {name: run / name for name in others})
+        entry = corpus / f"{target}-{shape or f'valid-{header.seed}'}"
+        _store(
+            entry,
+            expected,
+            _contents(source, RECORDED, _MOST_JUDGED) | _contents(run, OTHERS, limits.DOCUMENT),
+        )
     return entry
 
 
 def entries(corpus: Path) -> tuple[Path, ...]:
     """Return the folders of all entries, by name."""
-    return tuple(sorted(file.parent for file in corpus.glob(f"*/{EXPECTED}")))
+    return tuple(
+        corpus / name
+        for name in received.listed(corpus)
+        if received.is_folder(corpus, name) and received.exists(corpus, name, EXPECTED)
+    )
 
 
 def read_expected(entry: Path) -> Expected:
@@ -123,8 +134,8 @@ def read_expected(entry: Path) -> Expected:
     Raises ConfigurationError if the file is broken.
     """
     try:
-        raw = read_bytes(inside(entry, EXPECTED), _MOST_STORED)
-        return msgspec.json.decode(raw, type=Expected)
+        raw = received.read(entry, EXPECTED, most=_MOST_STORED)
+        return msgspec.json.decode(raw or b"", type=Expected)
     except (HistoryError, msgspec.DecodeError) as error:
         raise ConfigurationError(f"{entry / EXPECTED}: {error}") from None
 
@@ -159,14 +170,20 @@ def seeds(corpus: Path) -> Mapping[str, tuple[int, ...]]:
 
 
 def _judged(folder: Path) -> Judged:
-    commits = folder / COMMITS
-    return judge_file(folder / HISTORY, commits if commits.exists() else None, same_run=True)
+    commits = folder / COMMITS if run_files.has(folder, COMMITS) else None
+    return judge_file(folder / HISTORY, commits, same_run=True)
 
 
-def _store(entry: Path, expected: Expected, files: Mapping[str, Path]) -> None:
-    if entry.exists():
+def _contents(folder: Path, names: Iterable[str], most: int) -> dict[str, bytes]:
+    """Read those of some files that exist, each of at most `most` bytes."""
+    read = {name: received.read(folder, name, most=most) for name in names}
+    return {name: content for name, content in read.items() if content is not None}
+
+
+def _store(entry: Path, expected: Expected, files: Mapping[str, bytes]) -> None:
+    if os.path.lexists(entry):
         raise ConfigurationError(f"{entry} already exists: remove it to replace it")
-    packed = {name: lzma.compress(file.read_bytes()) for name, file in files.items() if file.exists()}
+    packed = {name: lzma.compress(content) for name, content in files.items()}
     size = sum(map(len, packed.values()))
     if size > _MOST_STORED:
         raise ConfigurationError(
@@ -185,13 +202,14 @@ def _store(entry: Path, expected: Expected, files: Mapping[str, Path]) -> None:
 
 def _unpack(entry: Path, to: Path) -> None:
     """Decompress the history and the log of an entry, which may come from a stranger, up to a limit."""
-    for name in (HISTORY, COMMITS):
-        packed = inside(entry, f"{name}{COMPRESSED}")
-        if name == COMMITS and not packed.exists():
+    for name in RECORDED:
+        packed = entry / f"{name}{COMPRESSED}"
+        stored = received.read(entry, packed.name, most=_MOST_STORED)
+        if stored is None:
             continue
         decompressor = lzma.LZMADecompressor(memlimit=_MOST_MEMORY)
         try:
-            content = decompressor.decompress(read_bytes(packed, _MOST_STORED), _MOST_JUDGED)
+            content = decompressor.decompress(stored, _MOST_JUDGED)
         except lzma.LZMAError as error:
             raise ConfigurationError(f"{packed}: cannot be decompressed: {error}") from None
         if not decompressor.eof:

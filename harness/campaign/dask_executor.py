@@ -8,6 +8,7 @@ interrupted, so are its runs on the workers: each judges what it has, and stops 
 from __future__ import annotations
 
 import io
+import shutil
 import tarfile
 import time
 from collections import defaultdict
@@ -21,10 +22,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from checkers.history import limits
+from checkers.printable import shorten
 from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, Order, interrupt
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.core.exit_codes import ExitCode
-from harness.files.private_folder import make_missing
+from harness.files import received
+from harness.files.received import components
 from harness.processes.run_notes import temporary_folder
 
 RESOURCE = "engine"
@@ -157,11 +161,13 @@ def _unpacked(delivery: _Delivery, night: Path) -> Finished:
     """Unpack the files of a run into the folder of the night."""
     finished = delivery.finished
     with tarfile.open(fileobj=io.BytesIO(delivery.files)) as archive:
-        for member in archive:
-            file, path = archive.extractfile(member) if member.isfile() else None, night / member.name
-            if file is not None and path.resolve().is_relative_to(night.resolve()):
-                make_missing(path.parent)
-                path.write_bytes(file.read())
+        for number, member in enumerate(archive, start=1):
+            if member.size > limits.HISTORY or number > received.MOST_FILES:
+                raise ConfigurationError(f"{shorten(member.name)}: its worker sent more than any run writes")
+            file = archive.extractfile(member) if member.isreg() else None
+            if file is not None:
+                with received.created(night, *components(member.name, "a worker's files")) as copied:
+                    shutil.copyfileobj(file, copied)
     if finished.folder is None or finished.verdict is None:
         return finished
     history = night / finished.folder / Path(finished.verdict["history"]).name

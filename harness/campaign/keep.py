@@ -7,18 +7,18 @@ repetitions of their seed. Files that no run writes are never removed, and no li
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from checkers.errors import HistoryError
 from harness.campaign.execution import RUNS, Finished
 from harness.campaign.night import Night
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
-from harness.files.dated_folders import LATEST
+from harness.files import received, run_files
 from harness.files.run_files import REPORT
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, LOGS, VERDICT
 from harness.run.deployment import STORAGE_FILE
@@ -50,8 +50,10 @@ def reduce(night: Night, keep: Keep, most: int | None) -> int:
 
 def _nights(night: Night, locks: ExitStack) -> Iterator[Night]:
     """Yield the nights of the same campaign, the oldest first."""
-    for path in sorted(night.path.parent.iterdir()):
-        if path.name == LATEST or path.is_symlink() or not path.is_dir():
+    nights = night.path.parent
+    for name in received.listed(nights):
+        path = nights / name
+        if not received.is_folder(nights, name):
             continue
         with suppress(ConfigurationError):  # it is no night, or in use
             other = night if path == night.path else Night.read(path)
@@ -78,12 +80,15 @@ def _seed(finished: Finished) -> tuple[str, int, int]:
 def _is_ours(night: Night, finished: Finished) -> bool:
     """Is this the folder that the run wrote, in its place?"""
     folder = night.path / str(finished.folder)
-    if folder.resolve() != night.path.resolve() / str(finished.folder) or folder.parents[1].name != RUNS:
-        return False
+    names = folder.relative_to(night.path).parts
     try:
-        header = json.loads((folder / HEADER).read_bytes())
-        return header["seed"] == finished.job.seed and (folder / VERDICT).is_file()
-    except (OSError, ValueError, KeyError, TypeError):
+        return (
+            names[0] == RUNS
+            and received.is_folder(night.path, *names)
+            and run_files.document(folder, HEADER).get("seed") == finished.job.seed
+            and run_files.has(folder, VERDICT)
+        )
+    except HistoryError:
         return False
 
 
@@ -99,7 +104,10 @@ def _by_policy(runs: Sequence[_Run], keep: Keep) -> Iterator[_Run]:
 
 
 def _by_size(runs: Sequence[_Run], most: int) -> Iterator[_Run]:
-    sizes = {run.folder: sum(file.stat().st_size for file in _removable(run.folder)) for run in runs}
+    sizes = {
+        run.folder: sum(received.size_of(run.folder, *names) for names in _removable(run.folder))
+        for run in runs
+    }
     total = sum(sizes.values())
     for run in runs:
         if total <= most:
@@ -110,20 +118,14 @@ def _by_size(runs: Sequence[_Run], most: int) -> Iterator[_Run]:
 
 
 def _reduce(folder: Path) -> bool:
-    files = list(_removable(folder))
-    for file in files:
-        file.unlink()
-    return bool(files)
+    removed = [received.remove(folder, *names) for names in _removable(folder)]
+    return any(removed)
 
 
-def _removable(folder: Path) -> Iterable[Path]:
-    """The files of a run that its verdict does not need."""
+def _removable(folder: Path) -> Iterator[tuple[str, ...]]:
+    """The components of the files of a run that its verdict does not need."""
     for name in (HISTORY, COMMITS, REPORT, STORAGE_FILE):
-        yield from _regular([folder / name])
-    for name, pattern in ((EVENTS, "*.jsonl"), (LOGS, "*.log")):
-        if not (folder / name).is_symlink():
-            yield from _regular((folder / name).glob(pattern))
-
-
-def _regular(files: Iterable[Path]) -> Iterator[Path]:
-    return (file for file in files if file.is_file() and not file.is_symlink())
+        yield (name,)
+    for name, suffix in ((EVENTS, ".jsonl"), (LOGS, ".log")):
+        if received.is_folder(folder, name):
+            yield from ((name, each) for each in received.listed(folder, name) if each.endswith(suffix))

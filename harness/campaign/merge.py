@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from checkers.history import limits
 from harness.campaign import campaign_file
 from harness.campaign.execution import LOGS
-from harness.campaign.night import CAMPAIGN, Night
+from harness.campaign.night import CAMPAIGN, RESULTS, Night
 from harness.campaign.shards import missing
 from harness.core.errors import ConfigurationError
-from harness.files.private_folder import make_missing
+from harness.files import received
+from harness.files.received import components
 
 
 def merge(folders: Sequence[Path], nights: Path) -> Night:
@@ -34,14 +35,24 @@ def merge(folders: Sequence[Path], nights: Path) -> Night:
         cells=list({cell.name: cell for shard in shards for cell in shard.plan.cells}.values()),
         jobs=[job for shard in shards for job in shard.plan.jobs],
     )
-    merged = Night.create(nights, plan, (shards[0].path / CAMPAIGN).read_text(encoding="utf-8"))
-    for shard in shards:
+    copied = [(shard, _files(shard)) for shard in shards]
+    merged = Night.create(nights, plan, shards[0].source)
+    for shard, files in copied:
+        for names in files:
+            received.copy(shard.path, names, merged.path, most=limits.HISTORY)
         for finished in shard.finished():
-            if finished.folder:
-                _copy(shard.path / finished.folder, merged.path / finished.folder)
             merged.record(finished)
-        _copy(shard.path / LOGS, merged.path / LOGS)
     return merged
+
+
+def _files(shard: Night) -> list[tuple[str, ...]]:
+    """Return the components of the files of a shard's runs, and of their logs."""
+    folders = [components(each.folder, RESULTS) for each in shard.finished() if each.folder]
+    return [
+        file
+        for names in (*folders, (LOGS,))
+        for file in received.regular_files(shard.path, *names, most=limits.HISTORY)
+    ]
 
 
 def _check(shards: Sequence[Night]) -> None:
@@ -60,13 +71,3 @@ def _check(shards: Sequence[Night]) -> None:
                 raise ConfigurationError(
                     f"{other} and {shard.path} both have the run {job.id}: they are not shards of one call"
                 )
-
-
-def _copy(folder: Path, to: Path) -> None:
-    """Copy the regular files of a folder, which may be from another machine; no link is followed."""
-    for file in sorted(folder.rglob("*")):
-        inside = (file, *(up for up in file.parents if up == folder or folder in up.parents))
-        if file.is_file() and not any(each.is_symlink() for each in inside):
-            copied = to / file.relative_to(folder)
-            make_missing(copied.parent)
-            shutil.copyfile(file, copied)

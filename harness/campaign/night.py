@@ -7,9 +7,7 @@ runs that had ended count, and all others are made again.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from typing import BinaryIO
 import msgspec
 
 from checkers.document import VerdictDocument
+from checkers.history import limits
 from checkers.printable import as_json, shorten
 from checkers.redaction import redacted
 from harness.campaign.cells import Cell
@@ -28,11 +27,11 @@ from harness.campaign.replay import replay
 from harness.campaign.schedule import Job
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import of_verdict
-from harness.files import dated_folders
+from harness.files import dated_folders, received, run_files
 from harness.files.atomic_files import replace_file
-from harness.files.dated_folders import LATEST, NAMED_BY
+from harness.files.dated_folders import NAMED_BY
+from harness.files.received import component, components
 from harness.files.run_folder import HEADER, VERDICT
-from harness.target.fields import NAME_PATTERN
 
 PLAN = "plan.json"
 RESULTS = "results.jsonl"
@@ -86,22 +85,28 @@ class Night:
         Raises ConfigurationError if it is not one.
         """
         try:
-            plan = msgspec.json.decode((path / PLAN).read_bytes(), type=Plan)
-        except OSError as error:
-            why = f"{PLAN}: {error.strerror}"
-            raise ConfigurationError(f"{path} is not the folder of a campaign: {why}") from None
-        except msgspec.DecodeError as error:
-            raise ConfigurationError(f"{path} is not the folder of a campaign: {PLAN}: {error}") from None
+            raw = received.read(path, PLAN, most=limits.NIGHT)
+            if raw is None:
+                raise ConfigurationError(f"{path} is not the folder of a campaign: it has no {PLAN}")
+            plan = msgspec.json.decode(raw, type=Plan)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ConfigurationError(
+                f"{path} is not the folder of a campaign: {PLAN}: {shorten(str(error))}"
+            ) from None
         for name in (plan.campaign, *(cell.name for cell in plan.cells), *(job.cell for job in plan.jobs)):
-            if not re.fullmatch(NAME_PATTERN, name):
-                raise ConfigurationError(f"{path / PLAN}: {shorten(name)} cannot be the name of a file")
+            component(name, path / PLAN)
         return cls(path, plan)
+
+    @property
+    def source(self) -> str:
+        """The campaign file, as the night has kept it."""
+        return (received.read(self.path, CAMPAIGN, most=limits.DOCUMENT) or b"").decode(errors="replace")
 
     @classmethod
     def latest(cls, nights: Path, name: str) -> Night:
         """Read the newest night of a campaign."""
-        newest = nights / name / LATEST
-        if not newest.is_dir():
+        newest = dated_folders.latest(nights / name)
+        if newest is None:
             raise ConfigurationError(f"{nights} has no night of {name} to resume")
         return cls.read(newest.resolve())
 
@@ -126,32 +131,35 @@ class Night:
         return tuple(found.values())
 
     def _recorded(self) -> Iterator[Finished]:
-        file = self.path / RESULTS
-        for line in file.read_bytes().splitlines() if file.exists() else ():
-            with suppress(msgspec.DecodeError):  # cut short by a kill
+        for line in (received.read(self.path, RESULTS, most=limits.NIGHT) or b"").splitlines():
+            with suppress(msgspec.DecodeError, RecursionError):  # cut short by a kill
                 finished = msgspec.json.decode(line, type=Finished)
                 self._check(finished.folder)
                 yield finished
 
     def _check(self, folder: str | None) -> None:
-        """A night may come from another machine: every folder that it names must be inside it."""
-        if folder and not (self.path / folder).resolve().is_relative_to(self.path.resolve() / RUNS):
-            raise ConfigurationError(
-                f"{self.path / RESULTS}: the run {shorten(folder)} is outside of {RUNS}/"
-            )
+        """A night may come from another machine: every folder that it names must be one of its runs."""
+        if folder and components(folder, self.path / RESULTS)[0] != RUNS:
+            raise ConfigurationError(f"{self.path / RESULTS}: the run {folder} is outside of {RUNS}/")
 
     def adopt(self) -> None:
         """Record the runs that had been judged when the campaign was killed, before it could record them."""
         known = {finished.folder for finished in self.finished()}
         waiting = {(job.cell, job.seed): job for job in self.open_jobs()}
-        for verdict in sorted((self.path / RUNS).glob("*/*/verdict.json")):
-            folder = verdict.parent
-            if folder.name == LATEST or str(folder.relative_to(self.path)) in known:
+        for names in self._runs():
+            if "/".join(names) in known:
                 continue
-            found = _judged(folder, self.path, waiting)
+            found = _judged(self.path, names, waiting)
             if found and not was_interrupted(found):
                 self.record(found)
                 del waiting[found.job.cell, found.job.seed]
+
+    def _runs(self) -> Iterator[tuple[str, ...]]:
+        """The components of every run's folder; `latest` is a link."""
+        for target in received.listed(self.path, RUNS):
+            for name in received.listed(self.path, RUNS, target):
+                if received.is_folder(self.path, RUNS, target, name):
+                    yield RUNS, target, name
 
     def replay(self, finished: Finished, *, from_here: bool = False) -> str | None:
         """Write the line that repeats a run; None for one without a folder.
@@ -181,11 +189,12 @@ def _line_end_missing(file: BinaryIO) -> bytes:
     return b"" if file.read() in {b"", b"\n"} else b"\n"
 
 
-def _judged(folder: Path, night: Path, waiting: Mapping[tuple[str, int], Job]) -> Finished | None:
+def _judged(night: Path, names: tuple[str, ...], waiting: Mapping[tuple[str, int], Job]) -> Finished | None:
     """Make the result of a run from its folder; None unless it is among those waited for."""
+    folder = night.joinpath(*names)
     try:
-        header = json.loads((folder / HEADER).read_bytes())
-        verdict = json.loads((folder / VERDICT).read_bytes())
+        header = run_files.document(folder, HEADER)
+        verdict = run_files.document(folder, VERDICT)
         job = waiting[folder.parent.name, header["seed"]]
         began = datetime.strptime(folder.name.partition("-")[0], NAMED_BY).replace(tzinfo=UTC)
         ended = datetime.fromtimestamp((folder / VERDICT).stat().st_mtime, UTC)
@@ -194,7 +203,7 @@ def _judged(folder: Path, night: Path, waiting: Mapping[tuple[str, int], Job]) -
             exit_code=of_verdict(msgspec.convert(verdict, VerdictDocument)),
             started=began.isoformat(timespec="seconds"),
             seconds=(ended - began).total_seconds(),
-            folder=str(folder.relative_to(night)),
+            folder="/".join(names),
             verdict=verdict,
         )
     except (OSError, ValueError, KeyError, TypeError, msgspec.ValidationError):

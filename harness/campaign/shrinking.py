@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkers.history import limits
 from harness.campaign import corpus, execution
 from harness.campaign.assessment import Assessment, Run
 from harness.campaign.canary import is_canary
@@ -22,6 +23,7 @@ from harness.campaign.night import Night
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
+from harness.files import received
 from harness.files.atomic_files import replace_file
 from harness.report.first_finding import primary
 
@@ -120,11 +122,13 @@ class Shrinking:
 
 def sentence(night: Night, run: Run) -> str | None:
     """Say what is left of a run that was shrunk; None if it was not."""
-    file = _folder(night, run) / OUTPUT
-    if run.finished.folder is None or file.is_symlink() or not file.is_file():
+    if run.finished.folder is None:
         return None
-    with file.open(encoding="utf-8", errors="replace") as printed:
-        said = [line for line in printed.read(_SHOWN).splitlines() if line and line[0] != " "]
+    printed = received.read(_folder(night, run), OUTPUT, most=limits.DOCUMENT)
+    if printed is None:
+        return None
+    shown = printed[:_SHOWN].decode(errors="replace")
+    said = [line for line in shown.splitlines() if line and line[0] != " "]
     ends = [line for line in said[1:] if not line.endswith(":")]
     return "; ".join([*(line.removesuffix(":") for line in said[:1]), *ends])
 

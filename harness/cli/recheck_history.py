@@ -14,6 +14,7 @@ from checkers.printable import message
 from harness.cli.progress import progress
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.core.paths import as_seen_from_here
+from harness.files import run_files
 from harness.files.environment import repetition_in
 from harness.report.console import console
 from harness.report.recorded_run import unread
@@ -43,13 +44,13 @@ def recheck_and_print(
 
 
 def _judged_run(path: Path, found: Judged) -> JudgedRun:
-    report = path / "report.html"
+    report = path / run_files.REPORT
     return JudgedRun(
         target=found.history.header.target,
         document=found.document,
         history=found.history,
         folder=as_seen_from_here(path) if path.is_dir() else None,
         report=as_seen_from_here(report) if report.exists() else None,
-        seed=found.history.header.seed if (path / "target.toml").exists() else None,
+        seed=found.history.header.seed if run_files.has(path, run_files.TARGET) else None,
         repetition=repetition_in(path),
     )

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from checkers.history.files import inside
 from checkers.printable import shorten
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
 from harness.core.paths import path_of
 from harness.core.suggestions import did_you_mean
+from harness.files import dated_folders, received, run_files
 from harness.files.run_folder import EVENTS, HISTORY
-
-LATEST = "latest"  # a link in a target's folder to its newest run
 
 
 def run_folder(word: str, runs: Path) -> Path:
@@ -25,7 +23,7 @@ def run_folder(word: str, runs: Path) -> Path:
         return path.parent
     for folder in (path, path_of(str(runs / path))):
         if folder.is_dir():
-            return folder / LATEST if (folder / LATEST).is_dir() else folder
+            return folder if _is_run(folder) else dated_folders.latest(folder) or folder
     if path.exists():
         raise ConfigurationError(f"{path} is neither a regular file nor a run's folder")
     known = [folder.name for folder in runs.glob("*") if folder.is_dir()]
@@ -42,10 +40,14 @@ def history_file(word: str, runs: Path) -> Path:
     if path.is_file():
         return path
     folder = run_folder(word, runs)
-    if (folder / HISTORY).is_file():
-        return inside(folder, HISTORY)
-    if (folder / EVENTS).is_dir():
+    if run_files.has(folder, HISTORY):
+        return folder / HISTORY
+    if received.is_folder(folder, EVENTS):
         raise ConfigurationError(
             f"{folder} has no {HISTORY} yet: the run was killed; `{typed('recheck', folder)}` creates it"
         )
     raise ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}")
+
+
+def _is_run(folder: Path) -> bool:
+    return any(received.exists(folder, name) for name in (HISTORY, EVENTS))

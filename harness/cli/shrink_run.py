@@ -41,13 +41,13 @@ RUNS = "minimal-runs"
 def shrink_history(run: Path) -> Finding:
     """Write the smallest excerpt of a run's history, and print and return its finding."""
     run_files.check(run)
-    if not (run / HISTORY).exists():
+    if not run_files.has(run, HISTORY):
         raise ConfigurationError(f"{run} has no {HISTORY}: judge the run first: {typed('recheck', run)}")
     RunFolder(run).check_whole()
     history, commits = run / MINIMAL_HISTORY, run / MINIMAL_COMMITS
-    log = run / COMMITS
+    log = run / COMMITS if run_files.has(run, COMMITS) else None
     with progress(sys.stderr) as stage:
-        judged = judge_file(run / HISTORY, log if log.exists() else None, stage, same_run=True)
+        judged = judge_file(run / HISTORY, log, stage, same_run=True)
         stage("shrinking the history")
         excerpt = smallest(run, judged)
     _keep(history, excerpt.history)

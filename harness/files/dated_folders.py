@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.core.errors import ConfigurationError
+from harness.files import received
 from harness.files.atomic_files import remove_unfinished
 from harness.files.private_folder import PRIVATE, make_missing
+from harness.files.received import LATEST
 
-LATEST = "latest"
 NAMED_BY = "%Y%m%dT%H%M%S"  # UTC; then "-" and an id
 
 
@@ -29,6 +30,27 @@ def create(parent: Path, *inside: str) -> Path:
         made.mkdir(mode=PRIVATE)
     _point(path.parent / LATEST, path.name)
     return path
+
+
+def latest(parent: Path) -> Path | None:
+    """Return the folder that `latest` points to; None if there is no such link.
+
+    Raises ConfigurationError if it is a link to anything but a folder beside it: those of our own
+    never are.
+    """
+    if not received.exists(parent, LATEST):
+        return None
+    if received.is_folder(parent, LATEST):
+        return parent / LATEST
+    try:
+        name = str((parent / LATEST).readlink())
+    except OSError:
+        name = ""
+    if not (received.COMPONENT.fullmatch(name) and received.is_folder(parent, name)):
+        raise ConfigurationError(
+            f"{parent / LATEST} is not a link to a folder beside it; name the folder that you mean"
+        )
+    return parent / name
 
 
 @contextmanager

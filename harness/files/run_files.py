@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from checkers.errors import HistoryError
-from checkers.history import files, limits
-from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, PLAN, VERDICT
+from checkers.history import limits
+from harness.files import received
+from harness.files.run_folder import COMMITS, HEADER, HISTORY, PLAN, VERDICT, RunFolder
 
 ENVIRONMENT = "environment.json"
 ORDER_OF_WRITES = "order_of_writes"
@@ -44,11 +43,11 @@ def check(folder: Path) -> None:
     """Check every file that would be read from a run's folder, before any of them is read.
 
     Raises:
-        HistoryError: a file is a pipe, a device, a link that leads out of the folder, or too large.
+        HistoryError: a file is a pipe, a device, a link, or too large.
     """
     for name in MOST:
-        _check(folder, name)
-    _check_events(folder)
+        has(folder, name)
+    RunFolder(folder).recordings()
 
 
 def content(folder: Path, name: str) -> bytes | None:
@@ -57,10 +56,16 @@ def content(folder: Path, name: str) -> bytes | None:
     Raises:
         HistoryError: it is not a regular file within its limit.
     """
-    path = files.inside(folder, name)
-    if not os.path.lexists(path):
-        return None
-    return files.read_bytes(path, MOST[name], _remedy(name))
+    return received.read(folder, name, most=MOST[name], remedy=_remedy(name))
+
+
+def has(folder: Path, name: str) -> bool:
+    """Does a run have this file?
+
+    Raises:
+        HistoryError: there is something else, or it is too large.
+    """
+    return received.size(folder, name, most=MOST[name], remedy=_remedy(name)) is not None
 
 
 def text(folder: Path, name: str) -> str | None:
@@ -78,35 +83,5 @@ def document(folder: Path, name: str) -> dict[str, Any]:
     return read if isinstance(read, dict) else {}
 
 
-def _check(folder: Path, name: str) -> int:
-    """Check one file, and return its size."""
-    path = files.inside(folder, name)
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return 0
-    files.check(found, str(path), MOST.get(name, limits.HISTORY), _remedy(name))
-    return found.st_size
-
-
-def _check_events(folder: Path) -> None:
-    files.inside(folder, EVENTS)
-    total = 0
-    for number, part in enumerate(_names(folder / EVENTS), start=1):
-        total += _check(folder, f"{EVENTS}/{part}")
-        if number > limits.EVENT_FILES:
-            problem = f"it has more than {limits.EVENT_FILES:,} files, but a run has one for each process"
-            raise HistoryError(str(folder / EVENTS), 0, f"{problem}; it is not from a run")
-    if total > limits.HISTORY:
-        problem = f"its files have {limits.described(total)}, but at most {limits.described(limits.HISTORY)}"
-        raise HistoryError(str(folder / EVENTS), 0, f"{problem} are read; {limits.SPLIT}")
-
-
-def _names(events: Path) -> Iterator[str]:
-    if events.is_dir():
-        with os.scandir(events) as found:
-            yield from (each.name for each in found if each.name.endswith(".jsonl"))
-
-
 def _remedy(name: str) -> str:
-    return limits.SPLIT if name.startswith(EVENTS) else _REMEDY.get(name, _REPORT_WITHOUT)
+    return _REMEDY.get(name, _REPORT_WITHOUT)

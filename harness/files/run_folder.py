@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from checkers.errors import HistoryError
 from checkers.history import limits
-from checkers.history.files import read_bytes
+from checkers.history.files import opened
 from checkers.history.jsonl import MAX_LINE
 from checkers.history.merge import merge
 from checkers.history.reader import Commit
 from checkers.printable import as_json
 from checkers.redaction import redacted, redacted_document
 from harness.core.errors import ConfigurationError
-from harness.files import dated_folders
+from harness.files import dated_folders, received
 from harness.files.atomic_files import replace_file
 
 HISTORY = "history.jsonl"
@@ -82,7 +83,32 @@ class RunFolder:
 
     def recorded(self) -> int:
         """Return the size of what all processes recorded (bytes)."""
-        return sum(part.stat().st_size for part in (self.path / EVENTS).glob("*.jsonl"))
+        return sum(self._size(EVENTS, name) for name in self._recordings())
+
+    def recordings(self) -> list[Path]:
+        """Return the recordings of all processes.
+
+        Raises HistoryError if one is not a regular file, or if they are too many or too large.
+        """
+        names = self._recordings()
+        if len(names) > limits.EVENT_FILES:
+            problem = f"it has more than {limits.EVENT_FILES:,} files, but a run has one for each process"
+            raise HistoryError(str(self.path / EVENTS), 0, f"{problem}; it is not from a run")
+        total = self.recorded()
+        if total > limits.HISTORY:
+            problem = f"its files have {limits.described(total)}, but at most"
+            raise HistoryError(
+                str(self.path / EVENTS),
+                0,
+                f"{problem} {limits.described(limits.HISTORY)} are read; {limits.SPLIT}",
+            )
+        return [self.path / EVENTS / name for name in names]
+
+    def _recordings(self) -> list[str]:
+        return [name for name in received.listed(self.path, EVENTS) if name.endswith(".jsonl")]
+
+    def _size(self, *names: str) -> int:
+        return received.size(self.path, *names, most=limits.HISTORY, remedy=limits.SPLIT) or 0
 
     def merge_events(self, notify: Callable[[str], None]) -> Path:
         """Merge the recordings of all processes into history.jsonl by time, once.
@@ -91,44 +117,39 @@ class RunFolder:
         Raises ConfigurationError if history.jsonl lacks a part of the recordings: what is not there
         would look like an error of the system.
         """
-        history = self.path / HISTORY
-        parts = sorted((self.path / EVENTS).glob("*.jsonl"))
-        if history.exists():
+        if received.exists(self.path, HISTORY):
             self.check_whole()
         else:
-            if not (self.path / HEADER).exists():
+            header = received.read(self.path, HEADER, most=limits.DOCUMENT)
+            if header is None:
                 raise ConfigurationError(
                     f"{self.path}: this run ended before its clients started: there is nothing to judge"
                 )
-            header = read_bytes(self.path / HEADER, limits.DOCUMENT).decode(errors="replace")
-            self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts, notify))))
-        return history
+            lines = (header.decode(errors="replace"), *merge(self.recordings(), notify, self.path))
+            self._replace(HISTORY, (line + "\n" for line in lines))
+        return self.path / HISTORY
 
     def check_whole(self) -> None:
         """Raise ConfigurationError if history.jsonl lacks a part of the recordings beside it."""
-        history = self.path / HISTORY
-        parts = [self.path / HEADER, *(self.path / EVENTS).glob("*.jsonl")]
-        recorded, kept = sum(map(_complete, parts)), history.stat().st_size
+        recorded = sum(self._complete(part) for part in self.recordings())
+        if received.exists(self.path, HEADER):
+            recorded += self._size(HEADER) + 1  # one line, without its end
+        kept = self._size(HISTORY)
         if kept < recorded:
             raise ConfigurationError(
-                f"{history} was cut off: it has {kept:,} bytes, but {EVENTS} beside it has {recorded:,} bytes"
-                " of recorded events; remove it, and it is put together again from them"
+                f"{self.path / HISTORY} was cut off: it has {kept:,} bytes, but {EVENTS} beside it has"
+                f" {recorded:,} bytes of recorded events; remove it, and it is put together again from them"
             )
+
+    def _complete(self, part: Path) -> int:
+        """Return how many bytes a recording has without a half-written last line."""
+        with opened(part, limits.HISTORY, limits.SPLIT, within=self.path) as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - MAX_LINE))
+            return size - len(file.read(MAX_LINE).rpartition(b"\n")[2])
 
     def _replace(self, name: str, chunks: Iterable[str]) -> None:
         replace_file(self.path / name, chunks)
-
-
-def _complete(part: Path) -> int:
-    """Return how many bytes a recording has without a half-written last line; 0 if it is no regular file."""
-    if part.is_symlink() or not part.is_file():
-        return 0
-    if part.name == HEADER:  # one line, without its end
-        return part.stat().st_size + 1
-    with part.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - MAX_LINE))
-        return size - len(file.read(MAX_LINE).rpartition(b"\n")[2])
 
 
 def _commit_line(commit: Commit) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
 from harness.files import run_files
 from harness.files.column_folder import column_folder
-from harness.files.run_folder import HEADER, PLAN, VERDICT
+from harness.files.run_folder import COMMITS, HEADER, HISTORY, PLAN, VERDICT
 from harness.report.environment_facts import Environment, surroundings
 from harness.report.recorded_plan import RecordedPlan
 from harness.target.toml import loads
@@ -63,8 +63,8 @@ def load(folder: Path, parsed: Parsed | None = None) -> Recorded:
     return Recorded(
         folder=folder,
         verdict=verdict,
-        history=parsed.history if parsed else _history(folder / "history.jsonl", problems),
-        commits=parsed.commits if parsed else _commits(folder / "commits.jsonl", problems),
+        history=parsed.history if parsed else _history(folder, problems),
+        commits=parsed.commits if parsed else _commits(folder, problems),
         plan=_document(folder, PLAN, problems, RecordedPlan) or RecordedPlan(),
         environment=surroundings(_document(folder, run_files.ENVIRONMENT, problems, _FREE) or {}),
         target_file=run_files.text(folder, run_files.TARGET),
@@ -115,22 +115,22 @@ def _document(folder: Path, name: str, problems: list[str], kind: type[_Document
         return None
 
 
-def _history(path: Path, problems: list[str]) -> History | None:
-    if not path.is_file():
+def _history(folder: Path, problems: list[str]) -> History | None:
+    if not run_files.has(folder, HISTORY):
         problems.append("There is no history.jsonl, so there is no timeline.")
         return None
     try:
-        return reader.read(path, cache=column_folder())
+        return reader.read(folder / HISTORY, cache=column_folder(), within=folder)
     except HistoryError as error:
         problems.append(f"The history could not be read: {error}")
         return None
 
 
-def _commits(path: Path, problems: list[str]) -> Sequence[Commit] | None:
-    if not path.is_file():
+def _commits(folder: Path, problems: list[str]) -> Sequence[Commit] | None:
+    if not run_files.has(folder, COMMITS):
         return None
     try:
-        return reader.read_commits(path)
+        return reader.read_commits(folder / COMMITS, within=folder)
     except HistoryError as error:
         problems.append(f"The storage's order could not be read: {error}")
         return None

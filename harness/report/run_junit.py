@@ -30,7 +30,7 @@ def write(folder: Path, document: VerdictDocument, history: History) -> None:
         history=history,
         folder=folder.absolute(),
         report=folder.absolute() / run_files.REPORT,
-        seed=header.seed if (folder / run_files.TARGET).exists() else None,
+        seed=header.seed if run_files.has(folder, run_files.TARGET) else None,
         repetition=repetition_in(folder),
     )
     _write(folder, header.target, header.seed, _worked(folder, document), _result(run))

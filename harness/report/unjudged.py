@@ -12,9 +12,9 @@ from pathlib import Path
 
 from harness.core.invocation import Repetition, again, typed, typed_anywhere
 from harness.core.paths import as_seen_from_here
-from harness.files import run_files
+from harness.files import received, run_files
 from harness.files.atomic_files import replace_file
-from harness.files.run_folder import EVENTS, HEADER, LOGS, PLAN
+from harness.files.run_folder import EVENTS, HEADER, LOGS, PLAN, RunFolder
 from harness.report import run_junit
 from harness.report.run import NAME, PACKAGE, STYLE
 from harness.report.templates import asset, digest, environment
@@ -43,7 +43,7 @@ class Unjudged:
     @property
     def recorded(self) -> bool:
         """Did any client record anything?"""
-        return any(part.stat().st_size for part in (self.folder / EVENTS).glob("*.jsonl"))
+        return RunFolder(self.folder).recorded() > 0
 
     @property
     def headline(self) -> str:
@@ -61,13 +61,15 @@ class Unjudged:
     def files(self) -> Iterator[tuple[str, str]]:
         """The files of its folder, and what each is."""
         for name, meaning in _MEANINGS.items():
-            path = self.folder / name
-            if path.is_dir():
-                inside = sorted(each.name for each in path.iterdir() if each.stat().st_size)
+            if received.is_folder(self.folder, name):
+                inside = [each for each in received.listed(self.folder, name) if self._has(name, each)]
                 if inside:
                     yield f"{name}/", f"{meaning}: {', '.join(inside)}"
-            elif path.is_file():
+            elif self._has(name):
                 yield name, meaning
+
+    def _has(self, *names: str) -> bool:
+        return received.size_of(self.folder, *names) > 0
 
     @property
     def commands(self) -> Iterator[tuple[str, str]]:
@@ -76,7 +78,7 @@ class Unjudged:
             yield "Judge what was recorded", typed_anywhere("recheck", self.folder)
         if not self.interrupted:
             yield "Check this machine", typed_anywhere("doctor")
-        if (self.folder / run_files.TARGET).is_file():
+        if self._has(run_files.TARGET):
             yield "Run it again", again(self.folder / run_files.TARGET, self.seed, self.how)
 
 

@@ -18,7 +18,7 @@ from checkers.interop.text import read_text
 from checkers.verdict import Validity, Verdict
 from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
-from harness.files import run_files
+from harness.files import received, run_files
 from harness.files.column_folder import column_folder
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, VERDICT, RunFolder
 from harness.report.interruption import interruption
@@ -66,8 +66,7 @@ def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
     folder = RunFolder(path)
     cut: list[str] = []
     history = folder.merge_events(cut.append)
-    commits = path / COMMITS
-    order = commits if commits.exists() else None
+    order = path / COMMITS if run_files.has(path, COMMITS) else None
     judged = judge_file(history, order, stage, same_run=True)
     plan = recorded_plan(path)
     cut_short = interruption(plan, judged.history)
@@ -105,7 +104,7 @@ def _with_doubts(verdict: Verdict, path: Path, plan: RecordedPlan, *, has_order:
     doubts: list[str] = []
     if not has_order and _has_an_order(path):
         doubts.append(UNREAD_ORDER)
-    if plan == RecordedPlan() and (path / HEADER).exists():  # not a folder that somebody made by hand
+    if plan == RecordedPlan() and run_files.has(path, HEADER):  # not a folder that somebody made by hand
         doubts.append(NO_PLAN)
     reasons = (*verdict.reasons, *doubts)
     if not doubts or verdict.validity is Validity.INVALID:  # what the clients saw proves that
@@ -138,16 +137,15 @@ def judge_file(
 ) -> Judged:
     """Judge a history, with the storage's commit log if there is one.
 
-    `same_run`: both are in one run's folder, so the log is evidence even if nothing in it matches.
+    `same_run`: both are in one run's folder, so the log is evidence even if nothing in it matches, and
+    no link is followed.
 
     Writes nothing except the columns of a long history, to the user's cache folder.
     """
-    for each in (history, commits):
-        if each is not None and not each.is_file():
-            raise ConfigurationError(f"{each} is not a readable file")
     stage(f"reading {history.name}")
-    read = _read(history)
-    order = None if commits is None else checkers.read_commits(commits)
+    within = history.parent if same_run else None
+    read = _read(history, within)
+    order = None if commits is None else checkers.read_commits(commits, within=within)
     stage(f"judging {len(read.operations):,} operations")
     verdict = checkers.judge(read, order, same_run=same_run)
     notices = (*read.notices, *verdict.notices)
@@ -160,10 +158,10 @@ def judge_file(
     )
 
 
-def _read(path: Path) -> History:
+def _read(path: Path, within: Path | None) -> History:
     """Read one of our histories; HistoryError for another tool's says how to judge it."""
     try:
-        return checkers.read(path, cache=column_folder())
+        return checkers.read(path, cache=column_folder(), within=within)
     except HistoryError as error:
         other = _what_else(path) if error.line == 1 else None
         if other is None:
@@ -200,7 +198,7 @@ def recheck(path: Path, commits: Path | None = None, stage: Stage = ignore) -> J
             raise ConfigurationError(
                 f"--commits needs a history file, but {path} is a run folder: drop --commits"
             )
-        if not (path / HISTORY).exists() and not (path / EVENTS).is_dir():
+        if not received.exists(path, HISTORY) and not received.exists(path, EVENTS):
             raise ConfigurationError(f"{path} is not a run folder: it has neither {HISTORY} nor {EVENTS}/")
         run_files.check(path)
         with RunFolder(path).in_use():

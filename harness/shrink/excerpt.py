@@ -19,6 +19,7 @@ from checkers.history.faults import faults_of
 from checkers.history.reader import History, Op
 from checkers.printable import as_json
 from harness.core.errors import ConfigurationError
+from harness.files import run_files
 from harness.files.run_folder import COMMITS, HISTORY
 from harness.processes.run_notes import temporary_folder
 from harness.report.first_finding import Finding, clearest
@@ -97,9 +98,9 @@ class _Recording:
     @classmethod
     def read(cls, run: Path, history: History, anomaly: str) -> _Recording:
         """Read the files of a run's folder; excerpts need to show this anomaly only."""
-        header, *events = _lines(run / HISTORY)
+        header, *events = _lines(run, HISTORY) or []
         lines = [_expecting(anomaly, header), *events]
-        commits = _lines(run / COMMITS) if (run / COMMITS).exists() else None
+        commits = _lines(run, COMMITS)
         logged: dict[_Stored, list[int]] = {}
         for index, line in enumerate(commits or ()):
             logged.setdefault(_stored(json.loads(line)), []).append(index)
@@ -211,8 +212,9 @@ def _expecting(anomaly: str, header: bytes) -> bytes:
     return header if smaller == document else f"{as_json(smaller)}\n".encode()
 
 
-def _lines(path: Path) -> list[bytes]:
-    return path.read_bytes().splitlines(keepends=True)
+def _lines(run: Path, name: str) -> list[bytes] | None:
+    content = run_files.content(run, name)
+    return None if content is None else content.splitlines(keepends=True)
 
 
 def _part(op: Op, lines: Sequence[bytes], logged: Mapping[_Stored, list[int]]) -> _Part:

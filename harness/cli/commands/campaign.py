@@ -208,8 +208,9 @@ def _with_target_in(folder: Path, seed: Seed) -> str:
     from harness.campaign.replay import with_target
     from harness.core.errors import ConfigurationError
     from harness.files.atomic_files import USER_MODE, replace_file
+    from harness.files.received import component
 
-    file = folder / f"{seed.cell}-{seed.fingerprint}.toml"
+    file = folder / f"{component(seed.cell, 'nights.db')}-{component(seed.fingerprint, 'nights.db')}.toml"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         replace_file(file, [seed.target], USER_MODE)
