@@ -83,10 +83,9 @@ def opened_folder(root: Path, names: Sequence[str] = ()) -> Iterator[int]:
         for depth, name in enumerate(names, start=1):
             kind = stat.S_IFMT(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
             if kind != stat.S_IFDIR or name == os.pardir:
-                what = _KINDS.get(kind, "something else")
-                raise HistoryError(
-                    str(root.joinpath(*names[:depth])), 0, f"this is {what}, and a folder is expected here"
-                )
+                what = "a way out of the folder" if name == os.pardir else _KINDS.get(kind, "something else")
+                here = root.joinpath(*names[:depth])
+                raise HistoryError(str(here), 0, f"this is {what}, and a folder is expected here")
             inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)
             folder = inner

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from checkers.errors import HistoryError
 from harness.campaign import corpus
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
@@ -44,6 +47,45 @@ def test_an_entry_holds_the_proof_in_a_few_kilobytes(recorded_run: Unpack, tmp_p
         "expected.json",
         *(f"{name}.xz" for name in ("history.jsonl", "commits.jsonl", "plan.json", "target.toml")),
     }
+
+
+@pytest.mark.parametrize("target", ["/victim", "../victim", "a/b", ".ssh", "a\nb", ""])
+def test_a_target_that_is_no_name_makes_no_entry(recorded_run: Unpack, tmp_path: Path, target: str) -> None:
+    run = recorded_run("etcd-postgres-unfenced")
+    header, rest = (run / "history.jsonl").read_text().split("\n", 1)
+    changed = json.dumps(json.loads(header) | {"target": target})
+    (run / "history.jsonl").write_text(f"{changed}\n{rest}")
+    before = sorted(tmp_path.rglob("*"))
+
+    with pytest.raises(ConfigurationError, match=r"history\.jsonl: .* cannot be the name of a file"):
+        corpus.add(run, tmp_path / "corpus")
+
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["minimal.toml", "minimal-plan.json", "plan.json", "target.toml"])
+@pytest.mark.parametrize("leads_to", ["secret", "pipe", "/dev/zero"])
+def test_no_link_of_a_received_run_gets_into_the_corpus(
+    recorded_run: Unpack, tmp_path: Path, name: str, leads_to: str
+) -> None:
+    (tmp_path / "secret").write_text("my private key")
+    os.mkfifo(tmp_path / "pipe")
+    run = recorded_run("etcd-postgres-unfenced")
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(tmp_path / leads_to)
+
+    with pytest.raises(HistoryError, match=f"{re.escape(name)}: this is a symbolic link"):
+        corpus.add(run, tmp_path / "corpus")
+
+    assert not (tmp_path / "corpus").exists()
+
+
+def test_a_pipe_in_a_received_run_does_not_hang(recorded_run: Unpack, tmp_path: Path) -> None:
+    run = recorded_run("etcd-postgres-unfenced")
+    os.mkfifo(run / "minimal.toml")
+
+    with pytest.raises(HistoryError, match=r"minimal\.toml: this is a pipe"):
+        corpus.add(run, tmp_path / "corpus")
 
 
 def test_an_entry_has_the_smallest_target_of_a_run_that_was_shrunk(

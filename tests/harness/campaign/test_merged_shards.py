@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from checkers.errors import HistoryError
 from harness.campaign import outputs
 from harness.campaign.assessment import assess
 from harness.campaign.execution import Finished
@@ -97,6 +99,29 @@ def test_the_logs_of_the_shards_are_kept(tmp_path: Path) -> None:
     merged = merge([each.path for each in shards], tmp_path / "merged")
 
     assert {file.name for file in (merged.path / "logs").iterdir()} == {"a-1.log"}
+
+
+def test_a_run_behind_a_link_in_a_shard_overwrites_nothing(tmp_path: Path) -> None:
+    """Below the shard `a/../../home/victim` is a folder of the shard; below the night it leads out of it."""
+    victim = tmp_path / "merged" / "home" / "victim"
+    victim.mkdir(parents=True)
+    (victim / ".bashrc").write_text("mine")
+    (shard, *_) = three_shards(tmp_path)
+    evil = shard.path / "runs" / "x" / "y" / "home" / "victim"
+    evil.mkdir(parents=True)
+    (evil / ".bashrc").write_text("theirs")
+    (shard.path / "a").symlink_to("runs/x/y")
+    (shard.path / "runs" / "a").symlink_to("x/y")
+    for folder in ("a/../../home/victim", "runs/a/home/victim", "runs/../../../home/victim", str(victim)):
+        with (shard.path / "results.jsonl").open("w") as results:
+            line = replace(finished(shard.plan.jobs[0]), folder=folder)
+            results.write(json.dumps(msgspec.to_builtins(line)) + "\n")
+
+        with pytest.raises((ConfigurationError, HistoryError)):
+            merge([shard.path], tmp_path / "merged")
+
+        assert [path.name for path in (tmp_path / "merged").rglob("*")] == ["home", "victim", ".bashrc"]
+        assert (victim / ".bashrc").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
