@@ -13,6 +13,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from checkers.errors import HistoryError
+from checkers.history.files import read_bytes
 from checkers.nearest import nearest
 from checkers.printable import shorten
 from checkers.redaction import redacted
@@ -44,7 +46,8 @@ from harness.target.vary import keep_fixed, problems_of_vary
 
 HERE = Path(__file__).parent
 
-MAX_SIZE = 1 << 20
+MAX_SIZE = 1 << 20  # bytes
+_TOO_LONG = "a target or a campaign is never that long"
 """The maximum size of a target file in bytes."""
 MOMENTS = {"at": "before-write", "until": "superseded"}
 """Those that fit any target, in place of wrong ones."""
@@ -180,15 +183,11 @@ def parse(path: Path) -> Document:
     Raises ConfigurationError where it cannot be read, or is not TOML.
     """
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_SIZE + 1)
-        text = raw.decode("utf-8-sig")  # some editors write a BOM
-    except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from None
+        text = read_bytes(path, MAX_SIZE, _TOO_LONG).decode("utf-8-sig")  # some editors write a BOM
+    except HistoryError as error:
+        raise ConfigurationError(str(error)) from None
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error}") from None
-    if len(raw) > MAX_SIZE:
-        raise ConfigurationError(f"{path}: cannot be read: it is over 1 MiB, too long for a target")
     return _parsed(str(path), text.replace("\r\n", "\n"))
 
 

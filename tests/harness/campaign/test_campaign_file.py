@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,14 @@ def test_a_file_that_cannot_be_read_says_why_in_words(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
         load(tmp_path / "nightly.toml")
 
-    assert str(refused.value) == f"{tmp_path}/nightly.toml: cannot be read: No such file or directory"
+    assert str(refused.value) == f"{tmp_path}/nightly.toml: there is no such file"
+
+
+def test_a_pipe_is_no_campaign_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "nightly.toml")
+
+    with pytest.raises(ConfigurationError, match=r"nightly\.toml: this is a pipe"):
+        load(tmp_path / "nightly.toml")
 
 
 @pytest.mark.parametrize(

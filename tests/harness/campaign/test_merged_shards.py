@@ -164,6 +164,6 @@ def test_a_folder_without_its_campaign_file_is_refused(tmp_path: Path) -> None:
     one = three_shards(tmp_path)[0]
     (one.path / "campaign.toml").unlink()
 
-    with pytest.raises(ConfigurationError, match=r"campaign\.toml: cannot be read: No such file"):
+    with pytest.raises(ConfigurationError, match=r"campaign\.toml: there is no such file"):
         merge([one.path], tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
