@@ -102,9 +102,7 @@ def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> 
         remedy = "put the file itself there" if kind == stat.S_IFLNK else "name one"
         raise HistoryError(name, 0, f"this is {what}, and only regular files are read; {remedy}")
     if found.st_size > most:
-        raise HistoryError(
-            name, 0, f"it has {described(found.st_size)}, and at most {described(most)} are read; {remedy}"
-        )
+        raise _too_large(name, most, remedy)
 
 
 def read_bytes(path: Path, most: int, remedy: str = REMEDY, within: Path | None = None) -> bytes:
@@ -116,7 +114,7 @@ def read_bytes(path: Path, most: int, remedy: str = REMEDY, within: Path | None 
     with opened(path, most, remedy, within) as file:
         content = _read_up_to(file, most + 1)
     if len(content) > most:  # it has grown, or does not report its size
-        raise HistoryError(str(path), 0, f"it has more than {described(most)}; {remedy}")
+        raise _too_large(str(path), most, remedy)
     return content
 
 
@@ -127,6 +125,10 @@ def _read_up_to(file: io.BufferedReader, most: int) -> bytes:
         pieces.append(piece)
         most -= len(piece)
     return b"".join(pieces)
+
+
+def _too_large(name: str, most: int, remedy: str) -> HistoryError:
+    return HistoryError(name, 0, f"it has more than {described(most)}; {remedy}")
 
 
 def _unreadable(path: Path, error: OSError) -> HistoryError:

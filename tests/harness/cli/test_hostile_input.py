@@ -59,7 +59,7 @@ TARGETS = {
     "half of a string": ('name = "a', "invalid TOML"),
     "half of a table": ("[lock", "invalid TOML"),
     "a line of controls": ("\x1b[31m", "invalid TOML"),
-    "more than a mebibyte": ("#" * ((1 << 20) + 1), "over 1 MiB"),
+    "more than a mebibyte": ("#" * ((1 << 20) + 1), "more than 1 MiB"),
     "nothing": ("", "is missing"),
 }
 

@@ -123,7 +123,7 @@ KINDS = {
     link_to_a_device: "this is a symbolic link, and only regular files are read",
     link_up: "this is a symbolic link, and only regular files are read",
     circle: "a symbolic link",
-    too_large: "are read;",
+    too_large: "it has more than ",
 }
 
 
