@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from checkers.history.column_checks import is_sound
 from checkers.history.columns import ABSENT, FUNCTIONS, OUTCOMES, Columns, Operations
-from checkers.history.limits import COLUMNS
+from checkers.history.irregular import require
+from checkers.history.limits import COLUMNS, MIB
 from checkers.history.records import FaultEvent, Header, History, Value
 
 _ENDING = ".npz"
@@ -67,9 +68,19 @@ def version() -> str:
 
 
 def digest(history: BufferedReader) -> str:
-    """The key of the columns of a history."""
+    """The key of the columns of a history, which stays at its position.
+
+    Raises:
+        IrregularError: it has a null byte, as a file with gigabytes of holes has.
+    """
+    position = history.tell()
     history.seek(0)
-    return hashlib.file_digest(history, "sha256").hexdigest()
+    found = hashlib.sha256()
+    while piece := history.read(MIB):
+        require(b"\0" not in piece)
+        found.update(piece)
+    history.seek(position)
+    return found.hexdigest()
 
 
 def path_of(folder: Path, of: str) -> Path:

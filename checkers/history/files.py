@@ -105,25 +105,30 @@ def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> 
         raise _too_large(name, most, remedy)
 
 
-def read_bytes(path: Path, most: int, remedy: str = REMEDY, within: Path | None = None) -> bytes:
-    """Read a whole file.
+def read_bytes(
+    path: Path, most: int, remedy: str = REMEDY, within: Path | None = None, *, text: bool = False
+) -> bytes:
+    """Read a whole file; of a text, no further than to a null byte, as in a file with gigabytes of holes.
 
     Raises:
         HistoryError: as `opened`.
     """
     with opened(path, most, remedy, within) as file:
-        content = _read_up_to(file, most + 1)
+        content = _read_up_to(file, most + 1, until=b"\0" if text else None)
+    if text and (null := content.find(b"\0")) >= 0:
+        line = content.count(b"\n", 0, null) + 1
+        raise HistoryError(str(path), line, "this is not a text: it has a null byte; name another file")
     if len(content) > most:  # it has grown, or does not report its size
         raise _too_large(str(path), most, remedy)
     return content
 
 
-def _read_up_to(file: io.BufferedReader, most: int) -> bytes:
-    """As `read(most)`, which would allocate all that memory at once."""
+def _read_up_to(file: io.BufferedReader, most: int, until: bytes | None) -> bytes:
+    """As `read(most)`, which would allocate all that memory at once; not beyond a piece with `until`."""
     pieces = []
     while most > 0 and (piece := file.read(min(most, _PIECE))):
         pieces.append(piece)
-        most -= len(piece)
+        most = 0 if until and until in piece else most - len(piece)
     return b"".join(pieces)
 
 

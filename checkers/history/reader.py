@@ -106,19 +106,19 @@ def _read_long(file: BufferedReader, name: str, cache: Path | None) -> History |
     """Read a long history as columns; None if it is short or invalid."""
     if os.fstat(file.fileno()).st_size < LONG:
         return None
-    digest = "" if cache is None else column_cache.digest(file)
     first = _from_start(file).readline(MAX_LINE)
     if not first.endswith(b"\n"):
         return None
     header = _read_header(Line(name, 1, first, unfinished=False), name)
-    if cache and (found := column_cache.kept(cache, digest, header, name)):
-        return found
     try:
+        digest = "" if cache is None else column_cache.digest(file)
+        if cache and (found := column_cache.kept(cache, digest, header, name)):
+            return found
         found = read_long(file, header, name)
+        if cache and digest == column_cache.digest(file):  # it has not changed in the meantime
+            column_cache.keep(cache, digest, found, name)
     except IrregularError:
         return None  # the careful reader reports the error and its line
-    if cache and digest == column_cache.digest(file):  # it has not changed in the meantime
-        column_cache.keep(cache, digest, found, name)
     return found
 
 

@@ -41,7 +41,7 @@ def read_text(path: Path) -> Text:
         HistoryError: it cannot be read, is over 2 GiB, empty, or not UTF-8.
     """
     name = str(path)
-    raw = read_bytes(path, limits.HISTORY, limits.SPLIT)
+    raw = read_bytes(path, limits.HISTORY, limits.SPLIT, text=True)
     text = Text(name, _decoded(raw, name))
     if not text.content.strip():
         raise HistoryError(name, 1, "the file is empty")
