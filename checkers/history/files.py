@@ -108,16 +108,16 @@ def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> 
 def read_bytes(
     path: Path, most: int, remedy: str = REMEDY, within: Path | None = None, *, text: bool = False
 ) -> bytes:
-    """Read a whole file; of a text, no further than to a null byte, as in a file with gigabytes of holes.
+    """Read a whole file. A long text is read up to a null byte at most: it may have gigabytes of holes.
 
     Raises:
         HistoryError: as `opened`.
     """
     with opened(path, most, remedy, within) as file:
         content = _read_up_to(file, most + 1, until=b"\0" if text else None)
-    if text and (null := content.find(b"\0")) >= 0:
-        line = content.count(b"\n", 0, null) + 1
-        raise HistoryError(str(path), line, "this is not a text: it has a null byte; name another file")
+        if text and len(content) <= most and file.peek(1):
+            line = content.count(b"\n", 0, content.find(b"\0")) + 1
+            raise HistoryError(str(path), line, "this is not a text: it has a null byte; name another file")
     if len(content) > most:  # it has grown, or does not report its size
         raise _too_large(str(path), most, remedy)
     return content

@@ -1,0 +1,48 @@
+"""Reading files that others may have made: a text with gigabytes of holes costs nothing."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from checkers import read
+from checkers.errors import HistoryError
+from checkers.history import limits
+from checkers.interop.text import read_text
+
+HEADER = b'{"fencepost":1,"target":"t","fenced":true,"policy":"strict"}\n'
+HOLE = limits.HISTORY - limits.MIB
+MOST = 128 * limits.MIB
+
+
+@pytest.fixture
+def sparse(tmp_path: Path) -> Path:
+    """A history of almost 2 GiB that takes a block of the disk."""
+    file = tmp_path / "history.jsonl"
+    with file.open("wb") as opened:
+        opened.write(HEADER)
+        opened.truncate(HOLE)
+    return file
+
+
+def test_a_foreign_history_is_read_up_to_its_first_hole(sparse: Path) -> None:
+    tracemalloc.start()
+
+    with pytest.raises(HistoryError, match=r"history\.jsonl:2: this is not a text: it has a null byte"):
+        read_text(sparse)
+
+    assert tracemalloc.get_traced_memory()[1] < MOST
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("has_cache", [False, True])
+def test_our_own_history_is_read_up_to_its_first_hole(sparse: Path, tmp_path: Path, has_cache: bool) -> None:
+    tracemalloc.start()
+
+    with pytest.raises(HistoryError, match=r"history\.jsonl:2: the line is over 1 MiB"):
+        read(sparse, cache=tmp_path if has_cache else None)
+
+    assert tracemalloc.get_traced_memory()[1] < MOST
+    tracemalloc.stop()
