@@ -14,7 +14,7 @@ from checkers.interop.text import read_text
 
 HEADER = b'{"fencepost":1,"target":"t","fenced":true,"policy":"strict"}\n'
 HOLE = limits.HISTORY - limits.MIB
-MOST = 128 * limits.MIB
+MOST = 512 * limits.MIB
 
 
 @pytest.fixture
