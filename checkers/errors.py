@@ -1,10 +1,25 @@
 """The root of every error that Fencepost raises on purpose, and those of a recorded history."""
 
-from checkers.printable import LONGEST_LINE, quoted, shorten
+from checkers.printable import LONGEST_LINE, printable, quoted, shorten
 
 
 class FencepostError(Exception):
-    """Something went wrong that the user can fix: the message says where and how."""
+    """Something went wrong that the user can fix: the message says where and how.
+
+    Each argument is one line of the message. It is escaped here, with the values in it, so that no
+    newline of a value begins a line.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(*map(printable, lines))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of the message; most have one."""
+        return self.args
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
 
 
 class ModelError(FencepostError):

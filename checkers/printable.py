@@ -4,7 +4,12 @@ A recorded value is whatever a service answered. Printed as it is, it could move
 cursor, recolour the verdict, begin a line of its own, or show its letters in another
 order. So every character that is not seen as itself is written as an escape: C0 and C1
 controls, newlines, bidirectional controls, zero-width and unassigned characters, halves
-of surrogate pairs. And a long value is cut, and its length said.
+of surrogate pairs. So is the one sign that CI servers obey wherever a log has it, as in
+`##[error]` and `##vso[…]`; `::error::` they obey only at the start of a line. And a long
+value is cut, and its length said.
+
+A newline in a value is never the end of a line: a message is its lines, each a text of its
+own, and nothing splits a finished message.
 
 All functions leave text alone that is safe already, so it does no harm to apply them twice.
 """
@@ -28,14 +33,17 @@ _INVISIBLE = re.compile(
 )
 """Characters that `str.isprintable` accepts although they are invisible."""
 _NOT_ASCII = re.compile(r"[^ -~\n]+")
+_COMMAND_ANYWHERE = re.compile(r"##(?=\w*\[)")
+"""Of GitHub and Azure Pipelines, and of TeamCity."""
+_COMMAND_AT_START = re.compile(r"\A( *):(?=:)")
 _BEYOND_8_BITS, _BEYOND_16_BITS = 0x100, 0x10000
 
 
 def printable(text: str, keep: str = "") -> str:
     r"""Escape what would not be seen as itself: `\x1b`, `\u202e`; the characters of `keep` stay."""
-    if text.isprintable() and (text.isascii() or not _INVISIBLE.search(text)):
-        return text
-    return "".join(each if _is_seen(each) or each in keep else _escaped(each) for each in text)
+    if not (text.isprintable() and (text.isascii() or not _INVISIBLE.search(text))):
+        text = "".join(each if _is_seen(each) or each in keep else _escaped(each) for each in text)
+    return _COMMAND_ANYWHERE.sub(r"#\\x23", text) if "##" in text else text
 
 
 def shorten(text: str, most: int = LONGEST) -> str:
@@ -53,12 +61,20 @@ def quoted(value: object, most: int = LONGEST) -> str:
     return printable(repr(value[:most])) + more
 
 
-def message(text: str) -> str:
-    """A message of one or several lines, each of them escaped and shortened, without passwords."""
-    lines = redacted(text).split("\n")
-    shown = [shorten(line, LONGEST_LINE) for line in lines[:MOST_LINES]]
-    more = len(lines) - len(shown)
-    return "\n".join([*shown, *[f"… and {more:,} more lines"] * bool(more)])
+def line(text: str) -> str:
+    """One line of a message: without passwords, escaped, shortened, and no command to a CI server."""
+    return _COMMAND_AT_START.sub(r"\1\\x3a", shorten(redacted(text), LONGEST_LINE))
+
+
+def message(*lines: str) -> str:
+    """A message of lines, each made safe by `line`; a newline within one is escaped like any other."""
+    more = [f"… and {len(lines) - MOST_LINES:,} more lines"] * (len(lines) > MOST_LINES)
+    return "\n".join([*map(line, lines[:MOST_LINES]), *more])
+
+
+def quotation(text: str) -> tuple[str, ...]:
+    """The lines of a log or another text of many lines, marked so that none passes for one of ours."""
+    return tuple(f"  | {each}".rstrip() for each in text.splitlines())
 
 
 def naming(sentence: str, *names: str | None) -> str:
@@ -75,7 +91,9 @@ def as_json(document: object, indent: int | None = None) -> str:
 
 def in_16_bits(text: str) -> str:
     r"""Escape as JSON and EDN have it, beyond 16 bits in two halves: `\udb40\udc01`; newlines stay."""
-    return text if text.isascii() and text.isprintable() else _NOT_ASCII.sub(_seen_in_16_bits, text)
+    if not (text.isascii() and text.isprintable()):
+        text = _NOT_ASCII.sub(_seen_in_16_bits, text)
+    return _COMMAND_ANYWHERE.sub(r"#\\u0023", text) if "##" in text else text
 
 
 def _seen_in_16_bits(found: re.Match[str]) -> str:

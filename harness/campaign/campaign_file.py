@@ -191,7 +191,7 @@ def load(file: Path) -> Campaign:
             for key, detail in zip(wrong, details, strict=True)
             if not any(inner[: len(key)] == key != inner for inner in wrong)  # a list without its wrong items
         ]
-        raise ConfigurationError(report(problems, document.place)) from None
+        raise ConfigurationError(*report(problems, document.place)) from None
     unknown = [
         Problem(
             ("matrix", at, "faults", index),
@@ -203,7 +203,7 @@ def load(file: Path) -> Campaign:
         if name not in FAULT_SETS
     ]
     if unknown:
-        raise ConfigurationError(report(unknown, document.place))
+        raise ConfigurationError(*report(unknown, document.place))
     return campaign
 
 

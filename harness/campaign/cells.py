@@ -61,7 +61,7 @@ def expand(campaign: Campaign) -> Expansion:
         for lock, storage, faults in _combinations(matrix):
             _add(found, errors, partial(_of_combination, lock, storage, faults, campaign))
     if errors:
-        raise ConfigurationError("\n".join(dict.fromkeys(errors)))
+        raise ConfigurationError(*dict.fromkeys(errors))
     return Expansion(tuple(found.values()), selection.empty)
 
 
@@ -69,7 +69,7 @@ def _add(found: dict[str, Cell], errors: list[str], make: Callable[[], Cell]) ->
     try:
         cell = make()
     except ConfigurationError as error:
-        errors.append(str(error))
+        errors += error.lines
         return
     other = found.setdefault(cell.name, cell)
     if other.source != cell.source:
@@ -138,7 +138,8 @@ def _of_combination(lock: str, storage: str, faults: str, campaign: Campaign) ->
         target = load_text(dumps(data), f"matrix: {lock} × {storage} × {faults}", campaign.changes)
     except ConfigurationError as error:
         without = f'{{ lock = "{lock}", storage = "{storage}", faults = "{faults}" }}'
-        raise ConfigurationError(f"{error}; leave it out with exclude = [{without}]") from None
+        *others, last = error.lines
+        raise ConfigurationError(*others, f"{last}; leave it out with exclude = [{without}]") from None
     return Cell(
         name=target.name,
         lock=lock,

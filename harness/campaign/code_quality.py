@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from checkers.printable import message
+from checkers.printable import line
 from harness.campaign.issues import Issue
 from harness.campaign.status import Outcome
 
@@ -22,7 +22,7 @@ def code_quality(found: Iterable[Issue], root: PurePath) -> list[dict[str, Any]]
     """Return the document; the paths in it are relative to `root`, the checked-out repository."""
     return [
         {
-            "description": message(f"{issue.cell}: {issue.sentence}"),
+            "description": line(f"{issue.cell}: {issue.sentence}"),
             "check_name": f"fencepost-{issue.outcome}",
             "fingerprint": issue.fingerprint,
             "severity": _SEVERITIES[issue.outcome],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 
-from checkers.printable import message
+from checkers.printable import line
 from harness.campaign.assessment import Assessment
 from harness.campaign.code_quality import relative
 from harness.campaign.issues import Issue
@@ -55,8 +55,8 @@ def append_summary(file: Path, markdown: str) -> None:
 
 
 def _data(text: str) -> str:
-    """Escape as GitHub's own toolkit does; recorded text cannot begin a command."""
-    return message(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Escape as GitHub's own toolkit does; a line has no CR or LF that it would escape as well."""
+    return line(text).replace("%", "%25")
 
 
 def _property(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from checkers.printable import quotation
 from harness.campaign.assessment import Assessment, CellResult, Run
 from harness.campaign.canary import is_canary
 from harness.campaign.night import Night
@@ -55,11 +56,11 @@ def _case(night: Night, result: CellResult, run: Run, *, allow_unknown: bool) ->
         kind = None
     known = run.quarantine
     why = f"quarantined until {known.until}: {known.reason}" if known else run.headline
-    text = "\n".join(_details(night, result, run))
+    lines = tuple(_details(night, result, run))
     return Case(
         name=_name(run),
         seconds=run.finished.seconds,
-        result=Result(kind=kind, type=run.outcome, message=why, text=text) if kind else None,
+        result=Result(kind=kind, type=run.outcome, message=why, lines=lines) if kind else None,
     )
 
 
@@ -88,7 +89,7 @@ def _details(night: Night, result: CellResult, run: Run) -> Iterator[str]:
     finished = run.finished
     verdict = finished.verdict
     if verdict is None:
-        yield finished.message
+        yield from quotation(finished.message)
         return
     yield from verdict["reasons"]
     finding = primary(verdict)

@@ -75,5 +75,5 @@ def _run(subject: Subject, experiment: Experiment, engine: Engine, options: RunO
             raise ConfigurationError(NEEDS_TOKENS) from None
         raise
     except InfrastructureError as error:
-        first, *others = str(error).splitlines()
+        first, *others = error.lines
         return Seen(experiment=experiment, failure=" ".join([first, *others[-1:]]))

@@ -6,21 +6,24 @@ Heavy imports stay inside the commands, so that `--help` is fast.
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
 from harness.cli.commands import COMMANDS
-from harness.cli.output import print_sweep, say
+from harness.cli.output import print_sweep
 from harness.core.exit_codes import ExitCode, of_error
+from harness.core.printing import say
 from harness.processes import import_path
 
 SWEEPING = {"run", "recheck", "shrink", "zoo", "campaign", "card"}
 """The commands that first remove what killed runs left behind; `clean` itself reports more."""
+
+_NEXT_CHOICE = "\n\t"
+"""How click begins each value that an argument may have."""
 
 EPILOG = """
 \b
@@ -47,9 +50,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     try:
         return _invoke(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as error:
-        said = io.StringIO()
-        error.show(said)
-        say(said.getvalue().rstrip("\n").expandtabs(2))
+        say(*_usage(error))
         return ExitCode.CONFIGURATION
     except (KeyboardInterrupt, click.Abort) as error:
         say(str(error) or "interrupted")
@@ -61,12 +62,22 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         return _failure(error)
 
 
+def _usage(error: click.ClickException) -> Iterator[str]:
+    """What click says about a wrong command line; the words of the user in it are one line."""
+    if isinstance(error, click.UsageError) and error.ctx:
+        yield from error.ctx.get_usage().splitlines()
+        yield f"Try '{error.ctx.command_path} --help' for help."
+        yield ""
+    yield f"Error: {error.format_message().replace(_NEXT_CHOICE, ' ')}"
+
+
 def _failure(error: Exception) -> int:
+    from checkers.printable import quotation
     from harness.core import exhaustion
     from harness.core.errors import FencepostError
 
     if isinstance(error, FencepostError):
-        say(str(error))
+        say(*error.lines)
         return of_error(error)
     if isinstance(error, OSError) and error.errno in exhaustion.USED_UP:
         _discard_stdout()
@@ -75,7 +86,7 @@ def _failure(error: Exception) -> int:
     else:
         import traceback
 
-        say("".join(traceback.format_exception(error)).rstrip("\n"))
+        say(*quotation("".join(traceback.format_exception(error))))
         say("this is a bug in Fencepost; the run folder has what was recorded")
     return ExitCode.INFRASTRUCTURE
 

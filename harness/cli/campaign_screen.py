@@ -9,10 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-import click
-import msgspec
-
-from checkers.printable import as_json, message
+from checkers.printable import line as as_line
 from harness.campaign.assessment import run_of
 from harness.campaign.campaign import Progress
 from harness.campaign.campaign_file import Quarantine
@@ -21,6 +18,7 @@ from harness.campaign.execution import Finished
 from harness.campaign.schedule import Job
 from harness.campaign.status import Outcome
 from harness.core.duration import NS
+from harness.core.printing import show, show_document
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -49,9 +47,9 @@ class CampaignScreen:
     def write(self, line: str) -> None:
         """Print a permanent line above the picture."""
         if self.live:
-            self.live.console.print(message(line), markup=False, highlight=False, soft_wrap=True)
+            self.live.console.print(as_line(line), markup=False, highlight=False, soft_wrap=True)
         else:
-            click.echo(message(line), file=self.stream)
+            show(line, to=self.stream)
 
     def show(self, event: Finished | Progress) -> None:
         """Take in one event."""
@@ -74,7 +72,7 @@ class CampaignScreen:
             f"{self._counted()}  {_named(finished.job)}: {run.outcome} in {finished.seconds:.0f} s{found}"
         )
         if self.documents:
-            click.echo(as_json(msgspec.to_builtins(finished_document(run))))
+            show_document(finished_document(run))
 
     def _counted(self) -> str:
         """Say which run this is, and how long the others will take."""
@@ -92,7 +90,7 @@ class CampaignScreen:
         from rich.text import Text
 
         found = [
-            Text(f"  ×{times} {message(sentence)}", style="red", no_wrap=True, overflow="ellipsis")
+            Text(as_line(f"  ×{times} {sentence}"), style="red", no_wrap=True, overflow="ellipsis")
             for sentence, times in list(self.findings.values())[-_MOST_FINDINGS:]
         ]
         return Group(self._table(), *found)

@@ -16,10 +16,10 @@ import msgspec
 
 from checkers.document import VerdictDocument
 from checkers.printable import as_json
-from harness.cli.output import say
 from harness.cli.run_targets import run_all
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode, of_error
+from harness.core.printing import say
 from harness.engines.choice import EngineName, choose
 from harness.engines.engine import Engine
 from harness.engines.reuse import ReusingEngine
@@ -62,7 +62,7 @@ def _make(request: Request, engine: Engine, documents: list[VerdictDocument]) ->
     try:
         target = load(request.target)
     except ConfigurationError as error:
-        say(str(error))
+        say(*error.lines)
         return of_error(error)
     return run_all([target], engine, options, text=sys.stderr, judged=documents.append)
 

@@ -9,13 +9,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import click
-
 from checkers.printable import shorten
-from harness.cli.output import say
 from harness.clients.admin import LAST_LINES, AdminClient
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
+from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
 from harness.engines.engine import Cluster
 from harness.files import log_limit
@@ -74,10 +72,10 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
         try:
             for check in conformance(programs.begin, _expected(target, frozenset(sides)), programs.silence):
                 misfits += not check.fits
-                click.echo(f"{'ok   ' if check.fits else 'WRONG'} {check.request}: {shorten(check.found)}")
+                show(f"{'ok   ' if check.fits else 'WRONG'} {check.request}: {shorten(check.found)}")
         except ProgramError as error:
-            raise ConfigurationError(f"{command}: {error}{programs.last_lines()}") from error
-    click.echo(f"{misfits} of these do not fit: see docs/adapters.md" if misfits else "everything fits")
+            raise ConfigurationError(f"{command}: {error}", *programs.last_lines()) from error
+    show(f"{misfits} of these do not fit: see docs/adapters.md" if misfits else "everything fits")
     return ExitCode.VIOLATION if misfits else ExitCode.AS_EXPECTED
 
 
@@ -117,9 +115,9 @@ class _Programs:
         finally:
             self.cluster.resume(servers)
 
-    def last_lines(self) -> str:
-        """The last lines of the program's standard error, each on a line of its own."""
-        return "".join(f"\n{line}" for line in last_lines(self._log, LAST_LINES))
+    def last_lines(self) -> tuple[str, ...]:
+        """The last lines of the program's standard error."""
+        return last_lines(self._log, LAST_LINES)
 
     @property
     def _log(self) -> Path:

@@ -12,9 +12,9 @@ from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.interop.foreign import judge_foreign
 from checkers.interop.writing import as_ours, export
-from harness.cli.output import say
 from harness.cli.progress import progress
 from harness.core.exit_codes import ExitCode, of_verdict
+from harness.core.printing import say
 from harness.report.console import console
 from harness.report.verdict_text import MOST_FINDINGS, Line, Tone, proof
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import click
-
 from harness.campaign.assessment import Assessment
 from harness.campaign.github import annotate, append_summary, warn
 from harness.campaign.issues import issues
@@ -14,7 +12,7 @@ from harness.campaign.night import Night
 from harness.campaign.outputs import repository
 from harness.campaign.summary import markdown
 from harness.cli.campaign_screen import CampaignScreen
-from harness.cli.output import say
+from harness.core.printing import pass_on, say
 
 
 def tell_github(screen: CampaignScreen, assessment: Assessment, night: Night, *, allow_unknown: bool) -> None:
@@ -25,8 +23,8 @@ def tell_github(screen: CampaignScreen, assessment: Assessment, night: Night, *,
         except OSError as error:
             say(f"the job's summary stays as it is: {file}: {error.strerror}")
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in (
+        commands = (
             *annotate(issues(night, assessment), repository(), allow_unknown=allow_unknown),
             *warn(assessment),
-        ):
-            click.echo(line, file=screen.stream)
+        )
+        pass_on((f"{command}\n" for command in commands), screen.stream)

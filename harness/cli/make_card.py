@@ -11,15 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-import click
-
-from checkers.printable import as_json as encoded
-from checkers.printable import message
 from harness.card.answers import answers
 from harness.card.card import most_runs, planned, run_series
 from harness.card.outputs import JSON, MARKDOWN, Card, document, result, write
 from harness.card.seen import Seen
 from harness.card.series import Subject
+from harness.core import printing
 from harness.core.events import Event, Notice
 from harness.core.exit_codes import ExitCode
 from harness.core.paths import as_seen_from_here
@@ -68,7 +65,7 @@ def make_card(
             say(f"  {event.text}")
 
     def say(line: str) -> None:
-        click.echo(message(line), file=text)
+        printing.show(line, to=text)
 
     experiments = planned(subject, engine, only)
     began = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
@@ -99,7 +96,7 @@ def make_card(
     say(f"  Markdown  {as_seen_from_here(folder / MARKDOWN)}")
     say(f"  JSON      {as_seen_from_here(folder / JSON)}")
     if as_json:
-        click.echo(encoded(document(card, folder)))
+        printing.show_document(document(card, folder))
     return exit_code(seen)
 
 

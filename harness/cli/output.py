@@ -7,19 +7,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import click
+from harness.core.printing import pass_on, say, show_document
 
 if TYPE_CHECKING:
     from harness.engines.cleanup import Sweep
     from harness.target import StorageSpec, Target
     from harness.target.selection import Selection
-
-
-def say(text: str) -> None:
-    """Print on stderr, with untrusted text escaped."""
-    from checkers.printable import message
-
-    click.echo(message(text), err=True)
 
 
 def text_stream(output: str) -> TextIO:
@@ -29,13 +22,7 @@ def text_stream(output: str) -> TextIO:
 
 def documents(output: str) -> Callable[[object], None]:
     """Print documents as JSON, one a line, if the user asked for JSON."""
-    if output == "json":
-        from msgspec import to_builtins
-
-        from checkers.printable import as_json
-
-        return lambda document: click.echo(as_json(to_builtins(document)))
-    return lambda _: None
+    return show_document if output == "json" else lambda _: None
 
 
 def write_lines(file: Path, lines: Iterable[str], *, force: bool) -> None:
@@ -44,7 +31,7 @@ def write_lines(file: Path, lines: Iterable[str], *, force: bool) -> None:
     from harness.files.atomic_files import write_output
 
     if str(file) == "-":
-        sys.stdout.writelines(lines)
+        pass_on(lines)
     else:
         write_output(path_of(str(file)), lines, force=force)
 
@@ -54,7 +41,7 @@ def print_unselected(selected: Selection) -> None:
     for sentence in selected.empty:
         say(sentence)
     if not selected.names:
-        click.echo("no target was selected; `fencepost targets` lists the shipped ones", err=True)
+        say("no target was selected; `fencepost targets` lists the shipped ones")
 
 
 def print_sweep(swept: Sweep) -> None:

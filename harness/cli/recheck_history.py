@@ -7,13 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
-import click
-
 from checkers.document import VerdictDocument
-from checkers.printable import message
 from harness.cli.progress import progress
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.core.paths import as_seen_from_here
+from harness.core.printing import say
 from harness.files import run_files
 from harness.files.environment import repetition_in
 from harness.report.console import console
@@ -32,14 +30,14 @@ def recheck_and_print(
     judged(found.document)
     if path.is_dir():
         for problem in unread(path):
-            click.echo(message(f"note: {problem}"), err=True)
+            say(f"note: {problem}")
     with console(text) as screen:
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in found.notices)
         screen.write(verdict_lines(_judged_run(path, found)))
     code = of_verdict(found.document)
     if found.failure is None:
         return code
-    click.echo(message(str(found.failure)), err=True)
+    say(*found.failure.lines)
     return of_several([code, of_error(found.failure)])
 
 

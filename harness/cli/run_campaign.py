@@ -10,9 +10,6 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-import click
-
-from checkers.printable import message
 from harness.campaign import campaign_file, canary, corpus, outputs, schedule
 from harness.campaign.assessment import Assessment, in_force
 from harness.campaign.campaign import Campaign, workers_here
@@ -26,10 +23,10 @@ from harness.campaign.shrinking import Shrinking
 from harness.campaign.summary import headline, lines
 from harness.cli.campaign_screen import CampaignScreen, clock, live
 from harness.cli.github_actions import tell_github
-from harness.cli.output import say
 from harness.core.exit_codes import ExitCode
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
+from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
 from harness.files.environment import git_commit
 from harness.report.sentences import count
@@ -61,10 +58,10 @@ def dry(options: CampaignOptions, rng: random.Random) -> int:
     jobs = _selected(options, campaign, _expanded(campaign), rng).jobs
     workers = options.workers or campaign.workers or workers_here()
     for job in jobs:
-        click.echo(message(f"{clock(job.expected):>8}  {job.cell}, run {job.repeat}"))
+        show(f"{clock(job.expected):>8}  {job.cell}, run {job.repeat}")
     expected = sum(job.expected for job in jobs) // workers
     budget = f", of a budget of {clock(campaign.budget)}" if campaign.budget else ""
-    click.echo(f"{count(len(jobs), 'run')}, {workers} at once: about {clock(expected)}{budget}")
+    show(f"{count(len(jobs), 'run')}, {workers} at once: about {clock(expected)}{budget}")
     return ExitCode.AS_EXPECTED if jobs else ExitCode.NOTHING_SELECTED
 
 

@@ -8,16 +8,14 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TextIO
 
-import click
-
 from checkers.document import VerdictDocument
-from checkers.printable import message
 from checkers.redaction import redacted
 from harness.core.errors import ConfigurationError, FencepostError, ResourceExhaustedError
 from harness.core.events import RunJudged, RunStarted
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
+from harness.core.printing import say
 from harness.engines.engine import Engine
 from harness.files.environment import repetition_here, repetition_in
 from harness.report import unjudged
@@ -54,11 +52,10 @@ def run_all(
                     codes.append(of_verdict(seen.document, interrupted=seen.interrupted))
             except (FencepostError, KeyboardInterrupt) as error:
                 screen.clear()
-                said = _said(error, target)
                 codes.append(of_error(error))
                 kind = "infrastructure failure: " * (codes[-1] is ExitCode.INFRASTRUCTURE)
-                left = getattr(error, "__notes__", ())
-                click.echo(message("\n".join([f"{target.name}: {kind}{said}", *left])), err=True)
+                first, *others = _said(error, target)
+                say(f"{target.name}: {kind}{first}", *others, *getattr(error, "__notes__", ()))
             if ExitCode.INTERRUPTED in codes:
                 break
         if len(targets) > 1:
@@ -66,8 +63,10 @@ def run_all(
     return of_several(codes)
 
 
-def _said(error: BaseException, target: Target) -> str:
-    return redacted(str(error), _passwords(target)) or "interrupted"
+def _said(error: FencepostError | KeyboardInterrupt, target: Target) -> tuple[str, ...]:
+    known = _passwords(target)
+    lines = error.lines if isinstance(error, FencepostError) else ("interrupted",)
+    return tuple(redacted(line, known) for line in lines)
 
 
 def _passwords(target: Target) -> tuple[str, ...]:

@@ -7,15 +7,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-import click
-
-from checkers.printable import message
-from harness.cli.output import say
 from harness.cli.progress import progress
 from harness.core.duration import format_duration
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
+from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
 from harness.files import run_files
 from harness.files.atomic_files import replace_file, replacement
@@ -54,14 +51,14 @@ def shrink_history(run: Path) -> Finding:
     if excerpt.commits is not None:
         _keep(commits, excerpt.commits)
     finding = excerpt.finding
-    _print(
+    show(
         f"{len(judged.history.operations):,} operations shrunk to {count(excerpt.operations, 'operation')}"
         f" of {count(excerpt.clients, 'client')}, with {count(excerpt.faults, 'fault')}:",
         f"  {finding['summary']}",
         *(f"    {number}. {step}" for number, step in enumerate(finding["steps"], start=1)),
     )
     with_log = () if excerpt.commits is None else ("--commits", as_seen_from_here(commits))
-    _print(f"  check again  {typed('recheck', as_seen_from_here(history), *with_log)}")
+    show(f"  check again  {typed('recheck', as_seen_from_here(history), *with_log)}")
     return finding
 
 
@@ -79,9 +76,9 @@ def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: in
         engine=choose(engine, say),
         runs=run / RUNS,
         deadline=time.monotonic() + seconds,
-        notify=lambda line: _print(f"  {line}"),
+        notify=lambda line: show(f"  {line}"),
     )
-    _print("", "running ever smaller targets:")
+    show("", "running ever smaller targets:")
     try:
         smaller.shrink()
         shown, made = smaller.measure(repeat)
@@ -90,7 +87,7 @@ def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: in
         if smaller.plan is not None:
             replace_file(run / MINIMAL_PLAN, [smaller.plan.read_text(encoding="utf-8")])
     if smaller.plan is None:
-        _print(f"no run showed {finding['anomaly']} again: {MINIMAL_TARGET} is the whole target")
+        show(f"no run showed {finding['anomaly']} again: {MINIMAL_TARGET} is the whole target")
         return
     target = smaller.target
     size = ", ".join(
@@ -103,7 +100,7 @@ def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: in
     )
     rate = f"{shown} of {made} runs" if made else "too few runs to tell how often: the time is over"
     files = [as_seen_from_here(run / name) for name in (MINIMAL_TARGET, MINIMAL_PLAN)]
-    _print(
+    show(
         f"{finding['anomaly']} with {size}: {rate}",
         f"  run again    {typed('run', files[0], '--plan', files[1])}",
     )
@@ -113,8 +110,3 @@ def _keep(file: Path, lines: Iterable[bytes]) -> None:
     """Write a file of the run's folder; a link that came with the folder is replaced, not followed."""
     with replacement(file) as new:
         new.writelines(lines)
-
-
-def _print(*lines: str) -> None:
-    for line in lines:
-        click.echo(message(line))

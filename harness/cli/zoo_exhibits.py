@@ -213,7 +213,8 @@ def _lines(row: Row, chosen: Sequence[Exhibit]) -> Iterator[Line]:
         yield Line(row.exhibit.story, indent=2)
     for what, outcome in (("the bug", row.bug), ("the twin", row.twin)):
         if outcome.error:
-            yield Line(f"{what} was not judged: {outcome.error}", Tone.BAD, 2)
+            first, *others = outcome.error.lines
+            yield from (Line(line, Tone.BAD, 2) for line in (f"{what} was not judged: {first}", *others))
         elif not _is_as_expected(outcome) and outcome.folder and outcome.document:
             reasons = "; ".join(outcome.document.reasons)
             yield Line(f"{what} is {outcome.verdict}: {reasons}", Tone.BAD, 2)

@@ -60,11 +60,12 @@ class AdminClient:
             ):
                 yield program
         except ProgramError as error:
-            raise InfrastructureError(f"{self.command}: {error}; {self._last_words()}") from error
+            raise self._failed(f"{error}") from error
         except (NotApplied, Unknown) as error:
-            raise InfrastructureError(f"{self.command}: {request}: {error}; {self._last_words()}") from error
+            raise self._failed(f"{request}: {error}") from error
 
-    def _last_words(self) -> str:
-        lines = last_lines(self.log, LAST_LINES)
+    def _failed(self, why: str) -> InfrastructureError:
+        last = last_lines(self.log, LAST_LINES)
         where = f"its last lines in {self.log.parent.name}/{self.log.name}:"  # the folder may be temporary
-        return "\n".join([where, *lines]) if lines else "its standard error is empty"
+        said = where if last else "its standard error is empty"
+        return InfrastructureError(f"{self.command}: {why}; {said}", *last)

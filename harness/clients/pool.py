@@ -67,8 +67,8 @@ class ClientPool:
                 why = f": {failure}" if failure else f" ended unexpectedly with status {process.exitcode}"
                 log = self.folder / LOGS / f"client-{client}.log"
                 last = last_lines(log, LAST_LINES)
-                said = "\n".join([f"its last lines in {log}:", *last]) if last else "its log is empty"
-                raise InfrastructureError(f"client {client}{why}; {said}")
+                said = f"its last lines in {log}:" if last else "its log is empty"
+                raise InfrastructureError(f"client {client}{why}; {said}", *last)
 
     def _check_room(self, client: int) -> None:
         """Raise ResourceExhaustedError if it ended because a resource was used up."""

@@ -138,7 +138,7 @@ class ReusingEngine:
                 kept.prove_clean()
                 return kept
         except InfrastructureError as error:
-            notify(f"the servers of the run before are replaced: {error}")
+            notify(f"the servers of the run before are replaced: {error.lines[0]}")
         self.close()
         return None
 

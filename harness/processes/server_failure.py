@@ -12,9 +12,9 @@ LAST_LOG_LINES = "last log lines"
 
 def not_ready(server: str, seen: str, log: str) -> ServerNotReadyError:
     """Return the error, such as "etcd-1 ended with status 1", from an observation and the whole log."""
-    return ServerNotReadyError(f"{server} {seen}; its {LAST_LOG_LINES}:\n{last_log_lines(log)}")
+    return ServerNotReadyError(f"{server} {seen}; its {LAST_LOG_LINES}:", *last_log_lines(log))
 
 
-def last_log_lines(log: str) -> str:
-    """Return the end of a log, indented."""
-    return "\n".join(f"  {line}" for line in end_of(log, LAST_LINES)) or "  (none)"
+def last_log_lines(log: str) -> tuple[str, ...]:
+    """Return the end of a log, quoted."""
+    return end_of(log, LAST_LINES) or ("  (none)",)

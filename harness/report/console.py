@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from checkers.explain.fault_phrases import named
-from checkers.printable import message, shorten
+from checkers.printable import line as as_line
+from checkers.printable import shorten
 from harness.core.duration import NS
 from harness.core.events import Event, FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
 from harness.core.paths import as_seen_from_here
+from harness.core.printing import show
 from harness.nemesis.faults import FAULTS
 from harness.report.verdict_text import Line, Tone
 
@@ -93,13 +95,13 @@ class PlainConsole:
     def write(self, lines: Iterable[Line]) -> None:
         """Print lines as they are; the reader's pager wraps them."""
         for line in lines:
-            self._print(" " * line.indent + line.text)
+            self._print(str(line))
 
     def clear(self) -> None:
         """Nothing to clear."""
 
     def _print(self, text: str) -> None:
-        print(message(text), file=self.out, flush=True)
+        show(text, to=self.out)
 
 
 @dataclass(slots=True)
@@ -144,7 +146,7 @@ class Screen:
         from rich.text import Text
 
         for line in lines:
-            text = Text(message(line.text), style=STYLES[line.tone])
+            text = Text(as_line(line.text), style=STYLES[line.tone])
             if line.tone is Tone.COMMAND or not line.text:
                 self.rich.print(Text(" " * line.indent) + text, soft_wrap=True)
             else:

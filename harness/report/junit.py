@@ -1,7 +1,8 @@
 """JUnit XML as Ant defines it, which Jenkins, GitHub and GitLab read as well.
 
 Ant's schema requires all that is written here. It allows no attribute of `testsuites`, no output
-of a single case, and no `type` of a skipped one.
+of a single case, and no `type` of a skipped one. XML allows no control character, no unpaired
+surrogate and no U+FFFE, not even escaped: `printable` leaves none.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from checkers.printable import printable
+from checkers.printable import line, message
 
 Kind = Literal["failure", "error", "skipped"]
 
@@ -25,7 +26,7 @@ class Result:
     kind: Kind
     type: str
     message: str
-    text: str = ""
+    lines: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +62,10 @@ def _suite(suite: Suite, number: int) -> ET.Element:
     results = [case.result.kind if case.result else "" for case in suite.cases]
     element = ET.Element(
         "testsuite",
-        name=_text(suite.name),
-        package=_text(suite.package),
+        name=line(suite.name),
+        package=line(suite.package),
         id=str(number),
-        hostname=_text(platform.node() or "localhost"),
+        hostname=line(platform.node() or "localhost"),
         timestamp=_timestamp(suite.started),
         tests=str(len(suite.cases)),
         failures=str(results.count("failure")),
@@ -75,22 +76,22 @@ def _suite(suite: Suite, number: int) -> ET.Element:
     properties = ET.SubElement(element, "properties")
     for name, value in suite.properties.items():
         if value is not None:
-            ET.SubElement(properties, "property", name=name, value=_text(str(value)))
+            ET.SubElement(properties, "property", name=name, value=line(str(value)))
     element.extend(_case(case, f"{suite.package}.{suite.name}") for case in suite.cases)
-    ET.SubElement(element, "system-out").text = _text("\n".join(suite.output))
+    ET.SubElement(element, "system-out").text = message(*suite.output)
     ET.SubElement(element, "system-err")
     return element
 
 
 def _case(case: Case, classname: str) -> ET.Element:
     element = ET.Element(
-        "testcase", classname=_text(classname), name=_text(case.name), time=_seconds(case.seconds)
+        "testcase", classname=line(classname), name=line(case.name), time=_seconds(case.seconds)
     )
     if case.result:
-        result = ET.SubElement(element, case.result.kind, message=_text(case.result.message))
+        result = ET.SubElement(element, case.result.kind, message=line(case.result.message))
         if case.result.kind != "skipped":
             result.set("type", case.result.type)
-        result.text = _text(case.result.text)
+        result.text = message(*case.result.lines)
     return element
 
 
@@ -104,8 +105,3 @@ def _timestamp(moment: str) -> str:
         return f"{datetime.fromisoformat(moment).astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
     except (ValueError, OverflowError):  # it may come from a stranger
         return "1970-01-01T00:00:00"
-
-
-def _text(text: str) -> str:
-    """XML allows no control characters, not even escaped; line breaks are kept."""
-    return "\n".join(printable(line) for line in text.split("\n"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checkers.explain.fault_phrases import named
-from checkers.printable import message, shorten
+from checkers.printable import line, shorten
 from harness.files.atomic_files import replace_file
 from harness.report import wording
 from harness.report.hazard_grid import ENDS
@@ -122,7 +122,7 @@ def _whole(text: str) -> Any:
     """Markup in which a short value with a hyphen, such as 2-1.0, does not break at it."""
     import markupsafe
 
-    pieces = _HYPHENATED.split(message(text))  # every other one is such a value
+    pieces = _HYPHENATED.split(line(text))  # every other one is such a value
     return markupsafe.Markup().join(
         markupsafe.Markup('<span class="whole">{}</span>').format(piece) if number % 2 else piece
         for number, piece in enumerate(pieces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from checkers.document import VerdictDocument
@@ -12,13 +13,17 @@ from harness.files import run_files
 from harness.files.atomic_files import replace_file
 from harness.files.environment import repetition_in
 from harness.report.answer import answer
-from harness.report.junit import Case, Result, Suite, written
+from harness.report.junit import Case, Kind, Result, Suite, written
 from harness.report.recorded_run import recorded_plan
-from harness.report.verdict_text import JudgedRun, explanation
+from harness.report.verdict_text import JudgedRun, explained_briefly
 
 NAME = "junit.xml"
 _PACKAGE = "fencepost"
 _ENVIRONMENT = ("engine", "fencepost", "git_commit")
+_KINDS: Mapping[ExitCode, tuple[Kind, str]] = {
+    ExitCode.VIOLATION: ("failure", "failed"),
+    ExitCode.UNKNOWN: ("error", "unknown"),
+}
 
 
 def write(folder: Path, document: VerdictDocument, history: History) -> None:
@@ -36,9 +41,12 @@ def write(folder: Path, document: VerdictDocument, history: History) -> None:
     _write(folder, header.target, header.seed, _worked(folder, document), _result(run))
 
 
-def write_unjudged(folder: Path, target: str, seed: int, why: str) -> None:
+def write_unjudged(folder: Path, target: str, seed: int, headline: str, why: Sequence[str]) -> None:
     """Write a run that ended without a verdict: an error."""
-    _write(folder, target, seed, 0.0, Result(kind="error", type="infrastructure", message=why))
+    said = f"{headline}: {why[0]}"
+    _write(
+        folder, target, seed, 0.0, Result(kind="error", type="infrastructure", message=said, lines=why[1:])
+    )
 
 
 def _write(folder: Path, target: str, seed: int | None, seconds: float, result: Result | None) -> None:
@@ -55,13 +63,12 @@ def _write(folder: Path, target: str, seed: int | None, seconds: float, result: 
 
 
 def _result(run: JudgedRun) -> Result | None:
+    found = _KINDS.get(of_verdict(run.document))
+    if found is None:
+        return None
+    kind, outcome = found
     said = answer(run.document, run.target).headline
-    match of_verdict(run.document):
-        case ExitCode.VIOLATION:
-            return Result(kind="failure", type="failed", message=said, text=explanation(run, brief=True))
-        case ExitCode.UNKNOWN:
-            return Result(kind="error", type="unknown", message=said, text=explanation(run, brief=True))
-    return None
+    return Result(kind=kind, type=outcome, message=said, lines=explained_briefly(run))
 
 
 def _worked(folder: Path, document: VerdictDocument) -> float:

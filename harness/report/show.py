@@ -8,8 +8,7 @@ import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 
-import click
-
+from harness.core.printing import show as show_line
 from harness.files import run_files
 from harness.report.run import NAME, write
 
@@ -25,7 +24,7 @@ def show(run: Path, environment: Mapping[str, str] = os.environ) -> bool:
     report = run / NAME if run.is_dir() else run
     if not report.exists() and run.is_dir():
         report = write(run)
-    click.echo(report)
+    show_line(str(report))
     if not _display(environment):
         return False
     return webbrowser.open(report.resolve().as_uri())

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.resources
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from checkers.printable import message
+from checkers.printable import line, message
 
 if TYPE_CHECKING:
     import jinja2
@@ -18,7 +19,7 @@ def environment(*packages: str) -> jinja2.Environment:
     """Make the environment of the templates in `assets/` of packages; the first that has a name wins."""
     import jinja2  # slow to import, and few commands need it
 
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.FunctionLoader(partial(_template, package)) for package in packages]
         ),
@@ -28,6 +29,8 @@ def environment(*packages: str) -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_seen,
     )
+    made.filters["lines"] = _lines
+    return made
 
 
 def asset(package: str, name: str) -> str:
@@ -49,4 +52,11 @@ def _template(package: str, name: str) -> str | None:
 
 def _seen(value: Any) -> Any:
     """A text as the page shows it: shortened, with invisible characters escaped."""
-    return message(value) if type(value) is str else value
+    return line(value) if type(value) is str else value
+
+
+def _lines(lines: Sequence[str]) -> Any:
+    """Markup of several lines, for a `pre`."""
+    import markupsafe
+
+    return markupsafe.escape(message(*lines))

@@ -37,7 +37,7 @@ class Unjudged:
     seed: int
     folder: Path
     interrupted: bool  # False: the infrastructure failed
-    why: str
+    why: tuple[str, ...]  # the lines of an error
     how: Repetition
 
     @property
@@ -93,7 +93,7 @@ def lines(run: Unjudged) -> Iterator[str]:
 
 def write(run: Unjudged) -> Path:
     """Write its page and its junit.xml into its folder, and return the path of the page."""
-    run_junit.write_unjudged(run.folder, run.target, run.seed, f"{run.headline}: {run.why}")
+    run_junit.write_unjudged(run.folder, run.target, run.seed, run.headline, run.why)
     style, report = asset(PACKAGE, STYLE), run.folder / NAME
     template = environment(PACKAGE).get_template("unjudged.html.j2")
     replace_file(report, [template.render(run=run, style=style, style_hash=digest(style))])

@@ -43,6 +43,9 @@ class Line:
     tone: Tone = Tone.PLAIN
     indent: int = 0  # columns; wrapped lines keep it
 
+    def __str__(self) -> str:
+        return " " * self.indent + self.text
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRun:
@@ -84,9 +87,14 @@ def verdict_lines(run: JudgedRun, *, brief: bool = False) -> Iterator[Line]:
     yield from _next_steps(run)
 
 
-def explanation(run: JudgedRun, *, brief: bool = False) -> str:
+def explanation(run: JudgedRun) -> str:
     """The same lines as one text, for the results of tests."""
-    return "\n".join(message(" " * line.indent + line.text) for line in verdict_lines(run, brief=brief))
+    return message(*map(str, verdict_lines(run)))
+
+
+def explained_briefly(run: JudgedRun) -> list[str]:
+    """The lines without colors, and one finding alone."""
+    return [str(line) for line in verdict_lines(run, brief=True)]
 
 
 def summary(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:

@@ -186,7 +186,7 @@ def _committed(
         try:
             return admin.committed(folder.recorded())
         except InfrastructureError as error:
-            raise InfrastructureError(f"{error}\n{later}") from error
+            raise InfrastructureError(*error.lines, later) from error
     try:
         return storages.load_kind(storage.kind).committed(storage)
     except (NotApplied, Unknown) as error:

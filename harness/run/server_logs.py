@@ -34,11 +34,8 @@ def logs_kept_on_failure(folder: RunFolder, cluster: Cluster, earlier: Mapping[s
         with suppress(InfrastructureError, OSError):  # Docker or the disk may be why the block failed
             logs = keep_logs(folder, cluster, earlier)
             if isinstance(error, InfrastructureError) and LAST_LOG_LINES not in str(error):
-                ends = [
-                    f"{LAST_LOG_LINES} of {name}:\n{last_log_lines(logs[name])}"
-                    for name in _named(error, cluster, logs)
-                ]
-                error.args = ("\n".join([str(error), *ends]),)
+                for name in _named(error, cluster, logs):
+                    error.args += (f"{LAST_LOG_LINES} of {name}:", *last_log_lines(logs[name]))
         raise
 
 

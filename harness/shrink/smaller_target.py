@@ -120,7 +120,7 @@ class SmallerTarget:
         try:
             judged = to_verdict(target, self.engine, RunOptions(seed=seed, runs=self.runs))
         except InfrastructureError as error:
-            self.notify(f"a run failed: {error}")
+            self.notify(f"a run failed: {error.lines[0]}")
             return False
         wanted = (self.finding["anomaly"], self.finding["rule"])
         if all((found.anomaly, found.rule) != wanted for found in judged.document.findings):

@@ -87,10 +87,10 @@ class Problem:
         return f"{path}{shown}: {self.what}" if path else self.what
 
 
-def report(problems: Iterable[Problem], place: Callable[[Key], str]) -> str:
+def report(problems: Iterable[Problem], place: Callable[[Key], str]) -> list[str]:
     """Return one line for each problem, in the file's order."""
     lines = [(place(problem.key), str(problem)) for problem in problems]
-    return "\n".join(f"{where}: {problem}" for where, problem in sorted(lines, key=_by_line))
+    return [f"{where}: {problem}" for where, problem in sorted(lines, key=_by_line)]
 
 
 def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:

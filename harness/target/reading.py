@@ -135,7 +135,7 @@ def _validated(parsed: Document, overrides: Sequence[str], *, faults: bool) -> T
     target, problems = _checked(document.data, faults=faults)
     problems += problems_of_vary(document.data, problems, lambda data: _checked(data, faults=faults)[1])
     if refused or problems or target is None:
-        raise ConfigurationError("\n".join(filter(None, [*refused, report(problems, document.place)])))
+        raise ConfigurationError(*refused, *report(problems, document.place))
     target._source = document.source()  # noqa: SLF001 (no key of the file, so no field)
     return target
 

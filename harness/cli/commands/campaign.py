@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from harness.cli.options import ENGINE, FORMATS, as_path
-from harness.cli.output import say
 from harness.core.exit_codes import ExitCode
+from harness.core.printing import say, show
 
 if TYPE_CHECKING:
     from harness.campaign.results import Seed
@@ -157,7 +157,6 @@ def recheck(results: Path) -> int:
     It compares verdicts, anomalies with their counts, and fingerprints. Use it after an upgrade. It changes
     nothing that is stored; the exit code is 1 if a run is judged differently.
     """
-    from checkers.printable import message
     from harness.campaign.recheck_history import recheck as judged_again
     from harness.campaign.results import Results
 
@@ -165,11 +164,11 @@ def recheck(results: Path) -> int:
     for each in judged_again(Results(results)):
         found.append(bool(each.changes))
         if each.changes:
-            click.echo(message(str(each)))
+            show(str(each))
     if not found:
         say(f"{results} has no stored history")
         return ExitCode.NOTHING_SELECTED
-    click.echo(f"{found.count(False)} of {len(found)} runs are unchanged")
+    show(f"{found.count(False)} of {len(found)} runs are unchanged")
     return ExitCode.VIOLATION if any(found) else ExitCode.AS_EXPECTED
 
 
@@ -182,7 +181,6 @@ def recheck(results: Path) -> int:
 )
 def seeds(results: Path, targets: Path | None) -> None:
     """Print the fastest failing run of every fingerprint, with the command that repeats it."""
-    from checkers.printable import message
     from harness.campaign.fingerprint import is_of_older_form
     from harness.campaign.results import Results
     from harness.report.sentences import times
@@ -193,8 +191,8 @@ def seeds(results: Path, targets: Path | None) -> None:
     for seed in known:
         rate = f"failed {times(seed.failed)}, {_passed(seed.passed)} since"
         form = " (of an earlier version)" if is_of_older_form(seed.fingerprint) else ""
-        click.echo(message(f"{seed.fingerprint}{form}  {seed.cell}, {seed.seconds:.0f} s, {rate}"))
-        click.echo(message(f"  {_with_target_in(targets, seed) if targets else seed.replay}"))
+        show(f"{seed.fingerprint}{form}  {seed.cell}, {seed.seconds:.0f} s, {rate}")
+        show(f"  {_with_target_in(targets, seed) if targets else seed.replay}")
 
 
 def _passed(number: int) -> str:

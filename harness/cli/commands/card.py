@@ -9,7 +9,8 @@ from typing import Literal
 import click
 
 from harness.cli.options import ENGINE, FORMATS, OVERRIDES, SEED, as_path
-from harness.cli.output import say, text_stream
+from harness.cli.output import text_stream
+from harness.core.printing import say
 
 
 @click.command(short_help="Judge a lock library by a fixed series of runs.")

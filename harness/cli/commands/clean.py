@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from harness.cli.output import print_sweep
+from harness.core.printing import show
 
 
 @click.command(short_help="Remove what killed runs left behind.")
@@ -22,4 +23,4 @@ def clean(*, columns: bool) -> None:
             swept += Sweep(removed=(freed,))
     print_sweep(swept)
     if not swept.removed and not swept.kept and not swept.notices:
-        click.echo("nothing to clean up")
+        show("nothing to clean up")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli.options import RUNS, as_path
-from harness.cli.output import say
+from harness.core.printing import say, show
 
 FOLDER = "corpus"
 
@@ -31,7 +31,6 @@ def corpus() -> None:
 @RUNS
 def add(recorded: str, folder: Path, runs: Path) -> None:
     """Store a run: its verdict, its plan, and the lines that prove its first finding (or all lines)."""
-    from checkers.printable import message
     from harness.campaign import corpus as entries
     from harness.cli.selection import history_file
 
@@ -39,14 +38,13 @@ def add(recorded: str, folder: Path, runs: Path) -> None:
     expected = entries.read_expected(added)
     size = sum(file.stat().st_size for file in added.iterdir())
     what = "the proof of its first finding" if expected.minimal else "its whole history"
-    click.echo(message(f"{added}: {expected.verdict}, {what}, {size:,} bytes"))
+    show(f"{added}: {expected.verdict}, {what}, {size:,} bytes")
 
 
 @corpus.command(short_help="Judge all stored runs again.")
 @click.argument("folder", metavar="[DIR]", default=FOLDER, type=click.Path(path_type=Path), callback=as_path)
 def check(folder: Path) -> int:
     """Judge every stored run again, without a server; the exit code is 1 if a verdict has changed."""
-    from checkers.printable import message
     from harness.campaign import corpus as entries
     from harness.core.exit_codes import ExitCode, of_several
 
@@ -56,12 +54,12 @@ def check(folder: Path) -> int:
             say(checked.error)
             codes.append(ExitCode.CONFIGURATION)
         elif checked.change:
-            click.echo(message(f"{checked.path}: {checked.change}"))
+            show(f"{checked.path}: {checked.change}")
             codes.append(ExitCode.VIOLATION)
         else:
             codes.append(ExitCode.AS_EXPECTED)
     if not codes:
         say(f"{folder} has no entries: add one with `fencepost corpus add RUN`")
     else:
-        click.echo(f"{codes.count(ExitCode.AS_EXPECTED)} of {len(codes)} verdicts are unchanged")
+        show(f"{codes.count(ExitCode.AS_EXPECTED)} of {len(codes)} verdicts are unchanged")
     return of_several(codes)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from harness.cli.options import ENGINE, FORMAT, OVERRIDES, RUNS, SEED, max_time_option
-from harness.cli.output import documents, print_unselected, say, text_stream
+from harness.cli.output import documents, print_unselected, text_stream
 from harness.core.exit_codes import ExitCode
+from harness.core.printing import say
 
 if TYPE_CHECKING:
     from harness.run.replay import Replay
@@ -125,7 +126,8 @@ def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool, b
     from harness.target import load
     from harness.target.unfenced import unfenced_overrides
 
-    loaded, errors = [], []
+    loaded: list[Target] = []
+    errors: list[str] = []
     for name in names:
         try:
             loaded.append(load(name, overrides, faults=faults))
@@ -133,7 +135,7 @@ def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool, b
                 changed = (*overrides, *unfenced_overrides(loaded[-1]))
                 loaded.append(load(name, changed, faults=faults))
         except ConfigurationError as error:
-            errors.append(str(error))
+            errors += error.lines
     if errors:
-        raise ConfigurationError("\n".join(errors))
+        raise ConfigurationError(*errors)
     return loaded

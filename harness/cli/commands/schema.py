@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from harness.core.printing import pass_on
+
 DOCUMENTS = ("target", "history", "commits", "verdict", "campaign-file", "campaign")
 
 
@@ -13,4 +15,4 @@ def schema(document: str) -> None:
     """Print the JSON Schema of target files, campaign files, or of what a run or a campaign writes."""
     from harness.cli.schemas import schemas, written
 
-    click.echo(written(schemas()[document]), nl=False)
+    pass_on([written(schemas()[document])])

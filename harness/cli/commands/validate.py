@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from harness.cli.options import OVERRIDES
-from harness.cli.output import described, print_unselected, say
+from harness.cli.output import described, print_unselected
 from harness.core.exit_codes import ExitCode
+from harness.core.printing import say, show
 
 
 @click.command()
@@ -18,7 +19,6 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     A valid target that this machine cannot run, because no engine can or because a program is missing, is
     reported too, but is not an error.
     """
-    from checkers.printable import LONGEST_LINE, shorten
     from harness.core.errors import ConfigurationError
     from harness.run import deployment
     from harness.run.engine_fit import engine_fit
@@ -32,12 +32,12 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
         try:
             target = load(file, overrides)
         except ConfigurationError as error:
-            say(str(error))
+            say(*error.lines)
             code = ExitCode.CONFIGURATION
         else:
             fit = engine_fit(target)
             where = "; on Docker only" if fit.on_docker_only else ""
-            click.echo(shorten(f"{file}: ok, {described(target)}{where}", LONGEST_LINE))
+            show(f"{file}: ok, {described(target)}{where}")
             for why in filter(None, (fit.nowhere, *deployment.missing_programs(target))):
                 say(f"{file}: {why}")
     return code

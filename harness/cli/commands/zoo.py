@@ -9,7 +9,8 @@ from typing import Literal
 import click
 
 from harness.cli.options import ENGINE, FORMATS, RUNS, SEED
-from harness.cli.output import documents, say, text_stream
+from harness.cli.output import documents, text_stream
+from harness.core.printing import say
 
 
 @click.command(short_help="Run planted bugs and their correct twins.")

@@ -67,7 +67,7 @@ def test_a_run_without_a_verdict_is_an_error(tmp_path: Path) -> None:
             seed=7,
             folder=tmp_path,
             interrupted=False,
-            why="etcd-1 did not get healthy\x1b[31m",
+            why=("etcd-1 did not get healthy\x1b[31m",),
             how=NOTHING_ELSE,
         )
     )
