@@ -1,6 +1,6 @@
 """The root of every error that Fencepost raises on purpose, and those of a recorded history."""
 
-from checkers.printable import LONGEST_LINE, printable, quoted, shorten
+from checkers.printable import LONGEST_LINE, message, printable, quoted, shorten
 
 
 class FencepostError(Exception):
@@ -19,7 +19,7 @@ class FencepostError(Exception):
         return self.args
 
     def __str__(self) -> str:
-        return "\n".join(self.lines)
+        return message(*self.lines)
 
 
 class ModelError(FencepostError):

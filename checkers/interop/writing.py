@@ -18,6 +18,7 @@ from checkers.interop.grants import grants_of, rising_times
 from checkers.interop.keys import name_of
 from checkers.interop.operations import VOCABULARY, operations, resource, token
 from checkers.nearest import nearest
+from checkers.printable import in_16_bits
 
 WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etcd}
 """The formats of other tools, with their writers."""
@@ -170,4 +171,4 @@ def _events(op: Op) -> Iterator[dict[str, Any]]:
 
 
 def _line(fields: dict[str, Any]) -> str:
-    return msgspec.json.encode(fields).decode() + "\n"
+    return in_16_bits(msgspec.json.encode(fields).decode()) + "\n"

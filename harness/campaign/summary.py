@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from checkers.printable import printable, shorten
+from checkers.printable import line
 from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.night import Night
 from harness.campaign.shrinking import sentence
 from harness.campaign.status import Status
 from harness.report.first_finding import primary
+from harness.report.markdown import code, inert, row
 from harness.report.sentences import capitalized
 
 _ORDER = (
@@ -30,10 +31,10 @@ _ORDER = (
 
 def markdown(night: Night, assessment: Assessment) -> str:
     """Write a night as Markdown: the sentence, a table of all cells, and each failure with its steps."""
-    lines = [f"## {_cell(assessment.campaign)}: {headline(assessment)}", ""]
-    lines += [f"{_cell(capitalized(notice))}." for notice in assessment.notices]
-    lines += [f"{_cell(str(assessment.canary))}."] * bool(assessment.canary)
-    lines += ["", "| cell | status | runs | failed lately |", "|---|---|--:|---|"]
+    lines = [f"## {inert(assessment.campaign)}: {inert(headline(assessment))}", ""]
+    lines += [f"{inert(capitalized(notice))}." for notice in assessment.notices]
+    lines += [f"{inert(str(assessment.canary))}."] * bool(assessment.canary)
+    lines += ["", row(["cell", "status", "runs", "failed lately"]), "|---|---|--:|---|"]
     lines += [_row(result) for result in by_urgency(assessment.cells)]
     for result in by_urgency(assessment.cells):
         lines += _failures(night, result)
@@ -63,41 +64,35 @@ def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
 def _row(result: CellResult) -> str:
     rate = str(result.rate) if result.rate.failed else "no" if result.rate.runs else "–"
     note = f"; {result.fixed}" if result.fixed else ""
-    return f"| {_cell(result.cell.name)} | {result.status}{note} | {len(result.runs)} | {rate} |"
+    return row([inert(result.cell.name), f"{result.status}{note}", str(len(result.runs)), rate])
 
 
 def _failures(night: Night, result: CellResult) -> Iterator[str]:
     for run in result.failures:
         yield ""
-        yield f"### {_cell(result.cell.name)}, seed {run.finished.job.seed}"
+        yield f"### {inert(result.cell.name)}, seed {run.finished.job.seed}"
         yield ""
-        facts = [f"fingerprint `{run.fingerprint}`", result.reproduced(run)]
-        yield f"{_cell(run.headline)} ({', '.join(filter(None, facts))})"
+        facts = [f"fingerprint {code(run.fingerprint or '')}", result.reproduced(run)]
+        yield f"{inert(run.headline)} ({', '.join(filter(None, facts))})"
         finding = primary(run.finished.verdict) if run.finished.verdict else None
         if finding:
             yield ""
-            yield from (f"{number}. {_cell(step)}" for number, step in enumerate(finding["steps"], start=1))
+            yield from (f"{number}. {inert(step)}" for number, step in enumerate(finding["steps"], start=1))
         yield ""
         yield "In the folder of the night:"
         yield ""
-        yield f"    {printable(night.replay(run.finished, from_here=True) or '')}"
+        yield f"    {line(night.replay(run.finished, from_here=True) or '')}"
         if shrunk := sentence(night, run):
             yield ""
-            yield f"Shrunk, to the files minimal\\* in {_cell(run.finished.folder or '')}: {_cell(shrunk)}"
+            yield f"Shrunk, to the files minimal\\* in {inert(run.finished.folder or '')}: {inert(shrunk)}"
 
 
 def _undecided(result: CellResult) -> Iterator[str]:
     for run in result.undecided:
         yield ""
-        yield f"### {_cell(result.cell.name)}, seed {run.finished.job.seed}: {run.outcome}"
+        yield f"### {inert(result.cell.name)}, seed {run.finished.job.seed}: {run.outcome}"
         yield ""
-        yield _cell(run.headline)
-
-
-def _cell(text: str) -> str:
-    """Escape recorded text, so that Markdown shows it literally."""
-    shown = printable(shorten(text, 400))
-    return "".join(f"\\{character}" if character in "\\`*_{}[]<>#|" else character for character in shown)
+        yield inert(run.headline)
 
 
 def lines(assessment: Assessment) -> Iterator[str]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checkers.printable import as_json, message
+from checkers.printable import as_json
 from harness.card.answers import Answer
 from harness.card.seen import Seen
 from harness.card.series import Subject
 from harness.files.atomic_files import replace_file
+from harness.report.markdown import code, inert, row
 
 MARKDOWN, JSON = "card.md", "card.json"
 REPORT = "report.html"
@@ -44,20 +45,20 @@ def markdown(card: Card, folder: Path) -> Iterator[str]:
     """The row as a table, then what was run."""
     subject = card.subject
     heads = ["lock", *(answer.question for answer in card.answers)]
-    cells = [_escaped(subject.name), *(_cell(answer, folder) for answer in card.answers)]
-    yield _row(heads)
-    yield _row(["---"] * len(heads))
-    yield _row(cells)
+    cells = [inert(subject.name), *(_cell(answer, folder) for answer in card.answers)]
+    yield row(heads)
+    yield row(["---"] * len(heads))
+    yield row(cells)
     yield ""
     yield (
-        f"`{message(subject.command)}` with {subject.lock} as its lock service, {len(card.seen)} runs of"
-        f" {subject.duration}, engine {card.engine}, {card.began}{_versions(card)}:"
+        f"{code(subject.command)} with {inert(subject.lock)} as its lock service, {len(card.seen)} runs of"
+        f" {inert(subject.duration)}, engine {card.engine}, {card.began}{_versions(card)}:"
     )
     yield ""
     for seen in card.seen:
         name = seen.experiment.name
         link = f"[{name}]({_link(seen.folder, folder)})" if seen.folder else name
-        yield f"- {link}: {_escaped(result(seen))}"
+        yield f"- {link}: {inert(result(seen))}"
 
 
 def document(card: Card, folder: Path) -> dict[str, Any]:
@@ -115,20 +116,12 @@ def _finding(seen: Seen) -> dict[str, Any] | None:
 
 def _cell(answer: Answer, folder: Path) -> str:
     links = " ".join(f"[{number}]({_link(run, folder)})" for number, run in enumerate(answer.runs, 1))
-    return f"**{answer.word}**: {_escaped(answer.said)} {links}".rstrip()
+    return f"**{answer.word}**: {inert(answer.said)} {links}".rstrip()
 
 
 def _versions(card: Card) -> str:
-    return "".join(f", {message(name)} {message(version)}" for name, version in card.versions.items())
+    return "".join(f", {inert(name)} {inert(version)}" for name, version in card.versions.items())
 
 
 def _link(run: Path, folder: Path) -> str:
     return f"{os.path.relpath(run, folder)}/{REPORT}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _escaped(text: str) -> str:
-    return message(text).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")

@@ -110,7 +110,7 @@ class CampaignScreen:
         )
         for job in self.progress.running:
             took = self.clock() - self.begun[job.id]
-            table.add_row(f"  {_named(job)}", f"{clock(took)} of about {clock(job.expected)}")
+            table.add_row(as_line(f"  {_named(job)}"), f"{clock(took)} of about {clock(job.expected)}")
         return table
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypedDict, Unpack
 
 import pytest
 
+from checkers.printable import message
 from checkers.verdict import Verdict
 from harness.core.errors import ConfigurationError, EngineUnavailableError, FencepostError
 from harness.core.events import RunJudged
@@ -112,7 +113,7 @@ def run(item: pytest.Item, named: Path, **options: Unpack[Options]) -> Run:
         except EngineUnavailableError as error:
             raise _missed(config, f"{target.name}: {error}") from None
     made = _run(target, judged)
-    lines = f"seed    {made.seed}\nreport  {made.report}\nfolder  {made.folder}"
+    lines = message(f"seed    {made.seed}", f"report  {made.report}", f"folder  {made.folder}")
     item.add_report_section("call", f"fencepost {target.name}", lines)
     item.user_properties.append(("fencepost_report", str(made.report)))
     return made

@@ -47,9 +47,9 @@ def test_the_row_links_to_the_runs_behind_each_cell(tmp_path: Path) -> None:
 
     lines = (tmp_path / MARKDOWN).read_text().splitlines()
     assert lines[0] == "| lock | token? |"
-    assert lines[2] == r"| mine | **yes**: a\|b [1](runs/mine-calm/1/report.html) |"
+    assert lines[2] == r"| mine | **yes**: `a\x7cb` [1](runs/mine-calm/1/report.html) |"
     assert "- [calm](runs/mine-calm/1/report.html): valid" in lines
-    assert "- restart: no verdict: redis-1 did not start" in lines
+    assert "- restart: no verdict: `redis-1` did not start" in lines
 
 
 def test_the_document_has_the_same_as_data(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_name_cannot_break_the_table(tmp_path: Path) -> None:
 
     write(replace(card, subject=replace(SUBJECT, name="a|b\n| c")), tmp_path)
 
-    assert (tmp_path / MARKDOWN).read_text().splitlines()[2].startswith(r"| a\|b")
+    assert (tmp_path / MARKDOWN).read_text().splitlines()[2].startswith(r"| `a\x7cb\n\x7c` c |")
 
 
 @pytest.mark.parametrize(

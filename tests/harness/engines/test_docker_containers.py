@@ -60,6 +60,6 @@ def test_a_log_that_docker_does_not_give_says_why() -> None:
     stopped = container({"Running": False, "ExitCode": 137}, {}, stuck)
 
     with pytest.raises(
-        ServerNotReadyError, match=r"status 137; .*\n  .this log could not be read: Docker: Read timed"
+        ServerNotReadyError, match=r"status 137; .*\n  \| .this log could not be read: Docker: Read timed"
     ):
         stopped.check()

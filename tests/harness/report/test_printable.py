@@ -19,7 +19,7 @@ from checkers.interop import atoms
 from harness.cli import app
 from harness.cli.progress import progress
 from harness.clients.recorder import Recorder
-from harness.report.console import PlainConsole
+from harness.report.console import PlainConsole, Screen
 from harness.report.verdict_text import Line
 from harness.target.file_errors import Problem
 from harness.target.toml import dumps
@@ -205,3 +205,68 @@ def test_a_document_on_stdout_escapes_what_it_quotes(
     out = capsys.readouterr().out
     assert json.loads(out)["findings"][0]["resource"] == "r\u202e\x9b"
     assert printable.printable(out, keep="\n") == out
+
+
+COMMANDS = {
+    "a command of GitHub": ("::error::x", r"\x3a:error::x"),
+    "a command after blanks": ("  ::error::x", r"  \x3a:error::x"),
+    "an old command of GitHub": ("x ##[error]x", r"x #\x23[error]x"),
+    "a command of Azure Pipelines": ("##vso[task.complete]x", r"#\x23vso[task.complete]x"),
+    "what follows other signs": ("###[group]", r"##\x23[group]"),
+    "no command": ("a::b :: ## c[0] C##", "a::b :: ## c[0] C##"),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), COMMANDS.values(), ids=COMMANDS)
+def test_a_line_is_no_command_to_a_ci_server(text: str, shown: str) -> None:
+    assert printable.line(text) == shown
+    assert printable.line(shown) == shown
+
+
+def test_json_is_no_command_to_a_ci_server_and_means_the_same() -> None:
+    written = printable.as_json({"##[error]x": "##vso[task]\x9b"})
+
+    assert "##[" not in written
+    assert "##vso[" not in written
+    assert json.loads(written) == {"##[error]x": "##vso[task]\x9b"}
+
+
+def test_a_newline_in_a_line_begins_no_other() -> None:
+    assert printable.message("a\nb", "c\r\n::d") == "a\\nb\nc\\r\\n::d"
+
+
+def test_an_error_is_its_lines() -> None:
+    error = checkers.FencepostError("a\nb", "::c")
+
+    assert error.lines == (r"a\nb", "::c")
+    assert str(error) == "a\\nb\n\\x3a:c"
+
+
+def test_a_quoted_text_passes_for_no_line_of_ours() -> None:
+    assert printable.quotation("one\n::two\r\n\nthree") == ("  | one", "  | ::two", "  |", "  | three")
+
+
+def test_a_traceback_is_quoted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_arguments: Any) -> None:
+        raise ValueError("a\n::error::FORGED")
+
+    monkeypatch.setattr("harness.cli.app._invoke", fail)
+
+    with pytest.raises(SystemExit):
+        app.main([])
+
+    *quoted, last = capsys.readouterr().err.splitlines()
+    assert all(line.startswith("  |") for line in quoted)
+    assert last == "this is a bug in Fencepost; the run folder has what was recorded"
+
+
+def test_rich_markup_in_a_value_is_inert(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Screen.on(out)
+
+    screen.write([Line("[red]a[/red] [link=https://x]b[/link] :tada: \x1b]8;;x\x07")])
+
+    assert r"[red]a[/red] [link=https://x]b[/link] :tada: \x1b]8;;x\x07" in " ".join(out.getvalue().split())
+    assert "\x1b]8" not in out.getvalue()

@@ -86,7 +86,7 @@ def test_an_error_that_names_a_server_ends_with_its_log(
     said = str(error)
 
     assert raised_from(folder, error) == (
-        f"{said}\nlast log lines of postgres:\n  starting\n  ready\n  out of memory"
+        f"{said}\nlast log lines of postgres:\n  | starting\n  | ready\n  | out of memory"
     )
 
 

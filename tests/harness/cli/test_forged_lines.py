@@ -1,0 +1,209 @@
+"""A stranger's newline begins no line, and nothing that was recorded commands a CI server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkers.printable import printable
+from harness.campaign.night import Night
+from harness.campaign.results import Results, Row
+from harness.campaign.status import Outcome
+from harness.cli import main
+from tests.support.campaign_runs import job, plan
+from tests.support.junit_readers import validated
+from tests.support.repository import HISTORIES
+
+FORGED = "r\n::error::FORGED\n  ::warning::FORGED\r\nFORGED\x85##[error]x\x9b\u202e\u200b\x1b]0;x\x07"
+HISTORY = HISTORIES / "stale-write-unfenced.jsonl"
+Recorded = Callable[[str], Path]
+
+
+def changed(folder: Path, name: str, change: Callable[[Any], None]) -> None:
+    """Change a document of a run folder, as a stranger would."""
+    document = json.loads((folder / name).read_bytes())
+    change(document)
+    (folder / name).write_text(json.dumps(document))
+
+
+def renamed(history: str, **header: Any) -> str:
+    """A history with another header."""
+    first, _, rest = history.partition("\n")
+    return json.dumps(json.loads(first) | header) + "\n" + rest
+
+
+@pytest.fixture
+def printed(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Run a command whose input is hostile, and return what it printed, once that is proven inert."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: Any) -> str:
+        with pytest.raises(SystemExit):
+            main([str(each) for each in arguments])
+        said = "".join(capfd.readouterr())
+        assert printable(said, keep="\n") == said
+        assert not [line for line in said.split("\n") if line.lstrip().startswith(("::", "FORGED"))]
+        assert "FORGED" in said
+        return said
+
+    return run
+
+
+@pytest.mark.parametrize("field", ["target", "resource"])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_recorded_name_begins_no_line(printed: Any, tmp_path: Path, field: str, form: str) -> None:
+    text = HISTORY.read_text()
+    hostile = json.dumps(FORGED)
+    file = tmp_path / "history.jsonl"
+    file.write_text(renamed(text, target=FORGED) if field == "target" else text.replace('"r0"', hostile))
+
+    assert r"\n" in printed("recheck", file, "--format", form)
+
+
+def test_a_name_in_a_notice_begins_no_line(printed: Any, tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    lines = [
+        {"fencepost": 1, "target": "t", "fenced": False, "policy": "inclusive"},
+        {"time": 1, "process": 0, "type": "invoke", "f": "acquire", "resource": FORGED},
+    ]
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines) + '{"time": 2, "pro')
+
+    printed("recheck", file.rename(tmp_path / FORGED.replace("/", "")))
+
+
+def test_the_place_of_a_run_begins_no_line(printed: Any, recorded_run: Recorded) -> None:
+    run = recorded_run("etcd-postgres")
+    changed(run, "environment.json", lambda found: found.update(folder=FORGED, again=[FORGED]))
+
+    printed("recheck", run)
+
+
+def test_a_plan_begins_no_line(printed: Any, recorded_run: Recorded) -> None:
+    run = recorded_run("etcd-postgres")
+
+    def change(plan: dict[str, Any]) -> None:
+        plan["windows"] = [{"fault": FORGED, "possible": {}, "missed": {FORGED: 1}}]
+        plan["missed"] = {FORGED: 1}
+
+    changed(run, "plan.json", change)
+    changed(run, "header.json", lambda found: found.update(target=FORGED))
+    (run / "history.jsonl").write_text(renamed((run / "history.jsonl").read_text(), target=FORGED))
+
+    printed("recheck", run)
+
+
+def test_a_junit_file_has_the_lines_of_its_author_alone(printed: Any, recorded_run: Recorded) -> None:
+    run = recorded_run("etcd-postgres-unfenced")
+    (run / "history.jsonl").write_text(
+        renamed((run / "history.jsonl").read_text(), target=FORGED + "\ufffe", expect=["lost-write"])
+    )
+
+    printed("recheck", run)
+
+    text = (run / "junit.xml").read_text()
+    ((case,),) = validated(text)
+    assert printable(text, keep="\n") == text
+    assert "&#10;" not in text
+    assert not [line for line in case.result[0].text.split("\n") if line.lstrip().startswith(("::", "FORG"))]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("recheck", FORGED),
+        ("recheck", HISTORY, "--model", FORGED),
+        ("recheck", HISTORY, "--commits", FORGED),
+        ("import", HISTORY, "--model", FORGED),
+        ("import", FORGED, "--model", "register"),
+        ("export", HISTORY, "--to", FORGED),
+        ("export", FORGED, "--to", "jepsen-edn"),
+        ("show", FORGED),
+        ("show", "x", "--runs", FORGED),
+        ("shrink", FORGED),
+        ("run", FORGED),
+        ("run", "etcd-postgres", "--set", FORGED),
+        ("run", "etcd-postgres", "--set", f"name={FORGED}"),
+        ("run", "etcd-postgres", "--seed", FORGED),
+        ("run", "etcd-postgres", "--hazard", FORGED),
+        ("validate", FORGED),
+        ("validate", "etcd-postgres", "--set", f"lock.{FORGED}=1"),
+        ("zoo", FORGED),
+        ("corpus", "add", FORGED),
+        ("corpus", "check", FORGED),
+        ("campaign", FORGED),
+        ("campaign", FORGED, "--shard", FORGED),
+        ("campaign", "merge", FORGED),
+        ("campaign", "seeds", "--history", FORGED),
+        ("card", f"'{FORGED}", "--lock", "redis"),
+        ("check-client", f"'{FORGED}", "--lock", "redis"),
+        ("schema", FORGED),
+        (FORGED,),
+        ("recheck", f"--{FORGED}"),
+        ("targets", FORGED),
+    ],
+    ids=lambda words: " ".join(str(word) for word in words if word is not HISTORY).partition("\n")[0],
+)
+def test_a_word_of_the_command_line_begins_no_line(printed: Any, arguments: tuple[object, ...]) -> None:
+    printed(*arguments)
+
+
+def test_a_file_name_in_a_target_error_begins_no_line(printed: Any, tmp_path: Path) -> None:
+    file = tmp_path / f"{FORGED}.toml"
+    file.write_text('[lock]\nkind = "\\n::error::FORGED"\n"a\\nFORGED" = 1\n')
+
+    printed("validate", file)
+
+
+def test_the_choices_of_an_argument_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["export", str(HISTORY)])
+
+    assert "Choose from: jepsen-edn, porcupine-etcd" in capsys.readouterr().err
+
+
+def test_a_cell_of_the_results_begins_no_line(printed: Any, tmp_path: Path) -> None:
+    started = "2026-11-20T03:00:00+00:00"
+    row = Row(
+        cell=FORGED,
+        repeat=1,
+        reproduction=0,
+        seed=7,
+        started=started,
+        seconds=1.0,
+        outcome=Outcome.FAILED,
+        verdict="invalid",
+        fingerprint="2-9a1c0f63b2de",
+        folder=None,
+        replay="fencepost run",
+    )
+    Results(tmp_path / "nights.db").add(Night(tmp_path, plan(job(FORGED), started=started)), [row])
+
+    printed("campaign", "seeds", "--history", tmp_path / "nights.db")
+
+
+def test_show_prints_a_path_that_is_seen(
+    printed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webbrowser.open", lambda _: True)
+    folder = tmp_path / FORGED.replace("/", "")
+    folder.mkdir()
+    (folder / "report.html").write_text("x")
+
+    printed("show", folder)
+
+
+@pytest.mark.parametrize("command", [("import", "--model", "register"), ("export", "--to", "jepsen-edn")])
+def test_a_converted_history_on_stdout_is_inert(printed: Any, tmp_path: Path, command: Any) -> None:
+    first, *options = command
+    events = [
+        {"process": 0, "type": kind, "f": "write", "value": FORGED, "time": time, "index": time}
+        for time, kind in enumerate(["invoke", "ok"])
+    ]
+    file = tmp_path / "jepsen.json"
+    file.write_text(json.dumps(events))
+
+    printed(first, file, *options, "--output", "-")

@@ -1,0 +1,92 @@
+"""What others wrote is shown by GitHub's Markdown, and does nothing there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from checkers.printable import line
+from harness.report.markdown import code, inert, row
+
+LIVE = {
+    "a mention": "thanks @octocat",
+    "an issue": "fixes #1",
+    "an issue by its letters": "GH-1",
+    "an issue elsewhere": "octo/repo#1",
+    "a commit": "see 1cf4f21ab",
+    "an address": "https://evil.example/x",
+    "an address without a scheme": "www.evil.example",
+    "the begin of an address": "www. evil",
+    "mail": "me@evil.example",
+    "a link": "[x](https://evil.example)",
+    "an image": "![x](https://evil.example/x.png)",
+    "HTML": "<img src=x onerror=alert(1)>",
+    "an entity": "&lt;b&gt;",
+    "struck words": "~~gone~~",
+    "math": "$x^2$ and $$y$$",
+    "an emoji": ":tada:",
+    "emphasis": "*a* _b_ **c** __d__",
+    "code": "`a` ``b`` ```",
+    "a heading": "# big",
+    "a heading below": "===",
+    "a quotation": "> said",
+    "an item": "1. one",
+    "a bullet": "- one",
+    "a task": "- [x] done",
+    "a footnote": "[^1]",
+    "a table": "a | b",
+    "a backslash before a stroke": r"a\|b",
+    "lines": "a\n\n# b",
+}
+WORDS = st.sampled_from([*LIVE.values(), "plain", "it's", "0.5", "stale-write", "(a", "b)", "`", "\\"])
+SYNTAX = re.compile(r"[@#$~\\*_|`\[\]<>{}=+&/]|\bwww\.")
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def parsed(markdown: str) -> tuple[set[str], str, str]:
+    """The kinds of a text's elements, all of its text, and its text outside of code spans."""
+    tokens = PARSER.parse(markdown)
+    inside = [child for token in tokens for child in token.children or ()]
+    kinds = {token.type for token in (*tokens, *inside)}
+    prose = " ".join(child.content for child in inside if child.type == "text")
+    return kinds, "".join(child.content for child in inside), prose
+
+
+@pytest.mark.parametrize("text", LIVE.values(), ids=LIVE)
+def test_nothing_that_is_live_stays_outside_of_code(text: str) -> None:
+    kinds, shown, prose = parsed(inert(text))
+
+    assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "code_inline"}
+    assert shown.split() == line(text).split()
+    assert "code_inline" in kinds
+    assert not SYNTAX.search(prose)
+
+
+@given(st.lists(WORDS | st.text(max_size=5), max_size=8).map(" ".join))
+def test_any_text_is_shown_literally(text: str) -> None:
+    kinds, shown, prose = parsed(inert(text))
+
+    assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "code_inline"}
+    assert shown.split() == line(text).split()
+    assert not SYNTAX.search(prose)
+
+
+@given(st.lists(WORDS | st.text(max_size=5), max_size=5).map(" ".join))
+def test_no_text_ends_a_cell_of_a_table(text: str) -> None:
+    tokens = PARSER.parse("\n".join([row(["a", "b"]), row(["---", "---"]), row([inert(text), code(text)])]))
+
+    assert [token.type for token in tokens].count("td_open") == 2
+    assert not SYNTAX.search(
+        " ".join(child.content for each in tokens for child in each.children or () if child.type == "text")
+    )
+
+
+def test_plain_prose_stays_prose() -> None:
+    prose = "Client 1's stale-write, at 0.05–2.26 s (token 2), replaced a newer one: see below!"
+
+    assert inert(prose) == prose
+    assert inert("etcd-1 did not get healthy") == "`etcd-1` did not get healthy"

@@ -1,0 +1,65 @@
+"""One module prints; what others print is data for another process, or drawn on a terminal."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.repository import ROOT
+
+ROOM = "harness/core/printing.py"
+STREAMS = {"stdout", "stderr"}
+OTHERS = {
+    "checkers/history/second_reader.py": "columns for the first reader, over a pipe",
+    "harness/network/tls_relay.py": "ports for the harness, over a pipe; the rest goes to a log",
+    "harness/processes/healer.py": "JSON for the harness, over a pipe",
+    "harness/run/removal.py": "failures for the harness, over a pipe",
+    "harness/cli/campaign_worker.py": "JSON for the campaign, over a pipe",
+    "harness/cli/__init__.py": "one word of its own, before anything is loaded",
+    "harness/cli/campaign_screen.py": "lines above a picture, each made by `line`",
+    "harness/report/console.py": "lines above a picture, each made by `line`",
+}
+"""Why each other module may write to a stream."""
+AS_DATA = {
+    "harness/cli/output.py": "a converted history, escaped as its format demands",
+    "harness/cli/github_actions.py": "commands to GitHub, escaped by harness.campaign.github",
+    "harness/cli/commands/schema.py": "a schema of ours",
+}
+"""Why each module may print what `printing` does not escape."""
+
+
+def calls(file: Path) -> Iterator[str]:
+    """The names of what a module calls: `print`, `click.echo`, `sys.stdout.write`."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def prints(call: str) -> bool:
+    """Does a call write to a terminal, as far as its name says?"""
+    *parts, name = call.split(".")
+    if name in {"write", "writelines"}:
+        return bool(STREAMS & set(parts))
+    return name in {"print", "echo", "secho", "print_exc", "print_exception"}
+
+
+def modules() -> Iterator[tuple[str, set[str]]]:
+    for package in ("checkers", "workloads", "harness", "fencepost"):
+        for file in sorted((ROOT / package).rglob("*.py")):
+            yield str(file.relative_to(ROOT)), set(calls(file))
+
+
+@pytest.fixture(scope="module")
+def called() -> dict[str, set[str]]:
+    return dict(modules())
+
+
+def test_one_module_prints(called: dict[str, set[str]]) -> None:
+    assert {name for name, names in called.items() if any(map(prints, names))} == {ROOM, *OTHERS}
+
+
+def test_what_is_printed_unescaped_is_data(called: dict[str, set[str]]) -> None:
+    assert {name for name, names in called.items() if "pass_on" in names} == AS_DATA.keys()
