@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from harness.campaign.fingerprint import fingerprint, is_of_older_form
-from harness.campaign.results import Results, Stored
+from harness.campaign.results import Results
+from harness.campaign.stored import Stored, decompressed
 from harness.files.run_folder import COMMITS, HISTORY
 from harness.processes.run_notes import temporary_folder
 from harness.report.answer import times
@@ -33,23 +33,30 @@ def recheck(results: Results) -> Iterator[Rejudged]:
         with temporary_folder() as temporary:
             history, commits = temporary / HISTORY, temporary / COMMITS
             try:
-                history.write_bytes(zlib.decompress(run.history))
+                history.write_bytes(decompressed(run.history))
                 if run.commits is not None:
-                    commits.write_bytes(zlib.decompress(run.commits))
+                    commits.write_bytes(decompressed(run.commits))
                 judged = judge_file(history, None if run.commits is None else commits, same_run=True)
-            except (HistoryError, zlib.error) as error:
+            except (HistoryError, ValueError) as error:
                 yield Rejudged(run=run, changes=(f"cannot be read: {error}, was {run.verdict}",))
             else:
                 yield Rejudged(run=run, changes=tuple(_changes(run, judged.document)))
 
 
+def differences(
+    document: VerdictDocument, verdict: str, anomalies: Mapping[str, int] | None
+) -> Iterator[str]:
+    """Say how a new verdict differs from an earlier one, and its anomalies if those are known."""
+    if document.verdict != verdict:
+        yield f"{document.verdict}, was {verdict}"
+    found = {name: count for name, count in document.anomalies.items() if count}
+    if anomalies is not None and found != anomalies:
+        yield f"{times(found) or 'no anomaly'}, was {times(anomalies) or 'none'}"
+
+
 def _changes(run: Stored, document: VerdictDocument) -> Iterator[str]:
     """Say what differs of all that was stored; fingerprints of another form cannot be compared."""
-    if document.verdict != run.verdict:
-        yield f"{document.verdict}, was {run.verdict}"
-    found = {name: count for name, count in document.anomalies.items() if count}
-    if run.anomalies is not None and found != run.anomalies:
-        yield f"{times(found) or 'no anomaly'}, was {times(run.anomalies) or 'none'}"
+    yield from differences(document, run.verdict, run.anomalies)
     if run.fingerprint is None or is_of_older_form(run.fingerprint):
         return
     shape = fingerprint(run.cell, document.as_dict())

@@ -1,25 +1,35 @@
-"""The results of every run of every night, in one SQLite file that several campaigns may write to."""
+"""The results of every run of every night, in one SQLite file that several campaigns may write to.
+
+The file may have been made by hand, or by somebody else: what is read from it is checked.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import stat
 import statistics
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, fields
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from checkers.history import files
 from harness.campaign.night import Night
 from harness.campaign.results_schema import migrate
 from harness.campaign.schedule import Past
 from harness.campaign.status import WINDOW, Outcome
+from harness.campaign.stored import MOST_STORED, Ended, Remembered, Seed, Stored, checked
 from harness.core.errors import ConfigurationError
+from harness.files.atomic_files import PRIVATE
 
 PATIENCE = 30.0  # s; for another campaign that is writing
 _NOT_WRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-_MOST_STORED = 16 << 20  # bytes of a history; a longer one stays in its folder only
+_MOST_IN_ROW = 3 * MOST_STORED  # bytes: a history, its order of writes, and the rest
+_MOST_FILE = 1 << 40  # bytes
+_OTHERS_WRITE = 0o022
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,55 +51,22 @@ class Row:
     target: str = ""  # the text of its target file
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
-    """The fastest run that failed with a fingerprint. It is kept permanently."""
-
-    fingerprint: str
-    cell: str
-    seconds: float
-    replay: str
-    target: str  # the text of its target file
-    failed: int  # runs with this fingerprint
-    passed: int  # runs of the cell since the first of them
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A run whose history was kept; `history` and `commits` are compressed, as `zlib` does."""
-
-    cell: str
-    seed: str
-    started: str
-    outcome: str
-    verdict: str
-    fingerprint: str | None
-    anomalies: Mapping[str, int] | None  # None: an earlier version did not store them
-    history: bytes
-    commits: bytes | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
-    """One run of an earlier night."""
-
-    night: str  # when that began, ISO 8601
-    cell: str
-    repeat: int
-    seed: str
-    seconds: float
-    outcome: Outcome
-    fingerprint: str | None
-    folder: str | None
-
-
 class Results:
     """The file; safe for several writers, and migrated to this version's form when it is opened."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        _create(file)
         with self._connected() as database:
             migrate(database, file)
+
+    @property
+    def exposed(self) -> str:
+        """A sentence if other users can change the results; else ""."""
+        mode = stat.S_IMODE(self._file.stat().st_mode)
+        if not mode & _OTHERS_WRITE:
+            return ""
+        return f"{self._file}: other users can change these results (mode {mode:04o}): chmod go-w it"
 
     def check_writable(self) -> None:
         """Raise ConfigurationError if no results can be added; waits for other writers, as `add` does."""
@@ -117,7 +94,10 @@ class Results:
                     database.execute(_INSERT, values)
                     _count_seeds(database, row)
                 elif not plan.shard:
-                    database.execute(_TAKE_OVER, values | {"known": known[0]})
+                    number_of_it, was, shape = known
+                    database.execute(_TAKE_OVER, values | {"known": number_of_it})
+                    if (was, shape) != (row.outcome, row.fingerprint):  # judged again, with a difference
+                        _count_seeds(database, row)
 
     def seeds(self) -> tuple[Seed, ...]:
         """Return the fastest failing seed of every fingerprint, the newest failure first."""
@@ -126,13 +106,13 @@ class Results:
                 "SELECT fingerprint, cell, seconds, replay, target, failed, passed FROM seeds"
                 " ORDER BY last_seen DESC, fingerprint"
             )
-            return tuple(Seed(*row) for row in rows)
+            return tuple(checked(self._file, rows, Seed))
 
     def fingerprints(self, *, before: str) -> frozenset[str]:
         """Return the fingerprints of failures that occurred before a moment."""
         with self._connected() as database:
             rows = database.execute("SELECT fingerprint FROM seeds WHERE first_seen < ?", (before,))
-            return frozenset(fingerprint for (fingerprint,) in rows)
+            return frozenset(str(fingerprint) for (fingerprint,) in rows)
 
     def stored(self) -> Iterator[Stored]:
         """Return every run whose history was kept, the oldest first."""
@@ -141,38 +121,27 @@ class Results:
                 "SELECT cell, seed, started, outcome, verdict, fingerprint, anomalies, history, commits"
                 " FROM runs WHERE history IS NOT NULL AND verdict IS NOT NULL ORDER BY started, id"
             )
-            for cell, seed, started, outcome, verdict, shape, anomalies, history, commits in rows:
-                yield Stored(
-                    cell=cell,
-                    seed=seed,
-                    started=started,
-                    outcome=outcome,
-                    verdict=verdict,
-                    fingerprint=shape,
-                    anomalies=None if anomalies is None else json.loads(anomalies),
-                    history=history,
-                    commits=commits,
-                )
+            yield from checked(self._file, rows, Stored)
 
     def outcomes(self, *, before: str) -> Mapping[str, list[Outcome]]:
         """How the runs of each cell ended in nights that began before a moment, the oldest first."""
         found: dict[str, list[Outcome]] = {}
-        for row in self._rows(before):
-            found.setdefault(row[0], []).append(Outcome(row[3]))
+        for run in self._ended(before):
+            found.setdefault(run.cell, []).append(run.outcome)
         return found
 
     def past(self, *, before: str) -> Mapping[str, Past]:
         """What the schedule of another night needs to know about each cell."""
-        runs: dict[str, list[tuple[str, float, str, str]]] = {}
-        for row in self._rows(before):
-            runs.setdefault(row[0], []).append(row)
+        runs: dict[str, list[Ended]] = {}
+        for run in self._ended(before):
+            runs.setdefault(run.cell, []).append(run)
         return {
             cell: Past(
-                seconds=statistics.median(row[1] for row in rows[-WINDOW:]),
-                last_run=rows[-1][2],
-                failed_last=rows[-1][3] == Outcome.FAILED,
+                seconds=statistics.median(run.seconds for run in ended[-WINDOW:]),
+                last_run=ended[-1].started,
+                failed_last=ended[-1].outcome is Outcome.FAILED,
             )
-            for cell, rows in runs.items()
+            for cell, ended in runs.items()
         }
 
     def recent(self, campaign: str, *, before: str, nights: int) -> list[Remembered]:
@@ -185,24 +154,25 @@ class Results:
                 " AND EXISTS (SELECT 1 FROM runs WHERE night = nights.id) ORDER BY started DESC LIMIT ?)"
                 " ORDER BY nights.started, runs.id",
                 (campaign, before, nights),
-            ).fetchall()
-        names = [field.name for field in fields(Remembered)]
-        rows = (dict(zip(names, row, strict=True)) for row in found)
-        return [Remembered(**row | {"outcome": Outcome(row["outcome"])}) for row in rows]
+            )
+            return list(checked(self._file, found, Remembered))
 
-    def _rows(self, before: str) -> list[tuple[str, float, str, str]]:
+    def _ended(self, before: str) -> list[Ended]:
         with self._connected() as database:
-            return database.execute(
+            rows = database.execute(
                 "SELECT cell, seconds, runs.started, outcome FROM runs JOIN nights ON nights.id = night"
                 " WHERE nights.started < ? AND reproduction = 0 ORDER BY runs.started, runs.id",
                 (before,),
-            ).fetchall()
+            )
+            return list(checked(self._file, rows, Ended))
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         try:
             with closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as database:
                 database.execute("PRAGMA foreign_keys = ON")
+                database.execute("PRAGMA trusted_schema = OFF")
+                database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_IN_ROW)
                 yield database
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without its extension
@@ -221,12 +191,19 @@ _INSERT = (
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
 )
 _FIND = """
-SELECT runs.id FROM runs JOIN nights ON nights.id = night WHERE campaign = :campaign AND cell = :cell
+SELECT runs.id, outcome, fingerprint FROM runs JOIN nights ON nights.id = night
+    WHERE campaign = :campaign AND cell = :cell
     AND runs.started = :started AND seed = :seed AND repeat = :repeat AND reproduction = :reproduction
     AND (night = :night OR (shard = '') != (:shard = ''))
 """
 """The run itself, or as a shard or the night that joins shards has added it."""
-_TAKE_OVER = "UPDATE runs SET night = :night, folder = :folder WHERE id = :known"
+_TAKE_OVER = """
+UPDATE runs SET night = :night, folder = :folder, outcome = :outcome, verdict = :verdict,
+    fingerprint = :fingerprint, anomalies = :anomalies,
+    history = coalesce(:history, history), commits = coalesce(:commits, commits)
+WHERE id = :known
+"""
+"""The histories of shards are judged again when they are joined."""
 
 
 def _values(night: int, row: Row) -> dict[str, object]:
@@ -243,9 +220,20 @@ def _values(night: int, row: Row) -> dict[str, object]:
 
 def _compressed(folder: Path | None, name: str) -> bytes | None:
     file = folder / name if folder else None
-    if file is None or not file.is_file() or file.stat().st_size > _MOST_STORED:
+    if file is None or not file.is_file() or file.stat().st_size > MOST_STORED:
         return None
     return zlib.compress(file.read_bytes())
+
+
+def _create(file: Path) -> None:
+    """Create an empty file that only this user can read, unless it exists.
+
+    Raises ConfigurationError for a pipe or a device, which SQLite would wait for.
+    """
+    with suppress(OSError):  # `_connected` says why it cannot be used
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
+    if file.exists():
+        files.check(file.stat(), str(file), _MOST_FILE)
 
 
 def _count_seeds(database: sqlite3.Connection, row: Row) -> None:

@@ -82,15 +82,15 @@ def migrate(database: sqlite3.Connection, file: Path) -> None:
 
 def _version(database: sqlite3.Connection, file: Path) -> int:
     """Return the form of a file; 0 for an empty one."""
-    (version, tables, ours) = database.execute(
-        "SELECT (SELECT user_version FROM pragma_user_version), count(*), total(name = 'nights')"
-        " FROM sqlite_master"
+    (version, tables, ours, others) = database.execute(
+        "SELECT (SELECT user_version FROM pragma_user_version), count(*), total(name = 'nights'),"
+        " total(type NOT IN ('table', 'index')) FROM sqlite_master"
     ).fetchone()  # in one statement, because another process may be about to create them
     if version > len(_MIGRATIONS):
         raise ConfigurationError(
             f"{file}: was written by a later version of Fencepost (schema {version}; this one knows"
             f" {len(_MIGRATIONS)})"
         )
-    if bool(tables) != bool(version) or bool(ours) != bool(version):
+    if bool(tables) != bool(version) or bool(ours) != bool(version) or others:  # views could never end
         raise ConfigurationError(f"{file}: is not a file of Fencepost: another program wrote it")
     return int(version)

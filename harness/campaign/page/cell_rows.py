@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.page.tones import OF_STATUS
 from harness.campaign.page.trend import Bar, strip
-from harness.campaign.results import Remembered
 from harness.campaign.status import Outcome
+from harness.campaign.stored import Remembered
 from harness.campaign.summary import by_urgency
 from harness.core.duration import NS
 

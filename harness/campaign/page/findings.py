@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from harness.campaign.assessment import Assessment, CellResult, Run
 from harness.campaign.night import Night
 from harness.campaign.page.links import Links
-from harness.campaign.results import Remembered
 from harness.campaign.shrinking import sentence
+from harness.campaign.stored import Remembered
 from harness.report.first_finding import primary
 from harness.report.sentences import times
 

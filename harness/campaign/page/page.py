@@ -14,8 +14,8 @@ from harness.campaign.page.matrix import Matrix, matrix
 from harness.campaign.page.tones import NEUTRAL, OF_EXIT_CODE
 from harness.campaign.page.trend import Trend, tonight, trend
 from harness.campaign.page.twins import Twins, twins
-from harness.campaign.results import Remembered
 from harness.campaign.status import Outcome
+from harness.campaign.stored import Remembered
 from harness.campaign.summary import headline
 from harness.core.exit_codes import ExitCode
 from harness.report.sentences import capitalized, count

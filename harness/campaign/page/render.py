@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.campaign.assessment import Assessment
 from harness.campaign.night import Night
 from harness.campaign.page.page import page
-from harness.campaign.results import Remembered
+from harness.campaign.stored import Remembered
 from harness.core.exit_codes import ExitCode
 from harness.report.run import PACKAGE as REPORT
 from harness.report.templates import asset, digest, environment

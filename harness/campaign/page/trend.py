@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from harness.campaign.assessment import Assessment
 from harness.campaign.page.links import Links
 from harness.campaign.page.tones import BY_URGENCY, worst
-from harness.campaign.results import Remembered
 from harness.campaign.status import Outcome
+from harness.campaign.stored import Remembered
 
 NIGHTS = 30
 """Nights of the trend, tonight included."""

@@ -17,8 +17,8 @@ from harness.campaign.night import Night
 from harness.campaign.page import render
 from harness.campaign.page.page import page
 from harness.campaign.page.trend import strip
-from harness.campaign.results import Remembered
 from harness.campaign.status import Outcome
+from harness.campaign.stored import Remembered
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
 

@@ -1,0 +1,182 @@
+"""A results file made by hand or by somebody else: whatever is wrong with it is one sentence."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from checkers.errors import FencepostError
+from harness.campaign.night import Night
+from harness.campaign.recheck_history import recheck
+from harness.campaign.results import Results, Row
+from harness.campaign.status import Outcome
+from harness.core.exit_codes import ExitCode
+from tests.support.campaign_runs import job, plan
+from tests.support.command import fencepost
+
+STARTED = "2026-11-22T03:00:00+00:00"
+LATER = "2027"
+FINGERPRINT = "2-0123456789ab"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A file with a run that failed."""
+    file = tmp_path / "nights.db"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/history.jsonl").write_text("a history\n")
+    failed = Row(
+        cell="a",
+        repeat=1,
+        reproduction=0,
+        seed=7,
+        started=STARTED,
+        seconds=20.0,
+        outcome=Outcome.FAILED,
+        verdict="invalid",
+        fingerprint=FINGERPRINT,
+        anomalies={"stale-write": 1},
+        folder=str(tmp_path / "run"),
+        replay="fencepost run runs/a/1/target.toml --seed 7",
+        target='name = "a"\n',
+    )
+    Results(file).add(Night(tmp_path, plan(job(), started=STARTED)), [failed])
+    return file
+
+
+@contextmanager
+def changed(file: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(file)) as database, database:
+        yield database
+
+
+def read_all(file: Path) -> None:
+    results = Results(file)
+    results.seeds()
+    results.outcomes(before=LATER)
+    results.past(before=LATER)
+    results.recent("nightly", before=LATER, nights=30)
+    list(recheck(results))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("UPDATE runs SET seconds = 'long'", "a run of a is not as a campaign writes it: Expected `float`"),
+        ("UPDATE runs SET seconds = 9e999", "Expected `float` <= 1000000000.0"),
+        ("UPDATE runs SET seconds = -1", "Expected `float` >= 0.0"),
+        ("UPDATE runs SET seed = x'00'", "Expected `str`"),
+        ("UPDATE runs SET outcome = 'splendid'", "Invalid enum value 'splendid'"),
+        ("UPDATE runs SET cell = '../../.bashrc'", "'../../.bashrc' cannot be the name of a file"),
+        ("UPDATE runs SET cell = x'00ff'", "cannot be the name of a file"),
+        ("UPDATE runs SET fingerprint = '2-x'", "'2-x' is no fingerprint"),
+        ("UPDATE runs SET anomalies = 'none'", "JSON is malformed"),
+        ("UPDATE runs SET anomalies = x'00'", "Input data was truncated"),
+        ("UPDATE runs SET anomalies = '[1]'", "got `array`"),
+        ("UPDATE runs SET anomalies = replace(hex(zeroblob(50000)), '0', '[')", "recursion"),
+        ("UPDATE runs SET history = 7", "Expected `bytes`"),
+        ("UPDATE runs SET history = zeroblob(60000000)", "too big"),
+        ("UPDATE runs SET verdict = cast(x'ff' AS TEXT)", "Could not decode to UTF-8"),
+        ("UPDATE seeds SET cell = '../x'", "'../x' cannot be the name of a file"),
+        ("UPDATE seeds SET fingerprint = '../x'", "'../x' is no fingerprint"),
+        ("UPDATE seeds SET fingerprint = NULL", "got `null`"),
+        ("UPDATE seeds SET failed = 'often'", "Expected `int`"),
+        ("UPDATE seeds SET target = x'00'", "Expected `str`"),
+        (
+            "CREATE VIEW endless AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT * FROM n",
+            "is not a file of Fencepost",
+        ),
+        (
+            "CREATE TRIGGER hidden AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+            "is not a file of Fencepost",
+        ),
+    ],
+)
+def test_rows_that_no_campaign_writes_are_refused(database: Path, change: str, why: str) -> None:
+    with changed(database) as made:
+        made.execute(change)
+
+    with pytest.raises(FencepostError) as error:
+        read_all(database)
+    assert why in str(error.value)
+    assert len(str(error.value)) < 1000
+
+
+def test_a_history_that_expands_is_not_decompressed(database: Path) -> None:
+    with changed(database) as made:
+        made.execute("UPDATE runs SET history = ?", (zlib.compress(bytes(1 << 28), 9),))
+
+    (found,) = recheck(Results(database))
+
+    assert "it has more than the 16,777,216 bytes" in found.changes[0]
+
+
+@pytest.mark.parametrize("stored", [b"", b"no", zlib.compress(b"a history")[:-4]])
+def test_a_broken_history_is_a_change(database: Path, stored: bytes) -> None:
+    with changed(database) as made:
+        made.execute("UPDATE runs SET history = ?", (stored,))
+
+    (found,) = recheck(Results(database))
+
+    assert found.changes[0].startswith("cannot be read: ")
+
+
+@pytest.mark.timeout(60)
+def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "nights.db")
+
+    with pytest.raises(FencepostError, match="this is a pipe"):
+        Results(tmp_path / "nights.db")
+
+
+def test_a_new_file_can_be_read_by_its_user_only(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        results = Results(tmp_path / "nights.db")
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "nights.db").stat().st_mode & 0o777 == 0o600
+    assert results.exposed == ""
+
+
+def test_an_old_file_that_others_can_change_keeps_its_mode_and_is_named(database: Path) -> None:
+    database.chmod(0o666)
+
+    done = fencepost(database.parent, "campaign", "seeds", "--history", database)
+
+    assert done.returncode == ExitCode.AS_EXPECTED
+    assert "other users can change these results (mode 0666): chmod go-w it" in done.stderr
+    assert database.stat().st_mode & 0o777 == 0o666
+
+
+def test_a_target_file_is_written_once(database: Path) -> None:
+    command = ("campaign", "seeds", "--history", str(database), "--targets", "again")
+    folder = database.parent
+    file = folder / f"again/a-{FINGERPRINT}.toml"
+
+    codes = [fencepost(folder, *command).returncode for _ in range(2)]
+    file.write_text("mine")
+    last = fencepost(folder, *command)
+
+    assert codes == [ExitCode.AS_EXPECTED] * 2
+    assert last.returncode == ExitCode.CONFIGURATION
+    assert "exists and was not overwritten" in last.stderr
+    assert file.read_text() == "mine"
+
+
+def test_a_link_among_the_target_files_is_not_followed(database: Path) -> None:
+    folder = database.parent
+    (folder / "again").mkdir()
+    (folder / f"again/a-{FINGERPRINT}.toml").symlink_to(folder / "outside")
+
+    done = fencepost(folder, "campaign", "seeds", "--history", str(database), "--targets", "again")
+
+    assert done.returncode == ExitCode.CONFIGURATION
+    assert not (folder / "outside").exists()
