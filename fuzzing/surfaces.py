@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from fuzzing import nights
+
 ROOT = Path(__file__).parents[1]
 HISTORIES = ROOT / "tests" / "histories"
 LONGEST_WORD = (1 << 17) - 1
@@ -320,6 +322,8 @@ SURFACES: dict[str, Surface] = {
     "history": Surface(_histories, _history),
     "run-folder": Surface(_run_folders, _run_folder),
     "foreign": Surface(_foreigns, _foreign),
+    "shard": Surface(lambda: tuple(map(nights.of_run, _run_folders())), nights.join),
+    "results": Surface(nights.results, nights.read_results),
     "name": Surface(lambda: tuple(_words()), _name),
     "line-protocol": Surface(_programs, _line_protocol),
     "http": Surface(lambda: tuple({"answer": reply} for reply in _REPLIES), _http),

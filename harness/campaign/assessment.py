@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.campaign_file import Quarantine
-from harness.campaign.canary import PREFIX, is_canary
+from harness.campaign.canary import PREFIX, TWIN, is_canary
 from harness.campaign.cells import Cell
 from harness.campaign.execution import Finished
 from harness.campaign.fingerprint import fingerprint, is_of_older_form
@@ -16,6 +16,7 @@ from harness.campaign.night import Plan
 from harness.campaign.status import WINDOW, FixConfidence, Outcome, Rate, Status, fix_confidence, status
 from harness.core.exit_codes import ExitCode, of_several
 from harness.report.first_finding import primary
+from harness.report.sentences import count
 
 _OUTCOMES: Mapping[int, Outcome] = {
     ExitCode.AS_EXPECTED: Outcome.PASSED,
@@ -23,7 +24,12 @@ _OUTCOMES: Mapping[int, Outcome] = {
     ExitCode.UNKNOWN: Outcome.UNKNOWN,
 }
 """Every other end of a run is an infrastructure failure."""
+_UNDECIDED = {Outcome.UNKNOWN, Outcome.NOT_JUDGED, Outcome.INFRASTRUCTURE}
 KIND = "infrastructure failure: "
+NO_CAMPAIGN = (
+    "the shards were joined without --campaign: no failure is quarantined, and no history is removed"
+)
+_MOST_LISTED = 10  # runs that were judged differently
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,8 @@ class Run:
     def headline(self) -> str:
         """What it found, in one sentence."""
         verdict = self.finished.verdict
+        if self.finished.not_judged:
+            return f"not judged again: {self.finished.not_judged}"
         if verdict is None:
             return _reason(self.finished) or "it ended without a verdict"
         finding = primary(verdict)
@@ -75,7 +83,7 @@ class CellResult:
     @property
     def undecided(self) -> tuple[Run, ...]:
         """The runs that neither passed nor failed."""
-        return tuple(run for run in self.runs if run.outcome in {Outcome.UNKNOWN, Outcome.INFRASTRUCTURE})
+        return tuple(run for run in self.runs if run.outcome in _UNDECIDED)
 
     def reproduced(self, failure: Run) -> str:
         """Say how often a failure occurred again with its seed and plan; "" if that was not tried."""
@@ -107,7 +115,7 @@ class Assessment:
     campaign: str
     started: str
     cells: tuple[CellResult, ...]
-    notices: tuple[str, ...]  # about missing shards, and quarantines that no longer hide a failure
+    notices: tuple[str, ...]  # about shards, and quarantines that no longer hide a failure
     canary: Canary | None = None
     missing: tuple[str, ...] = ()  # shards, such as "2/3"
 
@@ -116,17 +124,24 @@ class Assessment:
         """All runs that count, reproductions apart."""
         return tuple(run for result in self.cells for run in result.runs)
 
+    @property
+    def not_judged(self) -> int:
+        """How many runs of shards could not be judged again."""
+        return sum(run.outcome is Outcome.NOT_JUDGED for run in self.runs)
+
     def exit_code(self, *, allow_unknown: bool) -> ExitCode:
         """The code of several runs; quarantined failures are expected, a missed canary is a violation.
 
         A missing shard is an infrastructure failure; so is the outcome of a target that is wrong or that
         the engine can never run, but its code stays that of a wrong configuration.
         """
+        unknown = ExitCode.AS_EXPECTED if allow_unknown else ExitCode.UNKNOWN
         codes = {
             Outcome.PASSED: ExitCode.AS_EXPECTED,
             Outcome.QUARANTINED: ExitCode.AS_EXPECTED,
             Outcome.FAILED: ExitCode.VIOLATION,
-            Outcome.UNKNOWN: ExitCode.AS_EXPECTED if allow_unknown else ExitCode.UNKNOWN,
+            Outcome.UNKNOWN: unknown,
+            Outcome.NOT_JUDGED: unknown,
             Outcome.INFRASTRUCTURE: ExitCode.INFRASTRUCTURE,
         }
         found = [codes[run.outcome] for run in self.runs]
@@ -142,12 +157,15 @@ def assess(
     finished: Sequence[Finished],
     *,
     before: Mapping[str, Sequence[Outcome]],
-    quarantine: Sequence[Quarantine],
+    quarantine: Sequence[Quarantine] | None,
     today: dt.date,
 ) -> Assessment:
-    """Compare the runs of a night with those before it, the oldest first."""
+    """Compare the runs of a night with those before it, the oldest first.
+
+    `quarantine`: None for shards that were joined without a campaign file.
+    """
     planned = Counter(job.cell for job in plan.jobs)
-    valid = in_force(quarantine, today)
+    valid = in_force(quarantine or (), today)
     runs: dict[str, list[Run]] = {}
     for each in finished:
         runs.setdefault(each.job.cell, []).append(run_of(each, valid))
@@ -161,7 +179,8 @@ def assess(
         cells=results,
         notices=(
             *(f"shard {shard} is missing: its runs are not in this night" for shard in plan.missing),
-            *_quarantine_notices(quarantine, today),
+            *_notices_of_shards(finished),
+            *([NO_CAMPAIGN] if quarantine is None else _quarantine_notices(quarantine, today)),
         ),
         canary=_canary(plan.canary, results) if plan.canary else None,
         missing=tuple(plan.missing),
@@ -184,17 +203,27 @@ def _quarantine_notices(quarantine: Sequence[Quarantine], today: dt.date) -> Ite
             )
 
 
+def _notices_of_shards(finished: Iterable[Finished]) -> Iterator[str]:
+    different = [each for each in finished if each.differences]
+    for each in different[:_MOST_LISTED]:
+        yield f"judged again, {each.job.id} is no longer what its shard says: {each.differences}"
+    if more := len(different[_MOST_LISTED:]):
+        yield f"{count(more, 'more run')} judged again with a difference: see `differences` in campaign.json"
+
+
 def _canary(bug: str, results: Sequence[CellResult]) -> Canary:
-    missed = []
-    for result in results:
-        if is_canary(result.cell.name):
-            missed += [run.headline for run in result.runs if run.outcome is not Outcome.PASSED]
-            missed += [f"{result.cell.name.removeprefix(PREFIX)} was not run"] * bool(result.not_run)
+    cells = {result.cell.name: result for result in results if is_canary(result.cell.name)}
+    missed = [f"{name} was not run" for name in (bug, bug + TWIN) if PREFIX + name not in cells]
+    for name, result in cells.items():
+        missed += [run.headline for run in result.runs if run.outcome is not Outcome.PASSED]
+        missed += [f"{name.removeprefix(PREFIX)} was not run"] * bool(result.not_run)
     return Canary(bug=bug, missed="; ".join(missed))
 
 
 def run_of(finished: Finished, quarantine: Mapping[str, Quarantine]) -> Run:
     """Say what one run means."""
+    if finished.not_judged:
+        return Run(finished=finished, outcome=Outcome.NOT_JUDGED, fingerprint=None)
     outcome = _OUTCOMES.get(finished.exit_code, Outcome.INFRASTRUCTURE)
     if outcome is Outcome.UNKNOWN and is_canary(finished.job.cell):
         outcome = Outcome.FAILED  # the bug is certainly there

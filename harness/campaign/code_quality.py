@@ -13,6 +13,7 @@ from harness.campaign.status import Outcome
 _SEVERITIES: Mapping[Outcome, str] = {
     Outcome.FAILED: "critical",
     Outcome.INFRASTRUCTURE: "major",
+    Outcome.NOT_JUDGED: "minor",
     Outcome.UNKNOWN: "minor",
     Outcome.QUARANTINED: "info",
 }

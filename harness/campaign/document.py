@@ -24,10 +24,14 @@ class RateDocument(Struct, frozen=True, kw_only=True):
 class RunDocument(Struct, frozen=True, kw_only=True):
     """One run. `again`: how often it failed once more with the same seed and plan, such as "2 of 3".
 
+    `outcome`: passed, failed, unknown, not-judged, infrastructure or quarantined.
+
     `replay`: the command that repeats a failure, and after a `#` its plan, version and commit. `shrunk`:
     what is left of a failure that was shrunk; the files minimal* are in the run's folder.
 
-    `folder` is relative to the campaign's; null if there is no verdict.
+    `folder` is relative to the campaign's; null if there is no verdict. A run of a shard is judged again
+    where the shards are joined: `differences` says what its shard had found instead, "" if the same; if its
+    history is missing or cannot be judged, the outcome is not-judged, and `verdict` is null.
     """
 
     repeat: int
@@ -42,6 +46,7 @@ class RunDocument(Struct, frozen=True, kw_only=True):
     again: str = ""
     replay: str | None = None
     shrunk: str | None = None
+    differences: str = ""
 
 
 class FinishedDocument(Struct, frozen=True, kw_only=True):
@@ -87,7 +92,8 @@ class CanaryDocument(Struct, frozen=True, kw_only=True):
 class CampaignDocument(Struct, frozen=True, kw_only=True):
     """campaign.json: fields may be added, never renamed.
 
-    `notices`: sentences about missing shards, and quarantines that have expired or match nothing.
+    `notices`: sentences about shards that are missing, judged differently or joined without a campaign file,
+    and about quarantines that have expired or match nothing.
     """
 
     version: int = field(name="schema", default=1)
@@ -175,4 +181,5 @@ def _run(result: CellResult, run: Run, night: Night) -> RunDocument:
         again=result.reproduced(run).removeprefix("reproduced "),
         replay=night.replay(finished) if run in result.failures else None,
         shrunk=sentence(night, run),
+        differences=finished.differences,
     )

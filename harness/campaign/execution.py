@@ -26,7 +26,7 @@ from harness.processes import launcher
 TARGETS = "targets"
 RUNS = "runs"
 LOGS = "logs"
-_LAST_WORDS = 2000  # characters of a failed run's messages that are kept
+LAST_WORDS = 2000  # characters of a failed run's messages that are kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,8 @@ class Finished:
     folder: str | None  # relative to the campaign's; None: it failed before it was judged
     verdict: dict[str, Any] | None  # verdict.json; None: an infrastructure failure or a wrong target
     message: str = ""  # what it printed last, if there is no verdict
+    not_judged: str = ""  # of a shard: why its history cannot be judged again
+    differences: str = ""  # of a shard: from what its verdict was there
 
 
 Make = Callable[[Order, Path], tuple[int, bytes]]
@@ -152,4 +154,4 @@ def _verdict(printed: bytes) -> dict[str, Any] | None:
 
 def _last_words(log: Path) -> str:
     text = log.read_text(encoding="utf-8", errors="replace").strip()
-    return text[-_LAST_WORDS:]
+    return text[-LAST_WORDS:]

@@ -20,6 +20,7 @@ _COMMANDS: Mapping[Outcome, str] = {
     Outcome.FAILED: "error",
     Outcome.INFRASTRUCTURE: "error",
     Outcome.UNKNOWN: "error",
+    Outcome.NOT_JUDGED: "error",
     Outcome.QUARANTINED: "notice",
 }
 
@@ -28,7 +29,7 @@ def annotate(found: Iterable[Issue], root: PurePath, *, allow_unknown: bool) -> 
     """Yield workflow commands such as `::error file=mine.toml,line=3,title=…::…`."""
     for issue in found:
         command = _COMMANDS[issue.outcome]
-        if issue.outcome is Outcome.UNKNOWN and allow_unknown:
+        if allow_unknown and issue.outcome in {Outcome.UNKNOWN, Outcome.NOT_JUDGED}:
             command = "warning"
         properties = {
             "file": relative(issue.file, root),

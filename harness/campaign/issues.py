@@ -1,6 +1,7 @@
 """What a night found, one issue for each fingerprint, with the line of the file that it belongs to.
 
-A cell of a user's own target file belongs to that file; any other to the campaign file.
+A cell of a user's own target file belongs to that file; any other to the campaign file, or where
+shards were joined without one, to the target in the folder of the night.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from harness.campaign import campaign_file
 from harness.campaign.assessment import Assessment, CellResult, Run
 from harness.campaign.cells import Cell
+from harness.campaign.execution import TARGETS
 from harness.campaign.night import CAMPAIGN, Night
 from harness.campaign.status import Outcome
 from harness.core.errors import ConfigurationError
@@ -63,28 +65,29 @@ def _fingerprint(result: CellResult, run: Run) -> str:
 class _Places:
     """The campaign file of a night, with the lines of its keys."""
 
-    file: str
-    campaign: campaign_file.Campaign
+    night: Night
+    campaign: campaign_file.Campaign | None
     lines: Mapping[Key, int]
 
     @classmethod
     def of(cls, night: Night) -> _Places:
+        campaign = night.campaign
         copy = night.path / CAMPAIGN  # with the same lines as the original
-        campaign = campaign_file.load(copy)
-        lines = lines_of_keys(copy.read_text(encoding="utf-8"))
-        return cls(night.plan.file or str(copy), campaign, lines)
+        return cls(night, campaign, lines_of_keys(copy.read_text(encoding="utf-8")) if campaign else {})
 
     def of_cell(self, cell: Cell) -> tuple[str, int]:
-        if cell.file:
-            return cell.file, _line_in_target(cell.file)
-        return self.file, next(filter(None, map(self.lines.get, self._keys(cell))), 1)
+        if self.campaign is None or cell.file:
+            file = cell.file or str(self.night.path / TARGETS / f"{cell.name}.toml")
+            return file, _line_in_target(file)
+        file = self.night.plan.file or str(self.night.path / CAMPAIGN)
+        return file, next(filter(None, map(self.lines.get, self._keys(cell, self.campaign))), 1)
 
-    def _keys(self, cell: Cell) -> Iterator[Key]:
+    def _keys(self, cell: Cell, campaign: campaign_file.Campaign) -> Iterator[Key]:
         """The keys that may have selected a cell, the most probable first."""
-        for at, matrix in enumerate(self.campaign.matrix):
+        for at, matrix in enumerate(campaign.matrix):
             if cell.lock in matrix.lock and cell.storage in matrix.storage and cell.faults in matrix.faults:
                 yield ("matrix", at, "lock")
-        for at, cells in enumerate(self.campaign.cells):
+        for at, cells in enumerate(campaign.cells):
             if any(fnmatch.fnmatchcase(cell.name, word) for word in cells.targets):
                 yield ("cells", at, "targets")
 

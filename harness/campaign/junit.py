@@ -17,8 +17,9 @@ from harness.report.junit import Case, Kind, Result, Suite, written
 def junit(night: Night, assessment: Assessment, *, allow_unknown: bool) -> str:
     """Write a night as JUnit XML.
 
-    A violation is a failure, an infrastructure failure an error, an unknown an error unless allowed;
-    a quarantined failure is skipped with its reason, and so is a run that did not fit into the budget.
+    A violation is a failure, an infrastructure failure an error, an unknown an error unless allowed,
+    and so is a run of a shard that cannot be judged again: if that is allowed, it is skipped. A
+    quarantined failure is skipped with its reason, and so is a run that did not fit into the budget.
     """
     return written(
         _suite(night, assessment, result, allow_unknown=allow_unknown) for result in assessment.cells
@@ -52,8 +53,8 @@ def _suite(night: Night, assessment: Assessment, result: CellResult, *, allow_un
 
 def _case(night: Night, result: CellResult, run: Run, *, allow_unknown: bool) -> Case:
     kind = _KINDS.get(run.outcome)
-    if run.outcome is Outcome.UNKNOWN and allow_unknown:
-        kind = None
+    if allow_unknown:
+        kind = _ALLOWED.get(run.outcome, kind)
     known = run.quarantine
     why = f"quarantined until {known.until}: {known.reason}" if known else run.headline
     lines = tuple(_details(night, result, run))
@@ -79,9 +80,11 @@ def _name(run: Run) -> str:
 _KINDS: Mapping[Outcome, Kind] = {
     Outcome.FAILED: "failure",
     Outcome.UNKNOWN: "error",
+    Outcome.NOT_JUDGED: "error",
     Outcome.INFRASTRUCTURE: "error",
     Outcome.QUARANTINED: "skipped",
 }
+_ALLOWED: Mapping[Outcome, Kind | None] = {Outcome.UNKNOWN: None, Outcome.NOT_JUDGED: "skipped"}
 
 
 def _details(night: Night, result: CellResult, run: Run) -> Iterator[str]:
@@ -89,7 +92,7 @@ def _details(night: Night, result: CellResult, run: Run) -> Iterator[str]:
     finished = run.finished
     verdict = finished.verdict
     if verdict is None:
-        yield from quotation(finished.message)
+        yield from quotation(finished.not_judged or finished.message)
         return
     yield from verdict["reasons"]
     finding = primary(verdict)

@@ -1,5 +1,8 @@
 """Which run folders of a campaign are kept whole; the others are reduced to a few small files.
 
+A night of all runs reduces its own and those before it, and so do shards that are joined with their
+campaign file. The runs of a shard are kept, because they are judged again where it is joined.
+
 A reduced run has its verdict, junit.xml, plan, target and environment, but no history, events,
 logs, report or file of its storage. Only runs that passed are reduced, together with all
 repetitions of their seed. Files that no run writes are never removed, and no link is followed.
@@ -55,9 +58,9 @@ def _nights(night: Night, locks: ExitStack) -> Iterator[Night]:
         path = nights / name
         if not received.is_folder(nights, name):
             continue
-        with suppress(ConfigurationError):  # it is no night, or in use
+        with suppress(ConfigurationError, HistoryError):  # it is no night, or in use
             other = night if path == night.path else Night.read(path)
-            if other.plan.campaign == night.plan.campaign:
+            if other.plan.campaign == night.plan.campaign and not other.plan.shard:
                 other.finished()  # names only its own folders
                 if other is not night:
                     locks.enter_context(other.in_use())

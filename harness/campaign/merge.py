@@ -1,73 +1,177 @@
-"""Several shards of one campaign, joined into one night."""
+"""Several shards of one campaign, joined into one night.
+
+What the shards say about their runs is not taken over: every history is judged again. The campaign's
+name, its quarantine and what is kept of the runs are those of the user's own file. All sides are
+checked before the first byte of the new night is written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from checkers.history import limits
-from harness.campaign import campaign_file
-from harness.campaign.execution import LOGS
-from harness.campaign.night import CAMPAIGN, RESULTS, Night
+from checkers.printable import shorten
+from harness.campaign import campaign_file, canary, received_shard
+from harness.campaign.campaign_file import Campaign
+from harness.campaign.cells import Cell
+from harness.campaign.execution import Finished
+from harness.campaign.night import Night, Plan
+from harness.campaign.outputs import repository
+from harness.campaign.received_shard import Claim, Shard
+from harness.campaign.recheck_history import differences
+from harness.campaign.rejudging import NO_HISTORY, Rejudged, rejudged
 from harness.campaign.shards import missing
 from harness.core.errors import ConfigurationError
-from harness.files import received
-from harness.files.received import components
+from harness.core.exit_codes import ExitCode, of_several, of_verdict
+
+_MOST_SAID = 1_000  # characters
+_WITH_VERDICT = {ExitCode.AS_EXPECTED, ExitCode.VIOLATION, ExitCode.UNKNOWN}
 
 
-def merge(folders: Sequence[Path], nights: Path) -> Night:
-    """Copy the runs of several nights into a new one, and return it. The shards are not changed.
+def merge(folders: Sequence[Path], nights: Path, campaign: Path | None = None) -> Night:
+    """Copy the runs of several nights into a new one, judge them again, and return it.
 
-    The new one names the shards that are missing. Raises ConfigurationError if a folder is incomplete,
-    or if they are not shards of one campaign.
+    The shards are not changed. The new night names the shards that are missing. `campaign`: the user's
+    own campaign file; without it, nothing is quarantined.
+
+    Raises ConfigurationError or HistoryError, before anything is written, if a folder is not what a
+    campaign writes, or if they are not shards of one campaign.
     """
-    shards = [Night.read(folder) for folder in folders]
-    _check(shards)
-    first = shards[0].plan
-    plan = msgspec.structs.replace(
-        first,
-        started=min(shard.plan.started for shard in shards),
-        shard="",
-        missing=missing([shard.plan.shard for shard in shards]),
-        canary=next((shard.plan.canary for shard in shards if shard.plan.canary), ""),
-        cells=list({cell.name: cell for shard in shards for cell in shard.plan.cells}.values()),
-        jobs=[job for shard in shards for job in shard.plan.jobs],
-    )
-    copied = [(shard, _files(shard)) for shard in shards]
-    merged = Night.create(nights, plan, shards[0].source)
-    for shard, files in copied:
-        for names in files:
-            received.copy(shard.path, names, merged.path, most=limits.HISTORY)
-        for finished in shard.finished():
+    mine = campaign_file.load(campaign) if campaign else None
+    shards = [received_shard.read(folder) for folder in folders]
+    _check(shards, mine)
+    plan = _plan(shards, mine, campaign)
+    merged = Night.create(nights, plan, campaign.read_text(encoding="utf-8-sig") if campaign else None)
+    with merged.in_use():
+        for shard in shards:
+            shard.copy(merged.path)
+        for finished in _judged(merged, [claim for shard in shards for claim in shard.claims]):
             merged.record(finished)
     return merged
 
 
-def _files(shard: Night) -> list[tuple[str, ...]]:
-    """Return the components of the files of a shard's runs, and of their logs."""
-    folders = [components(each.folder, RESULTS) for each in shard.finished() if each.folder]
-    return [
-        file
-        for names in (*folders, (LOGS,))
-        for file in received.regular_files(shard.path, *names, most=limits.HISTORY)
-    ]
-
-
-def _check(shards: Sequence[Night]) -> None:
-    names = {shard.plan.campaign for shard in shards}
+def _check(shards: Sequence[Shard], mine: Campaign | None) -> None:
+    """Raise ConfigurationError unless these are shards of one call, and of the user's campaign."""
+    names = {shard.night.plan.campaign for shard in shards}
     if len(names) > 1:
         raise ConfigurationError(f"these are shards of different campaigns: {', '.join(sorted(names))}")
-    if len({shard.path.resolve() for shard in shards}) < len(shards):
+    if mine and names != {mine.name}:
+        raise ConfigurationError(
+            f"these are shards of the campaign {names.pop()}, but the file of --campaign is of {mine.name}"
+        )
+    if len({shard.night.path.resolve() for shard in shards}) < len(shards):
         raise ConfigurationError("a folder is named twice: name each shard once")
-    for shard in shards:
-        campaign_file.load(shard.path / CAMPAIGN)
     seen: dict[str, Path] = {}
     for shard in shards:
-        for job in shard.plan.jobs:
-            other = seen.setdefault(job.id, shard.path)
-            if other != shard.path:
+        for thing in _own(shard):
+            other = seen.setdefault(thing, shard.night.path)
+            if other != shard.night.path:
                 raise ConfigurationError(
-                    f"{other} and {shard.path} both have the run {job.id}: they are not shards of one call"
+                    f"{other} and {shard.night.path} both have the {thing}: they are not shards of one call"
                 )
+
+
+def _own(shard: Shard) -> Iterator[str]:
+    """What no other shard can have."""
+    yield from (f"run {job.id}" for job in shard.night.plan.jobs)
+    yield from (f"folder {name}" for name in shard.folders)
+    yield from (f"file {'/'.join(names)}" for names in shard.files)
+
+
+def _plan(shards: Sequence[Shard], mine: Campaign | None, file: Path | None) -> Plan:
+    plans = [shard.night.plan for shard in shards]
+    started = min(plan.started for plan in plans)
+    gone = missing([plan.shard for plan in plans])
+    return msgspec.structs.replace(
+        plans[0],
+        started=started,
+        file=str(file.absolute()) if file else "",
+        shard="",
+        missing=gone,
+        joined=True,
+        canary=_canary(plans, mine, started, gone),
+        cells=_cells(shards),
+        jobs=[replace(job, servers="") for plan in plans for job in plan.jobs],
+    )
+
+
+def _canary(plans: Sequence[Plan], mine: Campaign | None, started: str, gone: Sequence[str]) -> str:
+    """Choose the bug that the night had to find: the shards' own, or the one that the campaign demands.
+
+    The first shard has it; if that one is missing, the night fails anyway.
+    """
+    had = next((plan.canary for plan in plans if plan.canary), "")
+    if mine is None or not mine.canary or any(name.startswith("1/") for name in gone):
+        return had
+    if had and mine.canary is True:
+        return had
+    return canary.chosen(mine.canary, dt.datetime.fromisoformat(started).date())
+
+
+def _cells(shards: Sequence[Shard]) -> list[Cell]:
+    found: dict[str, Cell] = {}
+    for shard in shards:
+        for cell in shard.night.plan.cells:
+            if found.setdefault(cell.name, cell).source != cell.source:
+                raise ConfigurationError(
+                    f"{shard.night.path}: its target {cell.name} is not the one of another shard: they are"
+                    " not shards of one call"
+                )
+    return [replace(cell, file=_file(cell.file), servers="") for cell in found.values()]
+
+
+def _file(name: str) -> str:
+    """The target file that a shard names, if this machine's repository has it, too."""
+    root, path = repository().resolve(), Path(name)
+    return name if name and path.is_file() and path.resolve().is_relative_to(root) else ""
+
+
+def _judged(merged: Night, claims: Sequence[Claim]) -> Iterator[Finished]:
+    """Judge the runs that were copied; the others stay as they ended."""
+    folders = [merged.path / claim.finished.folder for claim in claims if claim.finished.folder]
+    found = rejudged(folders)
+    for claim in claims:
+        yield _result(claim, next(found) if claim.finished.folder else None)
+
+
+def _result(claim: Claim, found: Rejudged | str | None) -> Finished:
+    finished = claim.finished
+    match found:
+        case None if finished.exit_code not in _WITH_VERDICT:
+            return finished
+        case None:
+            return _not_judged(finished, NO_HISTORY)
+        case str():
+            return _not_judged(finished, found)
+    if (found.target, found.seed) != (finished.job.cell, finished.job.seed):
+        why = f"the history in its folder is of a run of {found.target} with the seed {found.seed}"
+        return _not_judged(finished, why)
+    code = of_verdict(found.document)
+    return replace(
+        finished,
+        exit_code=code if finished.exit_code in _WITH_VERDICT else _with_failure(code, finished.exit_code),
+        verdict=found.document.as_dict(),
+        differences=shorten("; ".join(_differences(claim, found, code)), _MOST_SAID),
+    )
+
+
+def _not_judged(finished: Finished, why: str) -> Finished:
+    return replace(finished, exit_code=ExitCode.UNKNOWN, not_judged=shorten(why, _MOST_SAID))
+
+
+def _with_failure(judged: ExitCode, ended: int) -> ExitCode:
+    """The code of a run that was judged and ended with a failure as well: no failure hides a violation."""
+    is_configuration = ended == ExitCode.CONFIGURATION
+    return of_several([judged, ExitCode.CONFIGURATION if is_configuration else ExitCode.INFRASTRUCTURE])
+
+
+def _differences(claim: Claim, found: Rejudged, code: ExitCode) -> Iterator[str]:
+    if claim.verdict is None:
+        return
+    yield from differences(found.document, claim.verdict, claim.anomalies)
+    if claim.finished.exit_code in _WITH_VERDICT and claim.finished.exit_code != code:
+        yield f"exit code {code:d}, was {claim.finished.exit_code}"

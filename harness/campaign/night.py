@@ -8,19 +8,23 @@ runs that had ended count, and all others are made again.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
 from checkers.document import VerdictDocument
+from checkers.errors import HistoryError
 from checkers.history import limits
-from checkers.printable import as_json, shorten
+from checkers.printable import as_json, quoted
 from checkers.redaction import redacted
+from harness.campaign import campaign_file
+from harness.campaign.campaign_file import Campaign
 from harness.campaign.cells import Cell
 from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, was_interrupted
 from harness.campaign.replay import replay
@@ -37,6 +41,15 @@ PLAN = "plan.json"
 RESULTS = "results.jsonl"
 CAMPAIGN = "campaign.toml"
 
+T = TypeVar("T")
+_RECORD = b'{"job":'
+"""Every line of the results begins with it."""
+_VERSION_PATTERN = r"[0-9][0-9A-Za-z.+!_-]{0,79}"
+_COMMIT_PATTERN = r"([0-9a-f]{7,64}(-dirty)?)?"
+_KIND_PATTERN = r"[\w.:+-]{1,200}"
+_MOMENT_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(\+00:00)?"
+_MOST = 2**63 - 1  # of any number: the results' file has no larger ones
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What a night will run; written before the first run."""
@@ -50,6 +63,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""  # the campaign file, absolute
     shard: str = ""  # such as "2/5"; "": all of it
     missing: list[str] = []  # shards that were not there when the others were joined
+    joined: bool = False  # of shards, whose targets are never run here
     canary: str = ""  # the planted bug that must be found; "": none
     cells: list[Cell]
     jobs: list[Job]
@@ -63,8 +77,8 @@ class Night:
     plan: Plan
 
     @classmethod
-    def create(cls, nights: Path, plan: Plan, source: str) -> Night:
-        """Make the folder of a night, with its plan and its targets."""
+    def create(cls, nights: Path, plan: Plan, source: str | None) -> Night:
+        """Make the folder of a night, with its plan, its targets, and the text of its campaign file."""
         try:
             path = dated_folders.create(nights / plan.campaign, TARGETS, RUNS, LOGS)
         except OSError as error:
@@ -74,7 +88,8 @@ class Night:
         night = cls(path, plan)
         for cell in plan.cells:
             replace_file(path / TARGETS / f"{cell.name}.toml", [cell.source])
-        replace_file(path / CAMPAIGN, [redacted(source)])
+        if source is not None:
+            replace_file(path / CAMPAIGN, [redacted(source)])
         replace_file(path / PLAN, [msgspec.json.format(msgspec.json.encode(plan), indent=1).decode()])
         return night
 
@@ -86,21 +101,13 @@ class Night:
         """
         try:
             raw = received.read(path, PLAN, most=limits.NIGHT)
-            if raw is None:
-                raise ConfigurationError(f"{path} is not the folder of a campaign: it has no {PLAN}")
-            plan = msgspec.json.decode(raw, type=Plan)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise ConfigurationError(
-                f"{path} is not the folder of a campaign: {PLAN}: {shorten(str(error))}"
-            ) from None
-        for name in (plan.campaign, *(cell.name for cell in plan.cells), *(job.cell for job in plan.jobs)):
-            component(name, path / PLAN)
+        except HistoryError as error:
+            raise ConfigurationError(f"{path} is not the folder of a campaign: {error}") from None
+        if raw is None:
+            raise ConfigurationError(f"{path} is not the folder of a campaign: it has no {PLAN}")
+        plan = _decoded(raw, Plan, path / PLAN)
+        _check(plan, path / PLAN)
         return cls(path, plan)
-
-    @property
-    def source(self) -> str:
-        """The campaign file, as the night has kept it."""
-        return (received.read(self.path, CAMPAIGN, most=limits.DOCUMENT) or b"").decode(errors="replace")
 
     @classmethod
     def latest(cls, nights: Path, name: str) -> Night:
@@ -108,7 +115,19 @@ class Night:
         newest = dated_folders.latest(nights / name)
         if newest is None:
             raise ConfigurationError(f"{nights} has no night of {name} to resume")
-        return cls.read(newest.resolve())
+        night = cls.read(newest.resolve())
+        if night.plan.joined:
+            raise ConfigurationError(
+                f"{night.path} joins shards, which cannot be resumed: resume the shard itself, and join again"
+            )
+        return night
+
+    @property
+    def campaign(self) -> Campaign | None:
+        """The campaign file that the night was made with; None for shards that were joined without one."""
+        if self.plan.joined and not received.exists(self.path, CAMPAIGN):
+            return None
+        return campaign_file.load(self.path / CAMPAIGN)
 
     def in_use(self) -> AbstractContextManager[None]:
         """Keep other campaigns from resuming this night while it is in progress."""
@@ -123,7 +142,10 @@ class Night:
             os.fsync(results.fileno())
 
     def finished(self) -> tuple[Finished, ...]:
-        """Return the runs that have ended, each once, in the order of their ends."""
+        """Return the runs that have ended, each once, in the order of their ends.
+
+        Raises HistoryError if a line is none of a run.
+        """
         found: dict[str, Finished] = {}
         for finished in self._recorded():
             if not was_interrupted(finished):
@@ -131,10 +153,12 @@ class Night:
         return tuple(found.values())
 
     def _recorded(self) -> Iterator[Finished]:
-        for line in (received.read(self.path, RESULTS, most=limits.NIGHT) or b"").splitlines():
-            with suppress(msgspec.DecodeError, RecursionError):  # cut short by a kill
-                finished = msgspec.json.decode(line, type=Finished)
+        lines = (received.read(self.path, RESULTS, most=limits.NIGHT) or b"").splitlines()
+        for number, line in enumerate(lines, start=1):
+            if not (line.startswith(_RECORD) and _is_cut(line)):
+                finished = _decoded(line, Finished, self.path / RESULTS, number)
                 self._check(finished.folder)
+                _check_finished(finished, f"{self.path / RESULTS}:{number}")
                 yield finished
 
     def _check(self, folder: str | None) -> None:
@@ -180,6 +204,89 @@ class Night:
         """Return the runs of the plan that have not ended."""
         ended = {finished.job.id for finished in self.finished()}
         return tuple(job for job in self.plan.jobs if job.id not in ended)
+
+
+def _decoded(raw: bytes, kind: type[T], file: Path, line: int = 0) -> T:
+    """Decode JSON of a file that may be from another machine.
+
+    Raises HistoryError if it is of another form.
+    """
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.DecodeError as error:
+        raise HistoryError(str(file), line, f"no campaign writes that: {error}") from None
+    except RecursionError:
+        raise HistoryError(str(file), line, "no campaign writes that: it is nested too deep") from None
+
+
+def _is_cut(line: bytes) -> bool:
+    """Was a line cut short by a kill, so that its run has to be made again?"""
+    try:
+        msgspec.json.decode(line)
+    except (msgspec.ValidationError, RecursionError):  # whole, but none that a campaign writes
+        return False
+    except msgspec.DecodeError:
+        return True
+    return False
+
+
+def _check(plan: Plan, file: Path) -> None:
+    """Raise ConfigurationError if something in a plan is not what any campaign writes.
+
+    All of it comes into names of files, sentences and commands.
+    """
+    for name in (
+        plan.campaign,
+        plan.engine,
+        *filter(None, [plan.canary]),
+        *(cell.name for cell in plan.cells),
+    ):
+        component(name, file)
+    for value, pattern, what in (
+        (plan.fencepost, _VERSION_PATTERN, "a version"),
+        (plan.git_commit or "", _COMMIT_PATTERN, "a commit"),
+        *(
+            (kind, _KIND_PATTERN, "a kind")
+            for cell in plan.cells
+            for kind in (cell.lock, cell.storage, cell.faults)
+        ),
+    ):
+        if not re.fullmatch(pattern, value):
+            raise ConfigurationError(f"{file}: {quoted(value)} cannot be {what}")
+    _check_moment(plan.started, str(file))
+    for cell in plan.cells:
+        _check_numbers(str(file), cell.name, duration=cell.duration)
+    names = {cell.name for cell in plan.cells}
+    for job in plan.jobs:
+        _check_job(job, str(file))
+        if job.cell not in names or job.reproduction:  # its runs would not count
+            raise ConfigurationError(f"{file}: no campaign plans the run {job.id}")
+
+
+def _check_finished(finished: Finished, place: str) -> None:
+    """As `_check`, of a line of the results."""
+    _check_moment(finished.started, place)
+    _check_numbers(place, finished.job.id, seconds=finished.seconds)
+    _check_job(finished.job, place)
+
+
+def _check_moment(text: str, place: str) -> None:
+    with suppress(ValueError):  # a month 13
+        if re.fullmatch(_MOMENT_PATTERN, text) and datetime.fromisoformat(text):
+            return
+    raise ConfigurationError(f"{place}: {quoted(text)} cannot be a moment")
+
+
+def _check_job(job: Job, place: str) -> None:
+    component(job.cell, place)
+    numbers = {"repeat": job.repeat, "reproduction": job.reproduction, "expected": job.expected}
+    _check_numbers(place, job.id, **numbers, seed=min(job.seed, 0))  # any other seed is possible
+
+
+def _check_numbers(place: str, of: str, **numbers: float) -> None:
+    for name, number in numbers.items():
+        if not 0 <= number <= _MOST:
+            raise ConfigurationError(f"{place}: {of} cannot have the {name} {quoted(number)}")
 
 
 def _line_end_missing(file: BinaryIO) -> bytes:

@@ -10,15 +10,16 @@ from pathlib import Path
 import msgspec
 
 from checkers.printable import as_json
-from harness.campaign import campaign_file, keep, page
+from harness.campaign import keep, page
 from harness.campaign.assessment import Assessment, assess
 from harness.campaign.code_quality import code_quality
 from harness.campaign.document import document
 from harness.campaign.issues import issues
 from harness.campaign.junit import junit
-from harness.campaign.night import CAMPAIGN, Night
+from harness.campaign.night import Night
 from harness.campaign.page.trend import NIGHTS
-from harness.campaign.results import Remembered, Results, Row
+from harness.campaign.results import Results, Row
+from harness.campaign.stored import Remembered
 from harness.campaign.summary import markdown
 from harness.core.exit_codes import ExitCode
 from harness.files.atomic_files import replace_file
@@ -32,12 +33,12 @@ PAGE = page.NAME
 
 def assessed(night: Night, results: Results | None) -> Assessment:
     """Compare a night with those before it."""
-    plan = night.plan
+    plan, campaign = night.plan, night.campaign
     return assess(
         plan,
         night.finished(),
         before=results.outcomes(before=plan.started) if results else {},
-        quarantine=campaign_file.load(night.path / CAMPAIGN).quarantine,
+        quarantine=campaign.quarantine if campaign else None,
         today=datetime.now(UTC).date(),
     )
 
@@ -45,7 +46,10 @@ def assessed(night: Night, results: Results | None) -> Assessment:
 def write(
     night: Night, results: Results | None, *, allow_unknown: bool, ended: bool = True
 ) -> tuple[Assessment, ExitCode]:
-    """Write all outputs of a night, and return how it went. Runs are reduced once it has `ended`."""
+    """Write all outputs of a night, and return how it went.
+
+    Runs are reduced once it has `ended`; never those of a shard, which are judged again where it is joined.
+    """
     assessment = assessed(night, results)
     code = assessment.exit_code(allow_unknown=allow_unknown)
     summed_up = document(night, assessment, exit_code=code)
@@ -58,8 +62,8 @@ def write(
         replace_file(night.path / name, [text])
     if results:
         results.add(night, _rows(night, assessment))
-    if ended:
-        campaign = campaign_file.load(night.path / CAMPAIGN)
+    campaign = night.campaign
+    if ended and campaign and not night.plan.shard:
         keep.reduce(night, campaign.keep, campaign.keep_size)
     replace_file(night.path / PAGE, [page.render(night, assessment, _earlier(night, results), code)])
     return assessment, code

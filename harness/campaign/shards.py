@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from harness.core.errors import ConfigurationError
@@ -25,9 +26,11 @@ def missing(names: Sequence[str]) -> list[str]:
     if not any(names):
         return []
     try:
-        parts = {parse(name) for name in names}
+        parts = Counter(map(parse, names))
     except ValueError as error:
         raise ConfigurationError(f"these are not shards of one campaign: {error}") from None
+    if twice := [f"{number}/{of}" for (number, of), times in parts.items() if times > 1]:
+        raise ConfigurationError(f"these are not shards of one campaign: {', '.join(twice)} is there twice")
     totals = {of for _, of in parts}
     if len(totals) > 1:
         raise ConfigurationError(f"these are shards of different campaigns: {', '.join(names)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.report.sentences import count
@@ -23,6 +23,7 @@ class Outcome(enum.StrEnum):
     PASSED = "passed"
     FAILED = "failed"  # a violation, or an expected one was not found
     UNKNOWN = "unknown"  # not exercised, or undecided
+    NOT_JUDGED = "not-judged"  # of a shard, and its history cannot be judged again
     INFRASTRUCTURE = "infrastructure"
     QUARANTINED = "quarantined"  # failed, in a way that is known
 
@@ -37,6 +38,7 @@ class Status(enum.StrEnum):
     FIXED = "fixed"
     PASSING = "passing"
     UNKNOWN = "unknown"
+    NOT_JUDGED = "not judged again"
     INFRASTRUCTURE = "infrastructure failure"
     QUARANTINED = "quarantined"
     NOT_RUN = "not run"
@@ -94,7 +96,7 @@ def status(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Status:
         return Status.NOT_RUN
     decided = [each for each in tonight if each in {Outcome.PASSED, Outcome.FAILED}]
     if not decided:
-        return Status(_worst_undecided(tonight))
+        return _worst_undecided(tonight)
     earlier = [each for each in before if each in {Outcome.PASSED, Outcome.FAILED}][-WINDOW:]
     failed, had_failed = Outcome.FAILED in decided, Outcome.FAILED in earlier
     if failed and Outcome.PASSED in decided:
@@ -106,10 +108,17 @@ def status(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Status:
     return Status.FLAKY if _changes(earlier) > 1 else Status.FIXED
 
 
-def _worst_undecided(tonight: Sequence[Outcome]) -> str:
-    if Outcome.INFRASTRUCTURE in tonight:
-        return Status.INFRASTRUCTURE
-    return Status.UNKNOWN if Outcome.UNKNOWN in tonight else Status.QUARANTINED
+def _worst_undecided(tonight: Sequence[Outcome]) -> Status:
+    return next(status for outcome, status in _UNDECIDED.items() if outcome in tonight)
+
+
+_UNDECIDED: Mapping[Outcome, Status] = {
+    Outcome.INFRASTRUCTURE: Status.INFRASTRUCTURE,
+    Outcome.NOT_JUDGED: Status.NOT_JUDGED,
+    Outcome.UNKNOWN: Status.UNKNOWN,
+    Outcome.QUARANTINED: Status.QUARANTINED,
+}
+"""The most urgent first."""
 
 
 def _failing(earlier: Sequence[Outcome]) -> Status:

@@ -12,7 +12,7 @@ from harness.campaign.shrinking import sentence
 from harness.campaign.status import Status
 from harness.report.first_finding import primary
 from harness.report.markdown import code, inert, row
-from harness.report.sentences import capitalized
+from harness.report.sentences import capitalized, count
 
 _ORDER = (
     Status.NEW,
@@ -20,6 +20,7 @@ _ORDER = (
     Status.STILL_FAILING,
     Status.FLAKY,
     Status.INFRASTRUCTURE,
+    Status.NOT_JUDGED,
     Status.UNKNOWN,
     Status.QUARANTINED,
     Status.FIXED,
@@ -47,6 +48,7 @@ def headline(assessment: Assessment) -> str:
     counts = Counter(result.status for result in assessment.cells)
     said = ", ".join(_count(counts[status], status) for status in _ORDER if counts[status])
     loud = [f"SHARD {shard} MISSING" for shard in assessment.missing]
+    loud += [f"{count(assessment.not_judged, 'run')} not judged again".upper()] * bool(assessment.not_judged)
     loud += ["CANARY MISSED"] * bool(assessment.canary and assessment.canary.missed)
     return ", ".join([*loud, said or "nothing was run"])
 
@@ -100,7 +102,7 @@ def lines(assessment: Assessment) -> Iterator[str]:
     if assessment.canary:
         yield str(assessment.canary)
     for result in by_urgency(assessment.cells):
-        if result.status is Status.PASSING and not result.fixed:
+        if result.status is Status.PASSING and not result.fixed and not result.undecided:
             continue
         facts = [result.cell.name, result.rate if result.rate.failed else None, result.fixed]
         yield f"{result.status}: {'; '.join(str(fact) for fact in facts if fact)}"

@@ -24,11 +24,11 @@ MODELS = (
 )
 
 
-def as_path(_context: click.Context, _option: click.Parameter, path: Path) -> Path:
-    """Read a path of the command line."""
+def as_path(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    """Read a path of the command line, if it is there."""
     from harness.core.paths import path_of
 
-    return path_of(str(path))
+    return None if path is None else path_of(str(path))
 
 
 def _seed_number(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:

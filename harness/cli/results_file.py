@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.campaign.results import Results
-from harness.cli.output import say
+from harness.core.printing import say
 
 
 def opened(file: Path) -> Results:

@@ -21,6 +21,7 @@ from harness.campaign.results import Results
 from harness.campaign.schedule import Job
 from harness.campaign.shrinking import Shrinking
 from harness.campaign.summary import headline, lines
+from harness.cli import results_file
 from harness.cli.campaign_screen import CampaignScreen, clock, live
 from harness.cli.github_actions import tell_github
 from harness.core.exit_codes import ExitCode
@@ -143,10 +144,18 @@ def _shrink(
     ).run(outputs.assessed(night, results))
 
 
-def merge_shards(folders: Sequence[Path], results: Path | None, nights: Path, *, allow_unknown: bool) -> int:
-    """Join shards into one night and sum it up."""
+def merge_shards(
+    folders: Sequence[Path],
+    campaign: Path | None,
+    results: Path | None,
+    nights: Path,
+    *,
+    allow_unknown: bool,
+) -> int:
+    """Join shards into one night, judge it again, and sum it up."""
     known = _writable(results)
-    night = merge(folders, nights)
+    say(f"joining {count(len(folders), 'shard')}; their histories are judged again")
+    night = merge(folders, nights, campaign)
     assessment, code = outputs.write(night, known, allow_unknown=allow_unknown)
     screen = CampaignScreen(sys.stdout, documents=False)
     _sum_up(screen, assessment, night, night.open_jobs())
@@ -158,7 +167,7 @@ def _writable(file: Path | None) -> Results | None:
     """Open the results, and fail before anything is run if they could not be stored afterwards."""
     if file is None:
         return None
-    results = Results(file)
+    results = results_file.opened(file)
     results.check_writable()
     return results
 

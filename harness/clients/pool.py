@@ -100,10 +100,7 @@ def started(
     Call it from the main thread: the fork server, and so every client, dies with
     the thread that started it.
     """
-    context: ForkServerContext = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*PRELOADED, *modules])
-    with import_path.kept_by_children(), socket_folder.named_to_children():
-        forkserver.ensure_running()
+    context = fork_server(modules)
     state = SharedState.create(context, count, resources, stop_requests)
     processes: list[ForkServerProcess] = []
     tasks: list[Connection] = []
@@ -133,6 +130,15 @@ def _parent_of(process: ForkServerProcess) -> psutil.Process | None:
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(process.pid).parent()
     return None
+
+
+def fork_server(modules: Sequence[str] = ()) -> ForkServerContext:
+    """Start the process that forks all others, unless it runs; call it from the main thread."""
+    context: ForkServerContext = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*PRELOADED, *modules])
+    with import_path.kept_by_children(), socket_folder.named_to_children():
+        forkserver.ensure_running()
+    return context
 
 
 def _end(processes: Sequence[ForkServerProcess]) -> None:

@@ -17,6 +17,7 @@ OF_STATUS: Mapping[Status, str] = {
     Status.FIXED: GOOD,
     Status.PASSING: GOOD,
     Status.UNKNOWN: UNSURE,
+    Status.NOT_JUDGED: UNSURE,
     Status.INFRASTRUCTURE: UNSURE,
     Status.QUARANTINED: NEUTRAL,
     Status.NOT_RUN: NEUTRAL,
@@ -33,6 +34,7 @@ OF_EXIT_CODE: Mapping[int, tuple[str, str]] = {
 BY_URGENCY = (
     Outcome.FAILED,
     Outcome.INFRASTRUCTURE,
+    Outcome.NOT_JUDGED,
     Outcome.UNKNOWN,
     Outcome.QUARANTINED,
     Outcome.PASSED,

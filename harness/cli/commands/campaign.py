@@ -15,7 +15,7 @@ from harness.core.exit_codes import ExitCode
 from harness.core.printing import say, show
 
 if TYPE_CHECKING:
-    from harness.campaign.results import Seed
+    from harness.campaign.stored import Seed
 
 NIGHTS = click.option(
     "--nights",
@@ -120,14 +120,30 @@ def run(
 
 @campaign.command(short_help="Join the shards of a campaign.")
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--campaign",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    callback=as_path,
+    help="Your campaign file: its quarantine holds, and its `keep` decides which histories are removed."
+    " Without it, no failure is quarantined and no history is removed.",
+)
 @ALLOW_UNKNOWN
 @HISTORY
 @NIGHTS
-def merge(folders: Sequence[Path], allow_unknown: bool, results: Path | None, nights: Path) -> int:
-    """Join the folders of several shards into one night."""
+def merge(
+    folders: Sequence[Path], file: Path | None, allow_unknown: bool, results: Path | None, nights: Path
+) -> int:
+    """Join the folders of several shards into one night.
+
+    Every history is judged again: what a shard says about its runs does not count, and a difference is
+    named. A run without a history is "not judged again", which is unknown (exit code 2). The campaign files
+    in the shards are not read.
+    """
     from harness.cli.run_campaign import merge_shards
 
-    return merge_shards(folders, results, nights, allow_unknown=allow_unknown)
+    return merge_shards(folders, file, results, nights, allow_unknown=allow_unknown)
 
 
 @campaign.command(hidden=True)
@@ -158,10 +174,10 @@ def recheck(results: Path) -> int:
     nothing that is stored; the exit code is 1 if a run is judged differently.
     """
     from harness.campaign.recheck_history import recheck as judged_again
-    from harness.campaign.results import Results
+    from harness.cli.results_file import opened
 
     found = []
-    for each in judged_again(Results(results)):
+    for each in judged_again(opened(results)):
         found.append(bool(each.changes))
         if each.changes:
             show(str(each))
@@ -182,10 +198,10 @@ def recheck(results: Path) -> int:
 def seeds(results: Path, targets: Path | None) -> None:
     """Print the fastest failing run of every fingerprint, with the command that repeats it."""
     from harness.campaign.fingerprint import is_of_older_form
-    from harness.campaign.results import Results
+    from harness.cli.results_file import opened
     from harness.report.sentences import times
 
-    known = Results(results).seeds()
+    known = opened(results).seeds()
     if not known:
         say(f"{results}: no run has failed")
     for seed in known:
@@ -205,13 +221,15 @@ def _with_target_in(folder: Path, seed: Seed) -> str:
     """Write the target file of a seed, and return the command that repeats it from there."""
     from harness.campaign.replay import with_target
     from harness.core.errors import ConfigurationError
-    from harness.files.atomic_files import USER_MODE, replace_file
-    from harness.files.received import component
+    from harness.files import received
+    from harness.target.reading import MAX_SIZE
 
-    file = folder / f"{component(seed.cell, 'nights.db')}-{component(seed.fingerprint, 'nights.db')}.toml"
+    name, text = f"{seed.cell}-{seed.fingerprint}.toml", seed.target.encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        replace_file(file, [seed.target], USER_MODE)
+        if received.read(folder, name, most=MAX_SIZE) != text:
+            with received.created(folder, name) as file:
+                file.write(text)
     except OSError as error:
-        raise ConfigurationError(f"{file} cannot be written: {error.strerror}") from None
-    return with_target(seed.replay, file)
+        raise ConfigurationError(f"{folder / name} cannot be written: {error.strerror}") from None
+    return with_target(seed.replay, folder / name)

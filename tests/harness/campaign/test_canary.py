@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -22,6 +21,7 @@ from harness.campaign.summary import headline, markdown
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
 from harness.target.reading import load_text
+from tests.support import shards
 from tests.support.campaign_runs import finished, job, plan, verdict
 from tests.support.junit_readers import validated
 
@@ -126,15 +126,19 @@ def test_a_canary_that_the_zoo_does_not_have_is_refused() -> None:
 
 
 def test_joined_shards_have_the_canary_of_the_first(tmp_path: Path) -> None:
-    shards = [
-        Night.create(tmp_path / "one", plan(ORDINARY), SOURCE),
-        Night.create(tmp_path / "two", with_canary(plan(BUG, TWIN)), SOURCE),
-    ]
-    for shard in shards:
-        for each in shard.plan.jobs:
-            shard.record(replace(finished(each), folder=None))
+    one = shards.shard(tmp_path / "one", ORDINARY)
+    two = Night.create(tmp_path / "two", with_canary(plan(BUG, TWIN)), SOURCE)
+    two.record(shards.ended(two, BUG, shards.STALE, expect=["stale-write"]))
+    two.record(shards.ended(two, TWIN))
 
-    merged = merge([shard.path for shard in shards], tmp_path / "merged")
+    merged = merge([one.path, two.path], tmp_path / "merged")
 
-    assert outputs.assessed(merged, None).canary == outputs.assessed(shards[1], None).canary
-    assert merged.plan.canary == "equality-fence"
+    assert outputs.assessed(merged, None).canary == outputs.assessed(two, None).canary
+    assert str(outputs.assessed(merged, None).canary) == "the canary equality-fence was found"
+
+
+def test_a_canary_that_was_not_run_was_not_found() -> None:
+    night = assess(with_canary(plan(ORDINARY)), [finished(ORDINARY)], before={}, quarantine=(), today=TODAY)
+
+    assert night.canary
+    assert night.canary.missed == "equality-fence was not run; equality-fence-twin was not run"

@@ -120,6 +120,8 @@ def test_a_combination_points_at_its_matrix_in_the_campaign_file(tmp_path: Path)
         (Outcome.INFRASTRUCTURE, False, "::error "),
         (Outcome.UNKNOWN, False, "::error "),
         (Outcome.UNKNOWN, True, "::warning "),
+        (Outcome.NOT_JUDGED, False, "::error "),
+        (Outcome.NOT_JUDGED, True, "::warning "),
         (Outcome.QUARANTINED, False, "::notice "),
     ],
 )
@@ -168,5 +170,5 @@ def test_code_quality_is_as_gitlab_documents_it() -> None:
     document = code_quality([issue("x", each) for each in Outcome if each is not Outcome.PASSED], Path("/r"))
 
     jsonschema.validate(document, CODE_QUALITY)
-    assert [each["severity"] for each in document] == ["critical", "minor", "major", "info"]
+    assert [each["severity"] for each in document] == ["critical", "minor", "minor", "major", "info"]
     assert document[0]["location"] == {"path": "a.toml", "lines": {"begin": 3}}

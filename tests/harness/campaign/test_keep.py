@@ -12,6 +12,7 @@ from harness.campaign.execution import Finished
 from harness.campaign.keep import Keep, reduce
 from harness.campaign.night import Night
 from tests.support.campaign_runs import finished, job, plan, verdict
+from tests.support.shards import rewritten
 
 STALE = verdict("Client 0 wrote 'x' too late")
 WRITTEN = (
@@ -33,6 +34,15 @@ def night(nights: Path, started: str, *runs: Finished, campaign: str = "nightly"
         (folder / "header.json").write_text(json.dumps({"seed": run.job.seed}))
         made.record(run)
     return made
+
+
+def test_the_runs_of_earlier_shards_are_kept(tmp_path: Path) -> None:
+    mine = night(tmp_path, "2026-11-22T03:00", finished(job()))
+    shard = rewritten(night(tmp_path, "2026-11-21T03:00", finished(job())), shard="1/2")
+
+    assert reduce(mine, "failures", 0) == 1
+
+    assert whole(shard) == ["a-1"]
 
 
 def whole(of: Night) -> list[str]:

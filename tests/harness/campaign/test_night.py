@@ -14,6 +14,7 @@ from harness.campaign.merge import merge
 from harness.campaign.night import RESULTS, Night
 from harness.campaign.schedule import Job
 from harness.core.errors import ConfigurationError
+from tests.support import shards
 from tests.support.campaign_runs import finished, job, plan, verdict
 
 SOURCE = 'name = "nightly"\n[[cells]]\ntargets = ["a"]\n'
@@ -100,18 +101,14 @@ def test_an_adopted_run_must_be_one_of_the_plan(tmp_path: Path) -> None:
 
 
 def test_shards_are_joined_into_one_night(tmp_path: Path) -> None:
-    shards = [night(tmp_path / name, *jobs) for name, jobs in (("one", JOBS[:1]), ("two", JOBS[1:]))]
-    for shard in shards:
-        for each in shard.plan.jobs:
-            folder = run_folder(shard, each, document=verdict())
-            shard.record(_in(finished(each), str(folder.relative_to(shard.path))))
+    parts = [shards.shard(tmp_path / name, *jobs) for name, jobs in (("one", JOBS[:1]), ("two", JOBS[1:]))]
 
-    merged = merge([shard.path for shard in shards], tmp_path / "merged")
+    merged = merge([shard.path for shard in parts], tmp_path / "merged")
 
     assert [each.job for each in merged.finished()] == list(JOBS)
     assert {cell.name for cell in merged.plan.cells} == {"a", "b"}
     assert all((merged.path / str(each.folder) / "verdict.json").is_file() for each in merged.finished())
-    assert all((shard.path / str(shard.finished()[0].folder)).is_dir() for shard in shards)
+    assert all((shard.path / str(shard.finished()[0].folder)).is_dir() for shard in parts)
 
 
 def test_a_link_in_a_shard_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.errors import ConfigurationError
 from harness.files import dated_folders
-from harness.files.dated_folders import LATEST
+from harness.files.received import LATEST
 from tests.support.command import fencepost
 
 

@@ -1,0 +1,184 @@
+"""Shards, joined: every history is judged again, and what cannot be judged again has not passed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.campaign import outputs, rejudging
+from harness.campaign.night import Night
+from harness.campaign.results import Results
+from harness.campaign.schedule import Job
+from harness.campaign.status import Outcome
+from harness.campaign.summary import lines
+from harness.core.exit_codes import ExitCode
+from tests.support import shards
+from tests.support.campaign_runs import job, verdict
+from tests.support.shards import FENCED, STALE, assessed, campaign, claiming, history, joined, written
+
+
+def test_a_violation_that_its_shard_calls_valid_is_a_violation(tmp_path: Path) -> None:
+    shard = claiming(tmp_path / "one", job(), STALE)
+
+    document = written(joined(shard, mine=campaign(tmp_path)))
+
+    (run,) = document["cells"][0]["runs"]
+    assert (run["outcome"], run["verdict"], document["exit_code"]) == ("failed", "invalid", 1)
+    assert run["fingerprint"]
+    assert (
+        run["differences"]
+        == "invalid, was valid; stale-write ×1, double-belief ×1, was none; exit code 1, was 0"
+    )
+
+
+def test_a_violation_that_only_its_shard_sees_is_none(tmp_path: Path) -> None:
+    shard = claiming(tmp_path / "one", job(), FENCED, verdict("too late"), 1)
+
+    merged = joined(shard, mine=campaign(tmp_path))
+
+    (run,) = assessed(merged).runs
+    assert (run.outcome, run.fingerprint) == (Outcome.PASSED, None)
+    assert run.finished.differences == "valid, was invalid; double-belief ×1, was none; exit code 0, was 1"
+
+
+def test_a_difference_is_said_everywhere(tmp_path: Path) -> None:
+    merged = joined(claiming(tmp_path / "one", job(), STALE), mine=campaign(tmp_path))
+
+    said = "a-1 is no longer what its shard says: invalid, was valid"
+    assert said in written(merged)["notices"][0]
+    assert said in (merged.path / "summary.md").read_text()
+    assert said in (merged.path / "index.html").read_text()
+    assert said in "\n".join(lines(assessed(merged)))
+
+
+def test_words_of_a_shard_begin_no_line(tmp_path: Path) -> None:
+    forged = {"anomalies": {"x\n::error::forged": 1}}
+    one = claiming(tmp_path / "one", job("a"), FENCED, verdict() | forged)
+    two = shards.shard(tmp_path / "two", job("b"), target="x\n::error::forged\x1b[2J")
+
+    merged = joined(one, two)
+
+    written(merged)
+    said = "\n".join([*lines(assessed(merged)), (merged.path / "summary.md").read_text()])
+    assert "forged" in said
+    assert not any(line.startswith("::") or "\x1b" in line for line in said.splitlines())
+
+
+def test_what_a_judgment_writes_is_not_taken_from_a_shard(tmp_path: Path) -> None:
+    shard = shards.shard(tmp_path / "one", job("a"), job("b"))
+    for each in shard.finished():
+        for name in ("report.html", "junit.xml", "verdict.json"):
+            (shard.path / str(each.folder) / name).write_text("{}")
+    (shard.path / "runs/b/b-1/history.jsonl").write_text("not a history\n")
+
+    merged = joined(shard)
+
+    assert all(file.read_text() != "{}" for file in merged.path.rglob("*") if file.is_file())
+    assert (merged.path / "runs/a/a-1/report.html").exists()
+    assert not (merged.path / "runs/b/b-1/report.html").exists()
+
+
+def reduced(folder: Path) -> Night:
+    """A shard of an earlier version, which `keep` has reduced."""
+    shard = shards.shard(folder, job("a"), job("b"))
+    history(shard).unlink()
+    (shard.path / "runs/a/a-1/events").rmdir()
+    return shard
+
+
+def test_a_run_without_a_history_is_not_judged_again(tmp_path: Path) -> None:
+    merged = joined(reduced(tmp_path / "one"), mine=campaign(tmp_path))
+
+    document = written(merged)
+    by_name = {each["name"]: each for each in document["cells"]}
+    (run,) = by_name["a"]["runs"]
+    assert document["headline"] == "1 RUN NOT JUDGED AGAIN, 1 not judged again, 1 passing"
+    assert document["exit_code"] == ExitCode.UNKNOWN
+    assert by_name["a"]["status"] == "not judged again"
+    assert (run["outcome"], run["verdict"], run["fingerprint"]) == ("not-judged", None, None)
+    assert run["headline"] == "not judged again: its shard has no history of it"
+    assert written(merged, allow_unknown=True)["exit_code"] == ExitCode.AS_EXPECTED
+
+
+@pytest.mark.parametrize(("allowed", "tag"), [(False, "error"), (True, "skipped")])
+def test_a_run_that_is_not_judged_again_has_its_place(tmp_path: Path, allowed: bool, tag: str) -> None:
+    merged = joined(reduced(tmp_path / "one"), mine=campaign(tmp_path))
+
+    outputs.write(merged, Results(tmp_path / "nights.db"), allow_unknown=allowed)
+
+    said = "not judged again: its shard has no history of it"
+    assert f'<{tag} message="{said}"' in (merged.path / "junit.xml").read_text()
+    assert said in (merged.path / "summary.md").read_text()
+    assert said in (merged.path / "index.html").read_text()
+    assert said in "\n".join(lines(assessed(merged)))
+    stored = Results(tmp_path / "nights.db").outcomes(before="2027")
+    assert stored == {"a": [Outcome.NOT_JUDGED], "b": [Outcome.PASSED]}
+
+
+def test_a_run_beside_others_that_pass_is_named_too(tmp_path: Path) -> None:
+    shard = shards.shard(tmp_path / "one", job(), job(repeat=2, seed=8))
+    history(shard).unlink()
+
+    merged = joined(shard)
+
+    said = "\n".join(lines(assessed(merged)))
+    assert assessed(merged).exit_code(allow_unknown=False) is ExitCode.UNKNOWN
+    assert "seed 7: not judged again" in said
+
+
+@pytest.mark.parametrize(
+    ("of", "header"), [(job(seed=8), {"seed": 8}), (job("b"), {"target": "b"}), (job(), {"seed": None})]
+)
+def test_the_history_of_another_run_counts_for_nothing(
+    tmp_path: Path, of: Job, header: dict[str, Any]
+) -> None:
+    shard = shards.shard(tmp_path / "one", job(), **header)
+
+    (run,) = assessed(joined(shard)).runs
+
+    assert run.outcome is Outcome.NOT_JUDGED
+    assert f"of a run of {of.cell}" in run.headline
+
+
+def test_a_broken_history_is_not_judged_again(tmp_path: Path) -> None:
+    shard = shards.shard(tmp_path / "one", job("a"), job("b"))
+    history(shard).write_text("[" * 100_000 + "\n")
+
+    one, two = assessed(joined(shard)).runs
+
+    assert (one.outcome, two.outcome) == (Outcome.NOT_JUDGED, Outcome.PASSED)
+
+
+def test_a_run_that_passed_without_a_folder_is_not_judged_again(tmp_path: Path) -> None:
+    shard = shards.relined(shards.shard(tmp_path / "one", job()), folder=None)
+
+    (run,) = assessed(joined(shard)).runs
+
+    assert run.outcome is Outcome.NOT_JUDGED
+
+
+def test_a_history_that_kills_its_process_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard = shards.shard(tmp_path / "one", job("a"), job("b"))
+    monkeypatch.setattr(rejudging, "judge", shards.killed_by_a)
+
+    one, two = assessed(joined(shard)).runs
+
+    assert "the process that judged its history was killed" in one.headline
+    assert two.headline == f"not judged again: {rejudging.NO_HISTORY}"
+
+
+def test_a_merge_corrects_what_its_shards_have_stored(tmp_path: Path) -> None:
+    results = Results(tmp_path / "nights.db")
+    shard = shards.rewritten(claiming(tmp_path / "one", job(), STALE), shard="1/1")
+    outputs.write(Night.read(shard.path), results, allow_unknown=False)
+
+    merged = joined(shard, mine=campaign(tmp_path))
+    outputs.write(merged, results, allow_unknown=False)
+
+    (known,) = results.seeds()
+    assert results.outcomes(before="2027") == {"a": [Outcome.FAILED]}
+    assert (known.cell, known.failed) == ("a", 1)
