@@ -15,7 +15,7 @@ from itertools import groupby
 from checkers.printable import line
 
 _PLAIN = re.compile(
-    r"""[("']*
+    r"""[("']*(?:--(?=[a-z]))?  # as in "--campaign"
     (?:[^\W\d_] | [^\x00-\x7f] | \d  # letters, signs beyond ASCII such as × and –, digits
       | (?<=[^\W_])'(?=[^\W_]) | (?<=[^\W\d_])-(?=[^\W\d_])  # as in "r1's" and "stale-write"
       | (?<=\d)[.,](?=\d))*
