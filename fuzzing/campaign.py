@@ -109,7 +109,7 @@ class Trial:
 
     def _keep(self, name: str, case: Case, why: str, outcome: Outcome) -> None:
         last = (outcome.said.strip().splitlines() or [""])[-1]
-        frame = [line for line in outcome.said.splitlines() if line.lstrip().startswith("File ")][-1:]
+        frame = [line for line in outcome.said.splitlines() if line.lstrip(" |").startswith("File ")][-1:]
         found = f"{name}: {why}: {printable(''.join(frame)).strip()} {printable(last)[:200]}"
         if found in self.tally.findings:
             return
@@ -131,8 +131,9 @@ def wrong(outcome: Outcome, folder: Path) -> str | None:
         return "traceback"
     if outcome.code not in DOCUMENTED:
         return f"exit code {outcome.code}"
-    if printable(outcome.said, keep="\n\t") != outcome.said:
-        return "a character that acts on the terminal"
+    commands = any(line.lstrip().startswith("::") for line in outcome.said.splitlines())
+    if commands or printable(outcome.said, keep="\n\t") != outcome.said:
+        return "text that acts on the terminal or on a CI server"
     if len(outcome.said) > _MOST_SAID:
         return "endless output"
     report = folder / "report.html"

@@ -136,6 +136,13 @@ def character(text: str) -> Char:
     return Char(chr(int(code[1], 16)))
 
 
+def named(one: Char) -> str:
+    """Write a character after its backslash."""
+    name = next((name for name, text in CHARACTERS.items() if text == one.text), one.text)
+    escaped = in_16_bits(name)
+    return escaped if escaped != name else f"\\{name}"
+
+
 @functools.lru_cache(maxsize=1 << 14)
 def _word(text: str) -> Atom:
     if text in _WORDS:

@@ -19,7 +19,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from checkers.interop.atoms import CHARACTERS, Char, Keyword, Symbol, character, quoted, string, word
+from checkers.interop.atoms import Char, Keyword, Symbol, character, named, quoted, string, word
 
 __all__ = [
     "MAX_DEPTH",
@@ -146,7 +146,7 @@ def dumps(value: Any) -> str:
         case str():
             return quoted(value)
         case Char():
-            return "\\" + next((name for name, text in CHARACTERS.items() if text == value.text), value.text)
+            return named(value)
         case Tagged():
             return f"#{value.tag} {dumps(value.value)}"
     return _dump_collection(value)

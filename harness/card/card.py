@@ -76,4 +76,4 @@ def _run(subject: Subject, experiment: Experiment, engine: Engine, options: RunO
         raise
     except InfrastructureError as error:
         first, *others = error.lines
-        return Seen(experiment=experiment, failure=" ".join([first, *others[-1:]]))
+        return Seen(experiment=experiment, failure=" ".join([first, *map(str.strip, others[-1:])]))

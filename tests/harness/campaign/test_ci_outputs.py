@@ -132,9 +132,9 @@ def test_an_annotation_is_as_grave_as_its_outcome(outcome: Outcome, allowed: boo
 
 
 def test_recorded_text_cannot_begin_a_workflow_command() -> None:
-    (line,) = annotate([issue("50%\n::set-env name=A::b\r\x1b[31m")], Path("/"), allow_unknown=False)
+    (line,) = annotate([issue("50%\n::set-env name=A::b\r\x1b[31m##[error]")], Path("/"), allow_unknown=False)
 
-    assert line.endswith("::50%25\\n::set-env name=A::b\\r\\x1b[31m")
+    assert line.endswith("::50%25\\n::set-env name=A::b\\r\\x1b[31m#\\x23[error]")
     assert "\n" not in line
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
+
+import msgspec
 
 from harness.campaign.assessment import Assessment, assess, run_of
 from harness.campaign.campaign_file import Quarantine
@@ -12,7 +15,7 @@ from harness.campaign.junit import junit
 from harness.campaign.night import Night
 from harness.campaign.status import Outcome
 from harness.campaign.summary import lines, markdown
-from tests.support.campaign_runs import finished, job, plan, verdict
+from tests.support.campaign_runs import TODAY, cell, finished, job, plan, verdict
 
 FOLDER = Path("/nights/nightly/1")
 STALE = verdict("Client 0 wrote '<b>|\x1b[31m' too late")
@@ -115,3 +118,22 @@ def test_the_terminal_names_what_is_not_simply_passing() -> None:
     assert "new failure: fails; 1 of 1 runs failed (21%\u2013100%)\n" in shown
     assert "fixed: passes" in shown
     assert "infrastructure failure: broken\n  seed 7: etcd-1 did not get healthy\n" in shown
+
+
+HOSTILE = "a|b\n# @octocat #1 https://x.example <img src=x>"
+
+
+def test_no_recorded_text_is_live_in_the_summary() -> None:
+    here = cell(HOSTILE)
+    known = Quarantine(fingerprint="2-9a1c0f63b2de", reason=HOSTILE, until=TODAY - dt.timedelta(days=1))
+    runs = [
+        finished(job(HOSTILE, seed=1), 1, verdict(HOSTILE)),
+        finished(job(HOSTILE, seed=2), 3, message=f"{HOSTILE}: infrastructure failure: {HOSTILE}"),
+    ]
+    made = msgspec.structs.replace(plan(), campaign=HOSTILE, cells=[here], jobs=[], missing=[HOSTILE])
+
+    text = markdown(Night(FOLDER, made), assess(made, runs, before={}, quarantine=[known], today=TODAY))
+
+    outside = re.sub(r"(?m)^    .*$|`[^`]+`", "", text)  # of code
+    assert not re.search(r"@|#1|https|<|octocat", outside)
+    assert len({line.count("|") for line in text.splitlines() if line.startswith("|")}) == 1

@@ -101,3 +101,22 @@ def test_every_run_that_ended_is_a_document(capsys: pytest.CaptureFixture[str]) 
     assert documents[1]["verdict"] is None
     assert documents[2]["verdict"] == accused
     assert documents[2]["fingerprint"] == known.fingerprint
+
+
+def test_names_and_findings_in_the_picture_are_inert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    out = Terminal()
+    screen = CampaignScreen(out, documents=False, clock=lambda: 0)
+    hostile = job("[red]a[/red]\n::error::x \x1b]8;;x\x07")
+    screen.show(Progress(running=(hostile,), done=0, left=1, failed=0, expected=SECOND))
+    screen.show(finished(hostile, 1, verdict("[link=https://x]b[/link]")))
+
+    with live(screen):
+        assert screen.live is not None
+        screen.live.refresh()
+
+    shown = out.getvalue()
+    assert r"[red]a[/red]\n::error::x \x1b]8;;x\x07, run 1" in shown
+    assert "[link=https://x]b[/link]" in shown
+    assert "\x1b]8" not in shown

@@ -207,3 +207,13 @@ def test_a_converted_history_on_stdout_is_inert(printed: Any, tmp_path: Path, co
     file.write_text(json.dumps(events))
 
     printed(first, file, *options, "--output", "-")
+
+
+def test_a_character_of_edn_on_stdout_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "jepsen.edn"
+    file.write_text("{:process 0, :type :invoke, :f :write, :value \\\u202e, :index 0, :time 0}\n")
+
+    with pytest.raises(SystemExit):
+        main(["export", str(file), "--to", "jepsen-edn", "--output", "-"])
+
+    assert r":value \u202e" in capsys.readouterr().out

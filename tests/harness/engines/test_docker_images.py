@@ -111,7 +111,7 @@ def test_a_container_that_exits_is_reported_with_its_last_lines(
     image, _ = client.images.build(fileobj=io.BytesIO(dockerfile), tag=f"ends-at-once:{run_id}", rm=True)
     try:
         with (
-            pytest.raises(ServerNotReadyError, match=r"postgres ended with status 3; .*\n  no space left"),
+            pytest.raises(ServerNotReadyError, match=r"postgres ended with status 3; .*\n  \| no space left"),
             docker_engine.start(postgres_from(image.tags[0]), run_id, tmp_path, print),
         ):
             pass

@@ -232,6 +232,16 @@ def test_a_broken_target_file_fails_with_its_errors(project: pytest.Pytester, re
     assert recorded.calls == []
 
 
+def test_an_error_in_a_target_file_begins_no_line(project: pytest.Pytester) -> None:
+    (project.path / "targets/mine.toml").write_text('name = "mine"\n"a\\n::error::FORGED" = 1\n[lock]\n')
+
+    result = run(project, "--fencepost", "targets")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*mine.toml:2: a\\n::error::FORGED*"])
+    assert not [line for line in result.outlines if line.lstrip().startswith("::")]
+
+
 def test_the_marker_gives_defaults_and_selects(project: pytest.Pytester, recorded: Recorded) -> None:
     (project.path / "tests/test_it.py").write_text(
         """
