@@ -39,13 +39,18 @@ class NoTlsError(Exception):
 
 
 @contextmanager
-def reached(servers: Sequence[AttachedSpec], logs: Path) -> Iterator[tuple[Server, ...]]:
-    """Yield the servers, with addresses that speak no TLS; the relay logs to `logs`."""
+def reached(
+    servers: Sequence[AttachedSpec], logs: Path, proxies_user: int | None = None
+) -> Iterator[tuple[Server, ...]]:
+    """Yield the servers, with addresses that speak no TLS, for us and for the proxies; logs go to `logs`."""
     if not servers:
         yield ()
         return
     logs.mkdir(parents=True, exist_ok=True)
-    with open(open_log(logs / "tls-relay.log"), "ab") as log, relayed(servers, log) as addresses:  # noqa: PTH123 (a descriptor)
+    with (
+        open(open_log(logs / "tls-relay.log"), "ab") as log,  # noqa: PTH123 (a descriptor)
+        relayed(servers, log, proxies_user) as addresses,
+    ):
         tickets = {key: _ticket(key, servers, addresses) for key in {server.key for server in servers}}
         yield tuple(
             Server(

@@ -220,7 +220,8 @@ class LocalEngine:
             home, folder.resolve() / "logs", ownership.as_environment(marks), unprivileged_user()
         )
         try:
-            with reached(topology.attached, supervisor.logs) as attached:
+            proxies_user = supervisor.user if toxiproxy else None
+            with reached(topology.attached, supervisor.logs, proxies_user) as attached:
                 yield _start(topology, run_id, supervisor, toxiproxy, attached)
         finally:
             with deferred_interrupts():

@@ -8,6 +8,10 @@ of the relay is the same with TLS and without, and no client needs TLS of its ow
 The connection to the server opens with the client's first bytes, because gRPC needs `h2`
 negotiated, and HTTP/1.1 must not have it. When one side closes, so does the other.
 
+The relay lends the user's certificate, so it serves no other user of the machine: only connections of
+the harness' own user, and of the user that Toxiproxy runs as, if the harness started it as another one.
+A connection that is gone before its user is known is refused too.
+
 PostgreSQL's clients speak TLS themselves, through the proxies: its passwords are bound to it.
 
 It is a process of its own. It ends with its standard input, which only the harness holds open.
@@ -17,16 +21,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from typing import IO
 
 from harness.core.errors import InfrastructureError
+from harness.network.peers import user_of
 from harness.network.ports import HOST
 from harness.network.topology import Address, AttachedSpec
 
@@ -48,10 +54,13 @@ class _Server:
 
 
 @contextmanager
-def relayed(servers: Sequence[AttachedSpec], log: IO[bytes] | None = None) -> Iterator[tuple[Address, ...]]:
+def relayed(
+    servers: Sequence[AttachedSpec], log: IO[bytes] | None = None, proxies_user: int | None = None
+) -> Iterator[tuple[Address, ...]]:
     """Yield where to reach each server without TLS, until the block ends; itself, if it speaks none.
 
-    `log` gets a line for each connection that failed.
+    `log` gets a line for each connection that failed or was refused. `proxies_user` may connect as well as
+    our own.
     """
     with_tls = [server for server in servers if server.ca_file and server.system != POSTGRES]
     if not with_tls:
@@ -66,7 +75,9 @@ def relayed(servers: Sequence[AttachedSpec], log: IO[bytes] | None = None) -> It
     ) as process:
         assert process.stdin is not None  # noqa: S101 - a pipe
         assert process.stdout is not None  # noqa: S101 - a pipe
-        process.stdin.write(json.dumps([asdict(_told(server)) for server in with_tls]).encode() + b"\n")
+        users = sorted({os.geteuid(), os.geteuid() if proxies_user is None else proxies_user})
+        setup = {"users": users, "servers": [asdict(_told(server)) for server in with_tls]}
+        process.stdin.write(json.dumps(setup).encode() + b"\n")
         process.stdin.flush()
         said = process.stdout.readline()
         if not said:
@@ -111,10 +122,18 @@ def _told(server: AttachedSpec) -> _Server:
     )
 
 
-async def _relay(server: _Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Connect one client to the server until one of them closes."""
+async def _relay(
+    server: _Server, users: Collection[int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Connect one client of these users to the server until one of them closes."""
     upstream: asyncio.StreamWriter | None = None
     try:
+        peer, local = map(writer.get_extra_info, ("peername", "sockname"))
+        user = user_of(peer, local)
+        if user not in users:
+            who = "one that is already gone" if user is None else f"one of user {user}"
+            sys.stderr.write(f"{server.host}:{server.port}: refused a connection from {peer}, {who}\n")
+            return
         first = await reader.read(MOST)
         if not first:
             return
@@ -155,8 +174,8 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             await writer.drain()
 
 
-async def _serve(servers: Sequence[_Server]) -> None:
-    listening = [await asyncio.start_server(partial(_relay, server), HOST, 0) for server in servers]
+async def _serve(servers: Sequence[_Server], users: Collection[int]) -> None:
+    listening = [await asyncio.start_server(partial(_relay, server, users), HOST, 0) for server in servers]
     sys.stdout.write(json.dumps([each.sockets[0].getsockname()[1] for each in listening]) + "\n")
     sys.stdout.flush()
     await asyncio.to_thread(sys.stdin.read)
@@ -164,7 +183,8 @@ async def _serve(servers: Sequence[_Server]) -> None:
 
 def main() -> None:
     """Run the command line."""
-    asyncio.run(_serve([_Server(**each) for each in json.loads(sys.stdin.readline())]))
+    setup = json.loads(sys.stdin.readline())
+    asyncio.run(_serve([_Server(**each) for each in setup["servers"]], setup["users"]))
 
 
 if __name__ == "__main__":

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import socket
 import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
+from harness.nemesis.pause import pause
 from harness.network.tls_relay import HTTP2, relayed
 from harness.network.topology import Address, AttachedSpec
 from tests.support.certificates import Certificates, certified
@@ -63,6 +66,21 @@ def asked(at: Address, request: bytes) -> bytes:
             return answer.read()
 
 
+def asked_by(user: int, at: Address) -> bytes:
+    """The same for a process of another user."""
+    script = f"exec 3<>/dev/tcp/{at.host}/{at.port}; printf PING >&3; cat <&3"
+    done = subprocess.run(["bash", "-c", script], user=user, capture_output=True, timeout=60, check=False)
+    return done.stdout
+
+
+@contextmanager
+def stopped_relay() -> Iterator[None]:
+    """Stop the relay of this process, which then accepts nothing; the kernel still connects."""
+    (relay,) = [each for each in psutil.Process().children() if "harness.network.tls_relay" in each.cmdline()]
+    with pause(relay, "relay"):
+        yield
+
+
 @pytest.mark.parametrize(
     ("request_", "protocol"), [(b"PING\r\n", b"http/1.1"), (HTTP2 + b".0\r\n\r\nSM\r\n\r\n", b"h2")]
 )
@@ -98,13 +116,48 @@ def test_a_server_of_another_authority_gets_nothing(certificates: Certificates, 
     assert got == []
 
 
-def test_what_a_client_sent_arrives_though_it_has_gone(certificates: Certificates) -> None:
-    with listening(certificates) as (port, got), relayed([spec(port, certificates.authority)]) as (at,):
-        with socket.create_connection((at.host, at.port), PATIENCE) as connection:
-            connection.sendall(b"x" * 1000)
-        assert asked(at, b"PING\r\n")  # by then it is served
+def test_another_user_of_the_machine_gets_nothing(
+    certificates: Certificates, tmp_path: Path, other_user: int
+) -> None:
+    log = tmp_path / "log"
+    with (
+        listening(certificates) as (port, got),
+        log.open("wb") as file,
+        relayed([spec(port, certificates.authority)], file) as (at,),
+    ):
+        assert asked_by(other_user, at) == b""
 
-    assert sorted(map(len, got)) == [6, 1000]
+    assert got == []
+    assert f"user {other_user}" in log.read_text()
+
+
+def test_the_user_of_the_proxies_is_served(certificates: Certificates, other_user: int) -> None:
+    with (
+        listening(certificates) as (port, got),
+        relayed([spec(port, certificates.authority)], proxies_user=other_user) as (at,),
+    ):
+        assert asked_by(other_user, at) == b"http/1.1 after 4"
+        assert asked(at, b"mine")
+
+    assert got == [b"PING", b"mine"]
+
+
+def test_a_connection_that_is_gone_before_its_user_is_known_is_refused(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    with (
+        listening(certificates) as (port, got),
+        log.open("wb") as file,
+        relayed([spec(port, certificates.authority)], file) as (at,),
+    ):
+        with stopped_relay(), socket.create_connection((at.host, at.port), PATIENCE) as connection:
+            connection.sendall(b"x" * 1000)
+            connection.close()
+        assert asked(at, b"PING\r\n")  # by then the first was dealt with
+
+    assert got == [b"PING\r\n"]
+    assert "already gone" in log.read_text()
 
 
 def test_servers_without_tls_and_postgres_are_reached_directly() -> None:
