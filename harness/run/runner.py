@@ -48,6 +48,7 @@ from harness.target.attached import running_at
 from harness.target.drawing import of_seed
 from harness.target.fields import PROGRAM
 from harness.target.hazards import plan_of
+from harness.target.plain_text import readable_passwords
 from workloads import append, storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
@@ -86,13 +87,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         raise refusal
     exhaustion.provide_descriptors(exhaustion.descriptors_for(len(edges(topology))))
     folder = RunFolder.create(options.runs, target.name, deployment.passwords(target))
-    yield RunStarted(
-        target=target.name,
-        engine=engine.name,
-        folder=folder.path,
-        seed=seed,
-        duration=target.workload.duration,
-    )
+    yield from _announced(target, engine, folder, seed)
     folder.write_text("target.toml", target.source)
     folder.write_json(HEADER, deployment.header(target, seed, faults), indent=None)
     workload = target.workload
@@ -160,6 +155,18 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         if judged.failure:
             raise judged.failure
         yield StageReached(stage="stopping", detail=deployment.listing(topology))
+
+
+def _announced(target: Target, engine: Engine, folder: RunFolder, seed: int) -> Iterator[Event]:
+    """Yield what is known before anything starts."""
+    yield RunStarted(
+        target=target.name,
+        engine=engine.name,
+        folder=folder.path,
+        seed=seed,
+        duration=target.workload.duration,
+    )
+    yield from (Notice(text=text) for text in readable_passwords(target))
 
 
 def _set_up(target: Target, cluster: Cluster, folder: Path, command: Command | None) -> dict[str, Any]:

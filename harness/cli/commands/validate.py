@@ -16,13 +16,14 @@ from harness.core.printing import say, show
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     """Check target files, or all in a folder, and report every error.
 
-    A valid target that this machine cannot run, because no engine can or because a program is missing, is
-    reported too, but is not an error.
+    A valid target that this machine cannot run, because no engine can or because a program is missing, and
+    one that sends a password in plain text to another machine, are reported too, but are no errors.
     """
     from harness.core.errors import ConfigurationError
     from harness.run import deployment
     from harness.run.engine_fit import engine_fit
     from harness.target import load
+    from harness.target.plain_text import readable_passwords
     from harness.target.selection import targets as select
 
     selected = select(files)
@@ -38,6 +39,7 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
             fit = engine_fit(target)
             where = "; on Docker only" if fit.on_docker_only else ""
             show(f"{file}: ok, {described(target)}{where}")
-            for why in filter(None, (fit.nowhere, *deployment.missing_programs(target))):
+            reported = (fit.nowhere, *deployment.missing_programs(target), *readable_passwords(target))
+            for why in filter(None, reported):
                 say(f"{file}: {why}")
     return code
