@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 HIDDEN = "***"
 
@@ -16,6 +19,7 @@ _ASSIGNED = re.compile(rf"""{_SHOWN}|({_NAME}["']?\s*=\s*|{_NAME}["']\s*:\s*){_V
 _OPTION = re.compile(rf"--?[\w-]{{0,40}}{_NAME}", re.IGNORECASE)
 _OF_OPTION = re.compile(rf"""((?<![\w-])--[\w-]{{0,40}}?{_NAME}["']?[\s,]+["']?)[^\s"',\]]+""", re.IGNORECASE)
 _ALONE = re.compile(rf"(?:^|[._-]){_NAME}$", re.IGNORECASE)
+_DOUBLED = 8  # times that a backslash may be written: escaped three times
 _SHORT = 6  # characters; shorter ones are hidden as words alone
 
 
@@ -62,6 +66,38 @@ def is_option(word: str) -> bool:
 
 
 def _without(password: str, text: str) -> str:
-    if len(password) >= _SHORT:
-        return text.replace(password, HIDDEN)
-    return re.sub(rf"(?<!\w){re.escape(password)}(?!\w)", HIDDEN, text)
+    return _written(password).sub(HIDDEN, text)
+
+
+@cache
+def _written(password: str) -> re.Pattern[str]:
+    """Return what finds a password as it is, and as JSON, `repr` and URLs write it, also inside each other."""
+    pattern = "".join(map(_in_any_writing, re.findall(r"\\+|[^\\]", password)))
+    return re.compile(pattern if len(password) >= _SHORT else rf"(?<!\w){pattern}(?!\w)")
+
+
+def _in_any_writing(part: str) -> str:
+    """Return the pattern of a character, or of a run of backslashes, which each escaping doubles.
+
+    A run is one quantifier, and has an end: a long text of backslashes would take for ever otherwise.
+    """
+    if part.isascii() and part.isalnum():
+        return part
+    character = part[0]
+    literal = re.escape(part)
+    octets = character.encode("utf-8", "surrogatepass")
+    escapes = {
+        json.dumps(character)[1:-1],
+        ascii(character)[1:-1],
+        repr(octets)[2:-1],
+        f"\\u{ord(character):04x}",  # some write even <, > and & so
+        quote(octets, safe=""),
+        quote_plus(octets),
+    }
+    encoded = "|".join(
+        re.escape(each).replace(r"\\", rf"\\{{1,{_DOUBLED}}}")
+        for each in sorted(escapes)
+        if each.strip("\\") != character.strip("\\")
+    )
+    escaped = rf"(?:{literal}){{1,{_DOUBLED}}}" if character == "\\" else rf"\\{{0,{_DOUBLED}}}{literal}"
+    return rf"(?:{escaped}|(?i:{encoded}){{{len(part)}}})"
