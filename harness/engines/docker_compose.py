@@ -23,6 +23,8 @@ from harness.network.topology import Address, Edge, Link, ServerSpec, Topology, 
 from harness.processes.supervisor import LET_IT_FINISH, Supervisor
 
 TOXIPROXY = "toxiproxy"
+SIDECARS = (TOXIPROXY, CLOCK)
+"""Services that no target names."""
 FIRST_EDGE_PORT = 20000  # inside Toxiproxy's container
 FIRST_LINK_PORT = 19000  # inside Toxiproxy's container; not published
 LOGGING = {"driver": "json-file", "options": {"max-size": f"{MOST}", "max-file": "1"}}
@@ -141,6 +143,14 @@ class Project:
             for name, added in patroni.services(primary, standby, link, etcd).items()
         }
 
+    def _memory(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return what the override file adds for servers with a limit of their own; swap must not lift it."""
+        return {
+            spec.name: {"mem_limit": spec.memory, "memswap_limit": spec.memory}
+            for spec in self.topology.servers
+            if spec.memory
+        }
+
     def _compose(self) -> list[str | Path]:
         ours = Path(str(importlib.resources.files("compose")))
         clock = [CLOCK] if self.topology.clocks else []
@@ -165,7 +175,12 @@ class Project:
         for primary, _, link in self._postgres_links():
             command = ["sh", f"/{SCRIPT}", role_of(primary), link_to_primary(link)]
             services[primary.name]["command"] = [*command, *options_of(primary)]
-        for added in (self.members.services(TOXIPROXY), clocks_of(self.topology), self._patroni()):
+        for added in (
+            self.members.services(TOXIPROXY),
+            clocks_of(self.topology),
+            self._patroni(),
+            self._memory(),
+        ):
             for name, settings in added.items():
                 _merge(services[name], settings)
         published = (*self.edge_ports().values(), *self.members.published())

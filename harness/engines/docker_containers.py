@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import docker
 
 from harness.core.errors import InfrastructureError, ServerNotReadyError
+from harness.core.size import shown_size
 from harness.engines.docker_api import as_infrastructure_errors
+from harness.engines.docker_compose import SIDECARS
 from harness.files.log_limit import shortened
 from harness.network.topology import Address
 from harness.processes import ownership
@@ -61,6 +64,7 @@ class Container:
             if isinstance(error.__cause__, docker.errors.NotFound):
                 raise gone(self.name) from None
             raise
+        self._expect_enough_memory(seen)
         if not seen["State"]["Running"]:
             raise not_ready(self.name, f"ended with status {seen['State']['ExitCode']}", self.log())
         health = seen["State"].get("Health", {})
@@ -68,6 +72,16 @@ class Container:
         # Docker also calls a paused container unhealthy, and then until a check succeeds.
         if health.get("Status") == "unhealthy" and health.get("FailingStreak", 0) >= retries:
             raise not_ready(self.name, "is unhealthy", self.log())
+
+    def _expect_enough_memory(self, seen: Mapping[str, Any]) -> None:
+        """Raise ServerNotReadyError if the kernel has killed one of its processes because of its limit."""
+        if seen["State"]["OOMKilled"]:
+            limit = shown_size(seen["HostConfig"]["Memory"])
+            why = f"was killed by the kernel because it used more than its memory limit of {limit}"
+            remedy = (
+                "" if self.name in SIDECARS else '; raise it with memory = "…" in its section of the target'
+            )
+            raise not_ready(self.name, f"{why}{remedy}", self.log())
 
     def freeze(self) -> None:
         """Stop all its processes, not only PID 1, with the kernel's freezer.
@@ -82,6 +96,7 @@ class Container:
                     break
                 except docker.errors.APIError as error:
                     if UNFROZEN not in str(error) or time.monotonic() > deadline:
+                        self.check()  # says more about one that has ended
                         raise
         self._expect("paused")
 
@@ -146,7 +161,9 @@ class Container:
 
     def _status(self) -> str:
         with as_infrastructure_errors():
-            return str(self.client.api.inspect_container(self.id)["State"]["Status"])
+            seen = self.client.api.inspect_container(self.id)
+        self._expect_enough_memory(seen)
+        return str(seen["State"]["Status"])
 
     def _expect(self, status: str) -> None:
         seen = self._status()

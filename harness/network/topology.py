@@ -65,6 +65,7 @@ class ServerSpec:
     system: str  # "etcd", "postgres": the compose file, and the image's folder
     image: str | None = None  # an official image instead of ours
     release: str = ""  # build this release, such as "3.6.7" (etcd only)
+    memory: int = 0  # bytes; its limit on Docker; 0: the one of its compose file
     cluster: str = ""  # servers of the same system and cluster form one cluster
     durable: bool = True  # is every acknowledged write on disk? (Redis only)
     session: int = 0  # s; how long a client's session lasts without a heartbeat (Hazelcast only)

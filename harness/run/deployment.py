@@ -98,6 +98,7 @@ def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec
         system=side.system,
         image=side.image,
         release=(side.version or "") if isinstance(side, EtcdLock | EtcdService | EtcdStorage) else "",
+        memory=getattr(side, "memory", None) or 0,
         cluster=cluster,
         durable=side.durable if isinstance(side, RedisLock) else True,
         session=side.ttl // SECOND if isinstance(side, HazelcastOfProgram) else 0,

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, WithJsonS
 
 from harness.core.fields import STRICT
 from harness.nemesis.contradictions import Contradiction
-from harness.target.fields import VARIABLE_PATTERN
+from harness.target.fields import VARIABLE_PATTERN, Memory
 
 AT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):([0-9]{1,5})")
 SCHEMA_PATTERN = r"^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):[0-9]{1,5}$"
@@ -79,11 +79,13 @@ class MayRunAlready(_Running):
     """The certificate that clients show to servers that already run, with key_file."""
     key_file: _Path | None = None
     """The private key of cert_file, not encrypted."""
+    memory: Memory | None = None
+    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
 
 ACCESS = ("user", "password_env", "password_file", "ca_file", "cert_file", "key_file", "database")
 """The keys that say how to reach servers that already run."""
-OF_STARTED = ("nodes", "image", "version", "replica", "durable", "replication", "server")
+OF_STARTED = ("nodes", "image", "memory", "version", "replica", "durable", "replication", "server")
 """The keys about servers that Fencepost starts."""
 GENERATED = "Fencepost generates the password of the servers that it starts: remove the key"
 _SINGLE = ("redis", "postgres", "dynamodb")

@@ -9,10 +9,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from checkers.hazards import CELLS
 from checkers.history.records import DEFAULT_REQUIRE
 from harness.core.duration import NS
+from harness.core.fields import Size
+from harness.core.size import BYTES, shown_size
 from harness.target.names import COUNTS, EXPECTABLE, HAZARDS, known_anomalies, known_coverage, known_image
 
 LONGEST_TTL = NS["h"]
 MOST_REQUIRED = 10**9
+LEAST_MEMORY = 8 * BYTES["MB"]  # Docker takes no less than 6 MiB
+MOST_MEMORY = BYTES["TB"]
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 IMAGE_PATTERN = r"^\S+$"
@@ -38,6 +42,12 @@ def _expectation(value: object) -> tuple[str, ...]:
     if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):
         return known_anomalies(value)
     raise ValueError('must be "valid", or a list of anomalies that must be found, such as ["stale-write"]')
+
+
+def _is_a_limit_that_docker_takes(memory: int) -> int:
+    if not LEAST_MEMORY <= memory <= MOST_MEMORY:
+        raise ValueError(f"must be from {shown_size(LEAST_MEMORY)} to 1TB")
+    return memory
 
 
 def _with_all_counted(minima: object) -> object:
@@ -80,5 +90,6 @@ Minima = Annotated[
         }
     ),
 ]
+Memory = Annotated[Size, AfterValidator(_is_a_limit_that_docker_takes)]
 EtcdRelease = Annotated[str, Field(pattern=ETCD_RELEASE_PATTERN)]
 Image = Annotated[str, Field(pattern=IMAGE_PATTERN), AfterValidator(known_image)]

@@ -10,7 +10,7 @@ from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration
 from harness.network.topology import REPLICA
 from harness.target.attached import MayRunAlready, numbered
-from harness.target.fields import EtcdRelease, Image
+from harness.target.fields import EtcdRelease, Image, Memory
 from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.own_locks import (
     HazelcastOfProgram,
@@ -189,6 +189,8 @@ class KahunaLock(BaseModel):
     """The fencing token; none: your program's lock gives none."""
     image: Image = "kahunakv/kahuna:latest"
     """The image to run: Fencepost does not build one."""
+    memory: Memory | None = None
+    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration
 from harness.target.attached import MayHaveEndpoints, numbered
-from harness.target.fields import CLASS_PATTERN, Image
+from harness.target.fields import CLASS_PATTERN, Image, Memory
 from harness.target.ttls import (
     TWO_SECONDS,
     is_at_most_an_hour,
@@ -38,11 +38,13 @@ class OwnLock(MayHaveEndpoints):
     """The choice of the fencing token, passed to the class; none: its lock gives none."""
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
+    memory: Memory | None = None
+    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @model_validator(mode="after")
     def _has_servers_to_count(self) -> Self:
-        if self.server is None and {"nodes", "image"} & self.model_fields_set:
-            raise ValueError("nodes and image are for servers that Fencepost starts: set server too")
+        if self.server is None and {"nodes", "image", "memory"} & self.model_fields_set:
+            raise ValueError("nodes, image and memory are for servers that Fencepost starts: set server too")
         if self.server in ("etcd", "zookeeper") and self.nodes not in (1, 3):
             raise ValueError(f"nodes must be 1 or 3 for {self.server}")
         if self.server in ("dynamodb", "postgres") and self.nodes != 1:
@@ -77,6 +79,8 @@ class ServerOfProgram(BaseModel):
     """The choice of the fencing token, passed to the program; none: its lock gives none."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as postgres:18."""
+    memory: Memory | None = None
+    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @property
     def system(self) -> str:
@@ -105,6 +109,8 @@ class PgbouncerOfProgram(BaseModel):
     """How long a grant lasts without a renewal."""
     token: str = ""
     """The choice of the fencing token, passed to the program; none: its lock gives none."""
+    memory: Memory | None = None
+    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
 
 class HazelcastOfProgram(BaseModel):
@@ -123,6 +129,8 @@ class HazelcastOfProgram(BaseModel):
     """The choice of the fencing token, passed to the program; none: its lock gives none."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as hazelcast/hazelcast:5.3.8."""
+    memory: Memory | None = None
+    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, model_validator
 from harness.core.fields import STRICT
 from harness.network.topology import STANDBY
 from harness.target.attached import MayHaveEndpoints, MayRunAlready, names, numbered
-from harness.target.fields import CLASS_PATTERN, EtcdRelease, Image
+from harness.target.fields import CLASS_PATTERN, EtcdRelease, Image, Memory
 from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.url import Url
 
@@ -190,9 +190,13 @@ class OwnStorage(Storage, MayHaveEndpoints):
     """With server = "postgres": a second server, postgres-standby, follows it, as for kind = "postgres"."""
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
+    memory: Memory | None = None
+    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @model_validator(mode="after")
     def _replicates_postgres(self) -> Self:
+        if self.memory and not self.server:
+            raise ValueError("memory is for servers that Fencepost starts: set server too")
         if self.replication and self.server != "postgres":
             raise ValueError('replication needs server = "postgres"')
         if self.replication and self.image:
