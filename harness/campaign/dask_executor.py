@@ -32,6 +32,10 @@ from harness.files.received import components
 from harness.processes.run_notes import temporary_folder
 
 RESOURCE = "engine"
+_TLS = (
+    "a scheduler with TLS has the address tls://…, and needs distributed.comm.tls.ca-file, "
+    "distributed.comm.tls.client.cert and distributed.comm.tls.client.key in Dask's configuration"
+)
 _PATIENCE = "15s"  # for the scheduler to answer
 _MOST_SECONDS_TO_END = 180.0  # for interrupted runs to be judged and returned
 _SECONDS_BETWEEN = 0.5  # between two looks for runs that had not begun at the last one
@@ -53,8 +57,8 @@ class DaskExecutor(Executor):
     def __init__(self, scheduler: str) -> None:
         """Connect to a scheduler, such as tcp://scheduler:8786.
 
-        Raises ConfigurationError if Dask is not installed, and InfrastructureError if no
-        scheduler answers or none of its workers has the resource.
+        Raises ConfigurationError if Dask is not installed or its settings of TLS do not fit the
+        address, and InfrastructureError if no scheduler answers or none of its workers has the resource.
         """
         try:
             distributed: Any = import_module("distributed")
@@ -66,6 +70,8 @@ class DaskExecutor(Executor):
             self._client = distributed.Client(scheduler, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InfrastructureError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+        except (RuntimeError, TypeError) as error:  # a tls:// address without files, or another one
+            raise ConfigurationError(f"--dask {scheduler}: {error}; {_TLS}") from None
         self._futures: dict[Future[Finished], Any] = {}
         self._campaign = uuid4().hex
         self.workers = self._units()
