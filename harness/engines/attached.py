@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.engines.readiness import unlike
 from harness.files.log_file import open_log
 from harness.network.systems import SYSTEMS
-from harness.network.tls_relay import POSTGRES, context_of, relayed
-from harness.network.topology import Address, AttachedSpec, Server
+from harness.network.tls_relay import POSTGRES, Front, Relay, is_relayed, relay_for
+from harness.network.tls_stream import context_of
+from harness.network.topology import Address, AttachedSpec, Edge, Server
 from workloads.client import NotApplied
 
 CONNECTING = 5.0  # s
@@ -38,29 +39,46 @@ class NoTlsError(Exception):
     """The server does not speak TLS."""
 
 
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """Servers that already run, with addresses that speak no TLS, and the relay that speaks it."""
+
+    servers: tuple[Server, ...]
+    relayed: Mapping[str, AttachedSpec]  # by name: those that the relay speaks TLS to
+    relay: Relay
+
+    def fronts(self, proxies: Mapping[Edge, Address]) -> Mapping[Edge, Front]:
+        """Put the relay in front of the proxies of the servers that it speaks TLS to."""
+        return {
+            edge: self.relay.front(self.relayed[edge.server], proxy)
+            for edge, proxy in proxies.items()
+            if edge.server in self.relayed
+        }
+
+
 @contextmanager
-def reached(
-    servers: Sequence[AttachedSpec], logs: Path, proxies_user: int | None = None
-) -> Iterator[tuple[Server, ...]]:
-    """Yield the servers, with addresses that speak no TLS, for us and for the proxies; logs go to `logs`."""
+def reached(servers: Sequence[AttachedSpec], logs: Path) -> Iterator[Attached]:
+    """Yield the servers, and keep the relay until the block ends; it logs to `logs`."""
     if not servers:
-        yield ()
+        yield Attached((), {}, Relay(None))
         return
     logs.mkdir(parents=True, exist_ok=True)
     with (
         open(open_log(logs / "tls-relay.log"), "ab") as log,  # noqa: PTH123 (a descriptor)
-        relayed(servers, log, proxies_user) as addresses,
+        relay_for(servers, log) as relay,
     ):
+        addresses = [relay.address_of(server) for server in servers]
         tickets = {key: _ticket(key, servers, addresses) for key in {server.key for server in servers}}
-        yield tuple(
+        known = tuple(
             Server(
                 name=server.name,
                 system=server.system,
                 address=replace(address, ticket=tickets[server.key]),
-                upstream=address,
+                upstream=server.address,
             )
             for server, address in zip(servers, addresses, strict=True)
         )
+        yield Attached(known, {server.name: server for server in servers if is_relayed(server)}, relay)
 
 
 def _ticket(key: str, servers: Sequence[AttachedSpec], addresses: Sequence[Address]) -> str:
@@ -87,10 +105,10 @@ def check(servers: Sequence[AttachedSpec]) -> None:
         _check_that_it_listens(server)
         if server.ca_file:
             _check_its_certificate(server)
-    with relayed(servers) as addresses:
-        for server, address in zip(servers, addresses, strict=True):
+    with relay_for(servers) as relay:
+        for server in servers:
             if server.system:
-                _check_its_answer(server, address)
+                _check_its_answer(server, relay.address_of(server))
 
 
 def _check_that_it_listens(server: AttachedSpec) -> None:

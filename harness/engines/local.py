@@ -22,7 +22,7 @@ from harness.core.errors import (
     ServerNotReadyError,
 )
 from harness.engines import local_postgres, local_toxiproxy, local_zookeeper
-from harness.engines.attached import about, about_attached, reached
+from harness.engines.attached import Attached, about, about_attached, reached
 from harness.engines.engine import Refusal
 from harness.engines.local_readiness import READY_TIMEOUT, wait_for_child, wait_for_server
 from harness.engines.local_systems import CLOCKS_NEED_DOCKER, PACKAGES, STARTERS, WITH_PASSWORD, never
@@ -53,7 +53,7 @@ class LocalCluster:
     servers: tuple[Server, ...]
     toxiproxy: Toxiproxy | None
     supervisor: Supervisor
-    proxies: Mapping[Edge, Address]
+    proxies: Mapping[Edge, Address]  # where clients enter an edge: its proxy, or the TLS relay in front of it
     down: set[str] = field(default_factory=set)  # killed, and not usable again yet
     changing: threading.Lock = field(
         default_factory=threading.Lock
@@ -220,8 +220,7 @@ class LocalEngine:
             home, folder.resolve() / "logs", ownership.as_environment(marks), unprivileged_user()
         )
         try:
-            proxies_user = supervisor.user if toxiproxy else None
-            with reached(topology.attached, supervisor.logs, proxies_user) as attached:
+            with reached(topology.attached, supervisor.logs) as attached:
                 yield _start(topology, run_id, supervisor, toxiproxy, attached)
         finally:
             with deferred_interrupts():
@@ -238,7 +237,7 @@ def _start(
     run_id: str,
     supervisor: Supervisor,
     toxiproxy: Path | None,
-    attached: tuple[Server, ...],
+    attached: Attached,
 ) -> LocalCluster:
     for _ in range(ATTEMPTS - 1):
         try:
@@ -255,7 +254,7 @@ def _start_once(
     run_id: str,
     supervisor: Supervisor,
     program: Path | None,
-    attached: tuple[Server, ...],
+    attached: Attached,
 ) -> LocalCluster:
     supervisor.make()
     api, *addresses = ports.free_addresses(1 + len(topology.servers) + len(links(topology)))
@@ -268,12 +267,18 @@ def _start_once(
             start([server for server in members if server.cluster == cluster], supervisor)
     deadline = time.monotonic() + READY_TIMEOUT
     toxiproxy = _connect(api, run_id, supervisor, deadline) if program is not None else None
-    proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, (*servers, *attached))
+    every = (*servers, *attached.servers)
+    entrances: dict[Edge, Address] = {}
+    if toxiproxy is not None:
+        entrances = _proxies(toxiproxy, topology, every)
+        fronts = attached.fronts(entrances)
+        toxiproxy = replace(toxiproxy, fronts=fronts)
+        entrances |= {edge: front.address for edge, front in fronts.items()}
     for server in servers:
         wait_for_server(server, supervisor.children, deadline)
     following = {server.name: server.follows for server in servers}
     split = {link: following[link.source] for link in probed_links(topology)}
-    return LocalCluster((*servers, *attached), toxiproxy, supervisor, proxies, links=split)
+    return LocalCluster(every, toxiproxy, supervisor, entrances, links=split)
 
 
 def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:

@@ -36,6 +36,7 @@ LEAST = 50 * NS["ms"]
 MOST = 10 * NS["s"]
 TRIES = 3  # answers over each edge before the network is slow: the quickest counts
 PROVING = 10.0  # s, beyond the longest jitter, until an answer over each edge was late; usually 1
+CROSSINGS = 3  # of an edge that a request on a new connection needs: two more with TLS
 
 
 class SlowSpec(BaseModel):
@@ -143,13 +144,14 @@ def _slow_down(toxiproxy: Toxiproxy, edge: Way, jitter: int | None, rate: int | 
 def _prove_late(probes: Probes, before: float, jitter: int) -> float:
     """Wait until an answer over each edge was late by a good part of the jitter; return the least (s)."""
     longest = jitter / NS["s"]
-    deadline = time.monotonic() + PROVING + longest
+    within = CROSSINGS * longest + ANSWER_TIMEOUT
+    deadline = time.monotonic() + PROVING + CROSSINGS * longest
     late: dict[Way, float] = {}
     while len(late) < len(probes.edges):
         if time.monotonic() > deadline:
             on_time = ", ".join(sorted(str(edge) for edge in probes.edges if edge not in late))
             raise FaultNotInstalledError(probes.kind, probes.target, f"{on_time} still answers in time")
-        for edge, taken in replies(probes.edges, longest + ANSWER_TIMEOUT).items():
+        for edge, taken in replies(probes.edges, within).items():
             if taken is not None and taken - before > longest / 4:
                 late.setdefault(edge, taken - before)
     return min(late.values())

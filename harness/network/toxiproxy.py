@@ -25,7 +25,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import requests
 from toxiproxy.api import APIConsumer
@@ -33,6 +33,9 @@ from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.network.topology import Address, Direction, Edge, Entrance, Link, Way
+
+if TYPE_CHECKING:
+    from harness.network.tls_relay import Front
 
 TIMEOUT = 2.0  # s; a change takes some 5 ms
 NO_PROXY = {"http": ""}
@@ -95,6 +98,7 @@ class Toxiproxy:
     api: Address
     run_id: str
     others: Mapping[str, Toxiproxy] = field(default_factory=dict)  # by server: those with the ways to it
+    fronts: Mapping[Edge, Front] = field(default_factory=dict)  # the TLS relay in front of edges, if any
 
     def answers(self) -> bool:
         """Does the server answer?"""
@@ -198,10 +202,14 @@ class Toxiproxy:
         for kind, streams in toxics:
             for stream in streams:
                 self._ask(way, "delete", f"/toxics/{kind}-{stream}")
+        if front := self._front(way):
+            front.accept()
         return self._expect("partition", way)
 
     def close(self, way: Way) -> WayState:
         """Close every connection, and accept none; FaultNotInstalledError if Toxiproxy does not show it."""
+        if front := self._front(way):
+            front.refuse()
         self._ask(way, "patch", json={"enabled": False})
         state = self.state(way)
         if state.enabled:
@@ -243,6 +251,9 @@ class Toxiproxy:
     def _of(self, way: Way) -> Toxiproxy:
         """Return the server that has the proxy of a way."""
         return self.others.get(way.server, self)
+
+    def _front(self, way: Way) -> Front | None:
+        return self._of(way).fronts.get(way) if isinstance(way, Edge) else None
 
     def _ask(self, way: Way, method: Method, path: str = "", **body: Any) -> requests.Response:
         at = self._of(way)

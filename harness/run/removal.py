@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from harness.core.errors import InfrastructureError
-from harness.network.tls_relay import relayed
+from harness.network.tls_relay import relay_for
 from harness.network.topology import AttachedSpec
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.survivor import order_when_due, survivor
@@ -100,7 +100,8 @@ def _check(belongings: Belongings) -> None:
 
 
 def _removed(belongings: Belongings) -> int:
-    with relayed(belongings.servers) as addresses:
+    with relay_for(belongings.servers) as relay:
+        addresses = [relay.address_of(server) for server in belongings.servers]
         at = tuple(map(str, addresses))
         first = addresses[0]
         if belongings.lock:

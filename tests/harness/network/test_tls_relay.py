@@ -9,12 +9,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import psutil
 import pytest
 
+from harness.core.errors import InfrastructureError
 from harness.nemesis.pause import pause
-from harness.network.tls_relay import HTTP2, relayed
+from harness.network.relay_process import HTTP2
+from harness.network.tls_relay import relay_for
 from harness.network.topology import Address, AttachedSpec
 from tests.support.certificates import Certificates, certified
 from tests.support.waiting import PATIENCE
@@ -58,6 +61,13 @@ def spec(port: int, ca_file: Path | str, *, host: str = "localhost", system: str
     )
 
 
+@contextmanager
+def relayed(server: AttachedSpec, log: IO[bytes] | None = None) -> Iterator[Address]:
+    """Where a server is reached through a relay."""
+    with relay_for([server], log) as relay:
+        yield relay.address_of(server)
+
+
 def asked(at: Address, request: bytes) -> bytes:
     """Everything that comes back until the server closes."""
     with socket.create_connection((at.host, at.port), PATIENCE) as connection:
@@ -76,7 +86,9 @@ def asked_by(user: int, at: Address) -> bytes:
 @contextmanager
 def stopped_relay() -> Iterator[None]:
     """Stop the relay of this process, which then accepts nothing; the kernel still connects."""
-    (relay,) = [each for each in psutil.Process().children() if "harness.network.tls_relay" in each.cmdline()]
+    (relay,) = [
+        each for each in psutil.Process().children() if "harness.network.relay_process" in each.cmdline()
+    ]
     with pause(relay, "relay"):
         yield
 
@@ -87,30 +99,17 @@ def stopped_relay() -> Iterator[None]:
 def test_plain_text_reaches_a_server_that_speaks_tls(
     certificates: Certificates, request_: bytes, protocol: bytes
 ) -> None:
-    with listening(certificates) as (port, got), relayed([spec(port, certificates.authority)]) as (at,):
+    with listening(certificates) as (port, got), relayed(spec(port, certificates.authority)) as at:
         answer = asked(at, request_)
 
     assert (answer, got) == (b"%s after %d" % (protocol, len(request_)), [request_])
     assert (at.user, at.password, at.host) == ("u", "secret", "127.0.0.1")
 
 
-def test_a_server_certified_for_another_name_gets_nothing(certificates: Certificates, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with (
-        listening(certificates) as (port, got),
-        log.open("wb") as file,
-        relayed([spec(port, certificates.authority, host="127.0.0.2")], file) as (at,),
-    ):
-        assert asked(at, b"PING\r\n") == b""
-
-    assert got == []
-    assert "127.0.0.2" in log.read_text()
-
-
 def test_a_server_of_another_authority_gets_nothing(certificates: Certificates, tmp_path: Path) -> None:
     other = certified(tmp_path)
 
-    with listening(certificates) as (port, got), relayed([spec(port, other.authority)]) as (at,):
+    with listening(certificates) as (port, got), relayed(spec(port, other.authority)) as at:
         assert asked(at, b"PING\r\n") == b""
 
     assert got == []
@@ -123,23 +122,12 @@ def test_another_user_of_the_machine_gets_nothing(
     with (
         listening(certificates) as (port, got),
         log.open("wb") as file,
-        relayed([spec(port, certificates.authority)], file) as (at,),
+        relayed(spec(port, certificates.authority), file) as at,
     ):
         assert asked_by(other_user, at) == b""
 
     assert got == []
     assert f"user {other_user}" in log.read_text()
-
-
-def test_the_user_of_the_proxies_is_served(certificates: Certificates, other_user: int) -> None:
-    with (
-        listening(certificates) as (port, got),
-        relayed([spec(port, certificates.authority)], proxies_user=other_user) as (at,),
-    ):
-        assert asked_by(other_user, at) == b"http/1.1 after 4"
-        assert asked(at, b"mine")
-
-    assert got == [b"PING", b"mine"]
 
 
 def test_a_connection_that_is_gone_before_its_user_is_known_is_refused(
@@ -149,7 +137,7 @@ def test_a_connection_that_is_gone_before_its_user_is_known_is_refused(
     with (
         listening(certificates) as (port, got),
         log.open("wb") as file,
-        relayed([spec(port, certificates.authority)], file) as (at,),
+        relayed(spec(port, certificates.authority), file) as at,
     ):
         with stopped_relay(), socket.create_connection((at.host, at.port), PATIENCE) as connection:
             connection.sendall(b"x" * 1000)
@@ -163,6 +151,50 @@ def test_a_connection_that_is_gone_before_its_user_is_known_is_refused(
 def test_servers_without_tls_and_postgres_are_reached_directly() -> None:
     plain, postgres = spec(1, ""), spec(2, "ca.pem", system="postgres")
 
-    with relayed([plain, postgres]) as (first, second):
+    with relay_for([plain, postgres]) as relay:
+        first, second = map(relay.address_of, [plain, postgres])
         assert (first.port, first.ca_file) == (1, "")
         assert (second.port, second.ca_file, second.certified) == (2, "ca.pem", "localhost")
+
+
+def test_the_name_is_verified_that_the_target_names_not_that_of_a_proxy(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    known, other = (spec(1, certificates.authority, host=name) for name in ("localhost", "other.example"))
+    with (
+        listening(certificates) as (port, got),
+        log.open("wb") as file,
+        relay_for([known, other], file) as relay,
+    ):
+        proxy = Address("127.0.0.1", port)
+        answers = [asked(relay.front(server, proxy).address, b"PING") for server in (known, other)]
+
+    assert answers == [b"http/1.1 after 4", b""]
+    assert got == [b"PING"]
+    assert "certificate is not valid for 'other.example'" in log.read_text()
+
+
+def test_a_front_refuses_connections_until_it_accepts_them_again(certificates: Certificates) -> None:
+    server = spec(1, certificates.authority)
+    with listening(certificates) as (port, _), relay_for([server]) as relay:
+        front = relay.front(server, Address("127.0.0.1", port))
+        front.refuse()
+        with pytest.raises(ConnectionRefusedError):
+            asked(front.address, b"PING")
+        with socket.socket() as other, pytest.raises(OSError, match="already in use"):
+            other.bind((front.address.host, front.address.port))
+        front.accept()
+        answer = asked(front.address, b"PING")
+
+    assert answer == b"http/1.1 after 4"
+
+
+def test_a_relay_that_has_ended_is_an_infrastructure_failure(certificates: Certificates) -> None:
+    server = spec(1, certificates.authority)
+    with relay_for([server]) as relay:
+        assert relay.process
+        relay.process.kill()
+        relay.process.wait()
+        with pytest.raises(InfrastructureError, match="the TLS relay has ended"):
+            relay.address_of(server)
