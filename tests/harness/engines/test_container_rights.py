@@ -1,0 +1,114 @@
+"""What processes in real containers may do: nothing beyond their own user, also after a kill and a restart."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+
+from harness.engines.built_images import our_image
+from harness.engines.docker_compose import TOXIPROXY
+from harness.engines.docker_containers import containers_of
+from harness.engines.docker_images import provide_before_any_run
+from harness.engines.engine import Engine
+from harness.network.topology import ServerSpec, Topology
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
+
+AS_OFFICIAL = {
+    "postgres": "mkdir -p $PGDATA; chmod 700 $PGDATA; find $PGDATA ! -user postgres -exec chown postgres {} +; "
+    'exec setpriv --reuid postgres --regid postgres --init-groups "$@"',
+    "redis": "umask 077; find . ! -user redis -exec chown redis {} +; exec setpriv --reuid redis --regid redis "
+    '--clear-groups --nnp --inh-caps=-all --ambient-caps=-all --bounding-set=-all "$@"',
+    "zookeeper": "chown -R nobody /data /conf; "
+    "exec setpriv --reuid nobody --regid nogroup --init-groups zookeeper",
+}
+"""How the official images, which start as root, give up their rights, each by its docker-entrypoint.sh."""
+FOREIGN_DATA = {
+    "postgres": "touch $PGDATA/of-root",
+    "redis": "touch /data/of-root",
+    "zookeeper": "touch /data/of-root",
+}
+
+
+@pytest.fixture
+def build(docker_engine: Engine) -> Iterator[Any]:  # noqa: ARG001 (without one, the test is skipped)
+    """Build an image that starts as root and becomes another user, like the official one of a system."""
+    built: list[str] = []
+    with closing(docker.from_env()) as client:
+
+        def build_one(system: str) -> str:
+            provide_before_any_run([our_image(system)], print)
+            words = (
+                f'FROM {our_image(system)}\nUSER root\nRUN {FOREIGN_DATA[system]}\nENTRYPOINT ["sh", "-euc", '
+            )
+            script = AS_OFFICIAL[system].replace('"', '\\"')
+            image, _ = client.images.build(
+                fileobj=io.BytesIO(f'{words}"{script}", "sh"]\n'.encode()), rm=True
+            )
+            built.append(str(image.id))
+            return str(image.id)
+
+        yield build_one
+        for image in built:
+            client.images.remove(image, force=True)
+
+
+def rights(client: Any, run_id: str) -> dict[str, tuple[str, str]]:
+    """Of each container's first process: its effective capabilities, and whether it may gain none."""
+    found = {}
+    for name, container in containers_of(client, run_id).items():
+        pid = client.api.inspect_container(container.id)["State"]["Pid"]
+        fields = dict(
+            line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line
+        )
+        found[name] = (fields["CapEff"].strip(), fields["NoNewPrivs"].strip())
+    return found
+
+
+def use(engine: Engine, client: Any, spec: ServerSpec, run_id: str, folder: Path) -> list[dict[str, Any]]:
+    """Start, pause and kill a server; return the rights before the kill and after the restart."""
+    topology = Topology(servers=(spec,), clients=1, partitions=False, killed=(spec.name,))
+    with engine.start(topology, run_id, folder, print) as cluster:
+        seen = [rights(client, run_id)]
+        cluster.pause([spec.name])
+        cluster.resume([spec.name])
+        cluster.kill([spec.name])
+        cluster.restart([spec.name])
+        return [*seen, rights(client, run_id)]
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        "redis",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("postgres", "etcd", "zookeeper", "dynamodb")
+        ),
+    ],
+)
+def test_our_servers_have_no_capabilities(
+    docker_engine: Engine, client: Any, run_id: str, tmp_path: Path, system: str
+) -> None:
+    spec = ServerSpec(name=f"{system}-1", system=system, cluster="lock")
+
+    for seen in use(docker_engine, client, spec, run_id, tmp_path):
+        assert set(seen) == {spec.name, TOXIPROXY}
+        assert set(seen.values()) == {("0" * 16, "1")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", AS_OFFICIAL)
+def test_an_image_that_starts_as_root_becomes_another_user(
+    docker_engine: Engine, client: Any, build: Any, run_id: str, tmp_path: Path, system: str
+) -> None:
+    spec = ServerSpec(name=f"{system}-1", system=system, cluster="lock", image=build(system))
+
+    for seen in use(docker_engine, client, spec, run_id, tmp_path):
+        assert seen[spec.name] == ("0" * 16, "1")
