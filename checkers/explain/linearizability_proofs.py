@@ -39,6 +39,8 @@ Judge = Callable[[Sequence[Operation]], ModelVerdict]
 WORK = 400_000
 """How many operations are judged in all while a smaller set is looked for: about a second."""
 
+_STEPS = 4  # of the search that take as long as judging one operation by comparing pairs
+
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _OWNED = frozenset({"owned-mutex", "fenced-mutex"})
 
@@ -113,8 +115,8 @@ class _Search:
         self._judge = judge
 
     def is_wrong(self, positions: Sequence[int]) -> bool:
-        self.work -= len(positions)
         judged = self._judge([self._operations[position] for position in positions])
+        self.work -= len(positions) + judged.steps // _STEPS
         return judged.validity is Validity.INVALID
 
     def shrink(self, kept: list[int]) -> list[int]:
@@ -132,8 +134,11 @@ class _Search:
 
     def _smaller(self, kept: list[int], size: int) -> list[int] | None:
         for start in range(0, len(kept), size):
+            if self.work < 0:
+                break
             rest = self._ties.without(kept[start : start + size], kept)
-            if rest and self.work >= 0 and self.is_wrong(rest):
+            self.work -= len(kept)
+            if rest and self.is_wrong(rest):
                 return rest
         return None
 
@@ -160,11 +165,10 @@ class _Ties:
 
 
 def _reached(start: Iterable[int], edges: Mapping[int, AbstractSet[int]]) -> set[int]:
-    found = set(start)
-    new = list(found)
+    found = new = set(start)
     while new:
-        new = [each for one in new for each in edges.get(one, ()) if each not in found]
-        found.update(new)
+        new = {each for one in new for each in edges.get(one, ())} - found
+        found |= new
     return found
 
 

@@ -12,6 +12,7 @@ from checkers.explain.cycles import around
 from checkers.explain.linearizability_proofs import Judge, OrderProof, smallest
 from checkers.interop.event import Call
 from checkers.interop.operations import Operations, resource
+from checkers.linearizability.budget import Resource
 from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.linearizability.models import Fenced, FencedNested, Nested
 from checkers.verdict import Account, Finding
@@ -22,6 +23,11 @@ if TYPE_CHECKING:  # networkx is slow to load: only an explanation needs it
 _MOST_LISTED = 4
 _MOST_IN_FLIGHT = 6
 _WHOLE_CLASH = 4  # operations, where two blocks must each stand before the other
+_CASES = "what the object may hold, and which of the operations in progress have happened"
+_TOO_MUCH = {
+    Resource.MEMORY: f"the possible cases ({_CASES}) need too much memory",
+    Resource.STEPS: f"there are too many possible cases ({_CASES})",
+}
 _STANDING = {
     Contradiction.BOTH_FIRST: "The initial value came before everything else.",
     Contradiction.BOTH_HELD: "A hold that was never released lasts to the end.",
@@ -42,12 +48,12 @@ def story(model: str, judged: Operations, conflict: Clash | DeadEnd, judge: Judg
     )
 
 
-def gave_up(call: Call, budget: int) -> str:
-    """Why it is not known whether some order explains the answers; `budget` is of configurations."""
+def gave_up(call: Call, spent: Resource) -> str:
+    """Why it is not known whether some order explains the answers."""
     return (
-        f"the search gave up{_on(call)} after {budget:,} configurations (what the object may hold, and which"
-        " of the operations in progress have happened): none of them explains the answer to"
-        f" process {call.process} at line {call.lines[-1]}"
+        f"the search gave up{_on(call)}: {_TOO_MUCH[spent]}, and so far none of them explains the answer to"
+        f" process {call.process} at line {call.lines[-1]}; it costs less to judge a history with fewer"
+        " operations in progress at the same time, or without an answer"
     )
 
 

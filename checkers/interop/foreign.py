@@ -24,6 +24,7 @@ from checkers.interop import Foreign, Operations
 from checkers.interop.grants import grants_of
 from checkers.interop.operations import FENCED
 from checkers.judge import judge
+from checkers.linearizability.budget import MIB, Budget
 from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import MODELS as OBJECTS
 from checkers.linearizability.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
@@ -51,7 +52,7 @@ MODELS: dict[str, Callable[[], Model]] = dict(
 """The models by which a history can be judged, by name."""
 
 _WITHOUT_TOKENS = {"fenced-mutex": "owned-mutex", "reentrant-fenced-mutex": "reentrant-mutex"}
-_PROOF_BUDGET = 20_000  # configurations, for each attempt to drop operations
+_PROOF_BUDGET = Budget(bytes=32 * MIB, steps=100_000, steps_per_operation=30)  # for each attempt to drop operations
 _OF_TOKENS = ("duplicate-token", "token-regression")
 
 
@@ -62,8 +63,8 @@ class Judged(NamedTuple):
     notices: tuple[str, ...]
 
 
-def judge_foreign(path: str | os.PathLike[str], model: str, budget: int = BUDGET) -> Judged:
-    """Judge a history in any format by a model of `MODELS`; `budget` is of configurations, per object.
+def judge_foreign(path: str | os.PathLike[str], model: str, budget: Budget = BUDGET) -> Judged:
+    """Judge a history in any format by a model of `MODELS`.
 
     Raises:
         HistoryError: it is not a history, or not one of that model.
@@ -95,7 +96,7 @@ class _Order(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def _order(history: Foreign, model: str, budget: int, wrong_tokens: set[str]) -> _Order:
+def _order(history: Foreign, model: str, budget: Budget, wrong_tokens: set[str]) -> _Order:
     """Search for an order; for locks whose tokens are known to be wrong, without tokens."""
     began = time.perf_counter()
     judged = interop.operations(history, model)
@@ -114,10 +115,10 @@ def _order(history: Foreign, model: str, budget: int, wrong_tokens: set[str]) ->
         seconds=time.perf_counter() - began,
         findings=tuple(findings),
     )
-    return _Order(result, _reasons(found, judged, budget))
+    return _Order(result, _reasons(found, judged))
 
 
-def _judge(operations: Sequence[Operation], model: str, budget: int) -> ModelVerdict:
+def _judge(operations: Sequence[Operation], model: str, budget: Budget) -> ModelVerdict:
     """Is there an order? Decided by pairs of blocks if possible, else by a search."""
     if model in {"register", "cas-register"}:
         return judge_register(operations, budget=budget)
@@ -144,12 +145,12 @@ def _undecided(found: ModelVerdict, judged: Operations) -> Validity:
     )
 
 
-def _reasons(found: ModelVerdict, judged: Operations, budget: int) -> tuple[str, ...]:
+def _reasons(found: ModelVerdict, judged: Operations) -> tuple[str, ...]:
     if not judged.operations:
         return ("not exercised: the history has no operation that shows anything",)
     if found.validity is not Validity.UNKNOWN:
         return ()
-    return tuple(gave_up(judged.calls[position], budget) for position in found.unexplained)
+    return tuple(gave_up(judged.calls[each.operation], each.spent) for each in found.gave_up)
 
 
 def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[str, ...]) -> Verdict:

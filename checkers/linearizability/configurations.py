@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import enum
+import functools
 import heapq
-from bisect import insort
+import operator
+import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from checkers.errors import ModelError
 from checkers.history.records import Outcome
+from checkers.linearizability.budget import EXAMINED, KEPT, RIVAL, States, of_numbers
 from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEnd
 from checkers.linearizability.models import IMPOSSIBLE, Model
 from checkers.linearizability.operation import Operation
+from checkers.linearizability.relevance import Changes, Open, Plan
 from checkers.linearizability.transitions import Transitions, initial_state, optional_method
 
 
@@ -24,53 +28,48 @@ _NOTHING: Final = _Nothing.NOTHING  # no state at all; None can be a state
 
 _FAIL: Final = Outcome.FAIL  # an attribute of an enum takes longer than the comparison
 _INFO: Final = Outcome.INFO
+_EXAMINE: Final = 4  # steps of a configuration, besides one for each operation that may be next
+_FOLLOW: Final = 2  # steps of each configuration that follows
+_LARGE: Final = 10  # a number of so many bits, as a power of two, takes another step
 
 _Node = tuple[Hashable, int, int]
 """A configuration: state, bits of the open operations done, bits of the infos used."""
 
-_Step = tuple[Hashable, int, int, Hashable]
-"""A configuration, and the state before an info that nothing has observed yet, or _NOTHING."""
+_Step = tuple[Hashable, int, int, int, Hashable]
+"""A configuration, the first group that may still have its turn (pruning 7), and the state before an
+info that nothing has observed yet, or _NOTHING (pruning 5)."""
 
-_Seen = dict[tuple[Hashable, int], list[tuple[int, int]]]
-"""The examined configurations: (state, changes done) → reads done and infos used."""
-
-
-class OutOfBudgetError(Exception):
-    """The search has examined as many configurations as it may."""
-
-    def __init__(self, operation: int) -> None:
-        self.operation = operation
-
-
-class _Open(NamedTuple):
-    """An operation that was called and has not returned; in the order of returns."""
-
-    returned: int
-    position: int
-    bit: int
-    steps: Transitions
+_Seen = dict[tuple[Hashable, int], list[tuple[int, int, int]]]
+"""The examined configurations: (state, changes done) → reads done, infos used, first group."""
 
 
 class Configurations:
     """All configurations that explain the returns so far."""
 
-    def __init__(self, operations: Sequence[Operation], model: Model, budget: int) -> None:
-        self.budget = budget
+    def __init__(
+        self, operations: Sequence[Operation], model: Model, *, limit: int, steps: int, widest: int | None = None
+    ) -> None:
+        self.explored = 0
+        self.is_partial = False  # have configurations been left out, because there were more than `widest`?
+        self.returning = -1  # the operation whose return is being explained
+        self._widest = sys.maxsize if widest is None else widest
         self._operations = operations
         self._model = model
         self._is_read = optional_method(model, "is_read") or _never
         self._kind = optional_method(model, "kind") or id
+        self._states = States(limit=limit, steps=steps)
         self._read_steps: dict[Hashable, Transitions] = {}  # by kind
         self._change_steps: dict[Hashable, Transitions] = {}
         self._nodes: set[_Node] = {(initial_state(model), 0, 0)}
-        self._returns: list[_Open] = []  # a heap of those to come
-        self._reads: dict[int, _Open] = {}  # open ones, by bit
+        self._returns: list[Open] = []  # a heap of those to come
+        self._reads: dict[int, Open] = {}  # open ones, by bit
         self._read_by_all: list[tuple[int, int]] = []  # possible in every configuration
-        self._changes: list[_Open] = []  # open ones, by return
-        self._infos: list[Transitions] = []  # the kinds that have infos
+        self._changes = Changes(model)
         self._info_positions: list[int] = []  # by bit
         self._taken = 0  # bits of open operations
         self._change_bits = 0
+        self._cost_of_use = 0
+        self._info_cost = 1
 
     def run(self, positions: Iterable[int]) -> DeadEnd | None:
         """Walk through the history, up to the first return that nothing explains.
@@ -79,23 +78,48 @@ class Configurations:
             OutOfBudgetError: the budget was used up before the end.
         """
         for leaving in self._walk(positions):
+            self._states.spend(len(self._nodes))
             survivors = self._survivors(leaving)
             if not survivors:
                 return self._dead_end(leaving)
             self._nodes = survivors
             self._close(leaving)
+            self._states.configurations = self._bytes_of(survivors)
+            if self._states.is_crowded:
+                self._forget_steps()
         return None
 
-    def _walk(self, positions: Iterable[int]) -> Iterator[_Open]:
+    @property
+    def steps_left(self) -> int:
+        """What is left of the steps."""
+        return max(self._states.steps, 0)
+
+    def _bytes_of(self, nodes: set[_Node]) -> int:
+        return sum(KEPT + of_numbers(done, used) for _, done, used in nodes)
+
+    def _forget_steps(self) -> None:
+        """Steps of the model that were computed can be computed again."""
+        for steps in (*self._read_steps.values(), *self._change_steps.values()):
+            steps.clear()
+        self._states.clear()
+        self._nodes = {(self._states[state], done, used) for state, done, used in self._nodes}
+        self._states.spend(len(self._nodes) + len(self._read_steps) + len(self._change_steps))
+
+    def _walk(self, positions: Iterable[int]) -> Iterator[Open]:
         """Process the calls, and stop at every return."""
         returns = self._returns
         for position in positions:
             op = self._operations[position]
             while returns and returns[0][0] < op.called:
-                yield heapq.heappop(returns)
+                yield self._next_return()
             self._call(position, op)
         while returns:
-            yield heapq.heappop(returns)
+            yield self._next_return()
+
+    def _next_return(self) -> Open:
+        leaving = heapq.heappop(self._returns)
+        self.returning = leaving.position
+        return leaving
 
     def _call(self, position: int, op: Operation) -> None:
         reads = op.outcome is _FAIL or bool(self._is_read(op))
@@ -110,7 +134,7 @@ class Configurations:
             self._read_by_all.append((op.returned, position))
             return
         bit = ~self._taken & (self._taken + 1)  # the lowest that is free
-        entry = _Open(op.returned, position, bit, steps)
+        entry = Open(op.returned, position, bit, steps)
         self._taken |= bit
         heapq.heappush(self._returns, entry)
         if reads:
@@ -118,9 +142,10 @@ class Configurations:
             self._read_at_once(bit, entry.steps)
         else:
             self._change_bits |= bit
-            insort(self._changes, entry)
+            self._changes.open(entry)
 
     def _all_match(self, steps: Transitions) -> bool:
+        self._states.spend(len(self._nodes))
         for state, _, _ in self._nodes:  # noqa: SIM110 - `all` of a generator takes twice as long
             if steps[state] is IMPOSSIBLE:
                 return False
@@ -128,9 +153,10 @@ class Configurations:
 
     def _presume(self, position: int, steps: Transitions) -> None:
         if not steps.infos:
-            self._infos.append(steps)
+            self._changes.presume(steps)
         steps.infos |= 1 << len(self._info_positions)
         self._info_positions.append(position)
+        self._info_cost = 1 + (len(self._info_positions) >> _LARGE)
 
     def _read_at_once(self, bit: int, steps: Transitions) -> None:
         self._nodes = {
@@ -143,87 +169,141 @@ class Configurations:
         kind = self._kind(op)
         steps = known.get(kind)
         if steps is None:
-            steps = known[kind] = Transitions(self._model, op, len(known), reads=reads)
+            steps = known[kind] = Transitions(self._model, op, len(known), self._states, reads=reads)
         return steps
 
-    def _close(self, leaving: _Open) -> None:
+    def _close(self, leaving: Open) -> None:
         self._taken ^= leaving.bit
         if self._reads.pop(leaving.bit, None) is None:
             self._change_bits ^= leaving.bit
-            del self._changes[0]  # it is the first to return
+            self._changes.close(leaving)
 
-    def _survivors(self, leaving: _Open) -> set[_Node]:
+    def _survivors(self, leaving: Open) -> set[_Node]:
         """The configurations in which `leaving` has taken effect, without it."""
         bit = leaving.bit
         survivors = {(state, done ^ bit, used) for state, done, used in self._nodes if done & bit}
         if len(survivors) == len(self._nodes):
             return survivors
+        plan = self._plan(leaving)
+        self._cost_of_use = plan.cost_of_use
         seen: _Seen = {}
         for node in self._nodes:
+            if len(survivors) >= self._widest:
+                self.is_partial = True
+                break
             if not node[1] & bit:
-                self._explore(node, leaving, survivors, seen)
+                self._explore(node, plan, survivors, seen)
         return survivors if len(survivors) == 1 else self._undominated(survivors)
 
-    def _explore(self, start: _Node, leaving: _Open, found: set[_Node], seen: _Seen) -> None:
-        """Add to `found` every configuration reachable from `start` by which `leaving` has taken effect."""
-        goal = leaving.bit
-        stack: list[_Step] = [(*start, _NOTHING)]
+    def _plan(self, leaving: Open) -> Plan:
+        done_in_all = functools.reduce(operator.and_, (done for _, done, _ in self._nodes))
+        reads = [read for bit, read in self._reads.items() if not done_in_all & bit]
+        states = {state for state, done, _ in self._nodes if not done & leaving.bit}
+        self._states.spend(len(self._nodes) * (1 + len(reads)))
+        plan = self._changes.plan(leaving, reads, states)
+        self._states.spend(plan.cost)
+        return plan
+
+    def _explore(self, start: _Node, plan: Plan, found: set[_Node], seen: _Seen) -> None:
+        """Add to `found` every configuration reachable from `start` by which the goal has taken effect."""
+        goal = plan.goal.bit
+        stack = [self._next(plan, *start, 0, _NOTHING)]
         while stack:
-            self.budget -= 1
-            if self.budget < 0:
-                raise OutOfBudgetError(leaving.position)
-            for after, done, used, unseen in self._next(*stack.pop()):
+            if len(found) >= self._widest:
+                self.is_partial = True
+                return
+            for after, done, used, turn, unseen in stack[-1]:
+                self._states.spend(_FOLLOW)
                 if done & goal:
                     found.add((after, done ^ goal, used))
-                elif not self._covered(seen, after, done, used):
-                    stack.append((after, done, used, unseen))
+                    self._states.hold(KEPT + of_numbers(done, used))
+                elif not self._covered(seen, after, done, used, turn, plan.whole):
+                    stack.append(self._next(plan, after, done, used, turn, unseen))
+                    break
+            else:
+                stack.pop()
 
-    def _next(self, state: Hashable, done: int, used: int, before: Hashable) -> list[_Step]:
+    def _next(
+        self, plan: Plan, state: Hashable, done: int, used: int, turn: int, before: Hashable
+    ) -> Iterator[_Step]:
         """The configurations one change further.
 
         `before` is the state before an info that nothing has observed yet, or _NOTHING: only
         changes with another result than from there are of use.
         """
-        following: list[_Step] = []
+        self.explored += 1
+        self._states.spend(_EXAMINE)
         tried = set()
         reads = self._reads
-        for _, _, bit, steps in self._changes:
-            if done & bit or steps.number in tried:
-                continue
-            tried.add(steps.number)
-            after = steps[state]
-            if after is not IMPOSSIBLE and (before is _NOTHING or steps[before] != after):
-                now_done = self._with_reads(after, done | bit) if reads else done | bit
-                following.append((after, now_done, used, _NOTHING))
-        for steps in self._infos:
-            after = steps[state]
-            if after is IMPOSSIBLE or after == state or steps.number in tried:
-                continue
-            unused = steps.infos & ~used
-            if unused and (before is _NOTHING or steps[before] != after):
-                now_done = self._with_reads(after, done) if reads else done
-                unseen = state if now_done == done else _NOTHING
-                following.append((after, now_done, used | (unused & -unused), unseen))
-        return following
+        goal = plan.goal
+        if goal.bit not in reads:
+            tried.add(goal.steps.number)
+            after = goal.steps[state]
+            if after is not IMPOSSIBLE and (before is _NOTHING or goal.steps[before] != after):
+                yield after, self._with_reads(after, done | goal.bit), used, turn, _NOTHING
+        for number in self._turns(plan, state, done, turn):
+            group = plan.groups[number]
+            tries = 0
+            for _, _, bit, steps in group.changes:
+                tries += 1
+                if done & bit or steps.number in tried:
+                    continue
+                tried.add(steps.number)
+                after = steps[state]
+                if after is not IMPOSSIBLE and (before is _NOTHING or steps[before] != after):
+                    self._states.spend(tries)
+                    tries = 0
+                    now_done = self._with_reads(after, done | bit) if reads else done | bit
+                    then = 0 if (now_done & ~done) & plan.whole else number
+                    yield after, now_done, used, then, _NOTHING
+            for steps in group.infos:
+                tries += self._info_cost
+                after = steps[state]
+                if after is IMPOSSIBLE or after == state or steps.number in tried:
+                    continue
+                unused = steps.infos & ~used
+                if unused and (before is _NOTHING or steps[before] != after):
+                    self._states.spend(tries)
+                    tries = 0
+                    now_done = self._with_reads(after, done) if reads else done
+                    unseen = state if now_done == done else _NOTHING
+                    then = 0 if (now_done & ~done) & plan.whole else number
+                    yield after, now_done, used | (unused & -unused), then, unseen
+            self._states.spend(tries)
+
+    def _turns(self, plan: Plan, state: Hashable, done: int, turn: int) -> Iterator[int]:
+        """The groups of which something may be next."""
+        for number in range(turn, plan.own):
+            self._states.spend(self._cost_of_use)
+            if not plan.is_of_use(number, state, done):
+                break
+            yield number
+        yield plan.own
 
     def _with_reads(self, state: Hashable, done: int) -> int:
+        self._states.spend(len(self._reads))
         for _, _, bit, steps in self._reads.values():
             if not done & bit and steps[state] is not IMPOSSIBLE:
                 done |= bit
         return done
 
-    def _covered(self, seen: _Seen, state: Hashable, done: int, used: int) -> bool:
+    def _covered(
+        self, seen: _Seen, state: Hashable, done: int, used: int, turn: int = 0, whole: int = 0
+    ) -> bool:
         """Does an examined configuration cover this one? Otherwise remember this one."""
-        reads = done & ~self._change_bits
+        reads = done & ~(self._change_bits | whole)
         key = (state, done ^ reads)
         rivals = seen.get(key)
         if rivals is None:
-            seen[key] = [(reads, used)]
+            seen[key] = [(reads, used, turn)]
+            self._states.hold(EXAMINED + of_numbers(done, used))
             return False
-        for other_reads, other_used in rivals:
-            if not (reads & ~other_reads or other_used & ~used):
+        self._states.spend(len(rivals))
+        for other_reads, other_used, other_turn in rivals:
+            if not (reads & ~other_reads or other_used & ~used or other_turn > turn):
                 return True
-        rivals.append((reads, used))
+        rivals.append((reads, used, turn))
+        self._states.hold(RIVAL + of_numbers(done, used))
         return False
 
     def _undominated(self, nodes: set[_Node]) -> set[_Node]:
@@ -242,7 +322,7 @@ class Configurations:
             if not self._covered(seen, *node)
         }
 
-    def _dead_end(self, leaving: _Open) -> DeadEnd:
+    def _dead_end(self, leaving: Open) -> DeadEnd:
         entries = [*self._reads.values(), *self._changes]
         read = [position for returned, position in self._read_by_all if returned >= leaving.returned]
         simplest = sorted(self._nodes, key=_fewer_infos_first)

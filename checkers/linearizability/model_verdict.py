@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from checkers.errors import FencepostError
+from checkers.linearizability.budget import Resource
 from checkers.verdict import Validity
 
 Method = Literal["pairs", "search"]
@@ -70,6 +71,20 @@ DEAD_ENDS_SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GaveUp:
+    """The operation whose return the search had not explained when it had used up its budget."""
+
+    operation: int
+    spent: Resource
+
+    def __str__(self) -> str:
+        return (
+            f"the search used up its {self.spent} before it had explained the return of"
+            f" operation {self.operation}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelVerdict:
     """Is there an order of the operations that keeps real time and that the model allows?"""
 
@@ -77,8 +92,9 @@ class ModelVerdict:
     method: Method
     conflicts: tuple[Clash | DeadEnd, ...] = ()  # at most one per key
     reason: str = ""  # for an unknown validity
-    unexplained: tuple[int, ...] = ()  # the return at which the search gave up; one per key
+    gave_up: tuple[GaveUp, ...] = ()  # at most one per key
     explored: int = 0  # configurations that the search examined
+    steps: int = 0  # that it took
 
 
 def combined(verdicts: Iterable[ModelVerdict]) -> ModelVerdict:
@@ -89,8 +105,9 @@ def combined(verdicts: Iterable[ModelVerdict]) -> ModelVerdict:
         method="search" if any(one.method == "search" for one in each) else "pairs",
         conflicts=tuple(conflict for one in each for conflict in one.conflicts),
         reason="; ".join(one.reason for one in each if one.reason),
-        unexplained=tuple(position for one in each for position in one.unexplained),
+        gave_up=tuple(gave_up for one in each for gave_up in one.gave_up),
         explored=sum(one.explored for one in each),
+        steps=sum(one.steps for one in each),
     )
 
 

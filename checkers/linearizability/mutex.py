@@ -28,36 +28,27 @@ import numpy as np
 
 from checkers.history.records import Outcome
 from checkers.linearizability.blocks import NEVER, both_first
+from checkers.linearizability.budget import Budget
 from checkers.linearizability.model_verdict import (
     Clash,
     Contradiction,
     ModelVerdict,
     OutOfScopeError,
-    combined,
-    decided_by_pairs,
 )
 from checkers.linearizability.models import OwnedMutex, owner_of
-from checkers.linearizability.operation import Operation, by_key
-from checkers.linearizability.search import BUDGET, search_one
+from checkers.linearizability.operation import Operation
+from checkers.linearizability.search import BUDGET, judge_each
 
 
-def judge_mutex(operations: Sequence[Operation], budget: int = BUDGET) -> ModelVerdict:
+def judge_mutex(operations: Sequence[Operation], budget: Budget = BUDGET) -> ModelVerdict:
     """Judge locks with owners: by Algorithm L if it decides, else by the search.
 
     Raises:
         ModelError: an operation has an answer but no return, or returned before its call.
     """
-    return combined(
-        _judge_one(operations, positions, budget) for positions in by_key(operations, lambda op: op.key)
+    return judge_each(
+        operations, lambda positions: mutex_clash(holds(operations, positions)), OwnedMutex(), budget
     )
-
-
-def _judge_one(operations: Sequence[Operation], positions: Sequence[int], budget: int) -> ModelVerdict:
-    try:
-        clash = mutex_clash(holds(operations, positions))
-    except OutOfScopeError:
-        return search_one(operations, positions, OwnedMutex(), budget)
-    return decided_by_pairs(clash)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,22 +38,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from checkers.linearizability.blocks import ALWAYS, NEVER, Ids, Moments, both_first
+from checkers.linearizability.budget import Budget
 from checkers.linearizability.model_verdict import (
     Clash,
     Contradiction,
     ModelVerdict,
     OutOfScopeError,
-    combined,
-    decided_by_pairs,
 )
 from checkers.linearizability.models import CasRegister
-from checkers.linearizability.operation import Operation, by_key
+from checkers.linearizability.operation import Operation
 from checkers.linearizability.register_columns import (
     CAS,
     FAILED_CAS,
@@ -62,33 +60,25 @@ from checkers.linearizability.register_columns import (
     RegisterColumns,
     register_columns,
 )
-from checkers.linearizability.search import BUDGET, search_one
+from checkers.linearizability.search import BUDGET, judge_each
 
 Mask = NDArray[np.bool_]
 
 
 def judge_register(
-    operations: Sequence[Operation], initial: Hashable = None, budget: int = BUDGET
+    operations: Sequence[Operation], initial: Hashable = None, budget: Budget = BUDGET
 ) -> ModelVerdict:
     """Judge registers with read, write and cas: by R and C if they decide, else by the search.
 
     Raises:
         ModelError: an operation has an answer but no return, or returned before its call.
     """
-    return combined(
-        _judge_one(operations, positions, initial, budget)
-        for positions in by_key(operations, attrgetter("key"))
+    return judge_each(
+        operations,
+        lambda positions: register_clash(register_columns(operations, positions, initial)),
+        CasRegister(initial),
+        budget,
     )
-
-
-def _judge_one(
-    operations: Sequence[Operation], positions: Sequence[int], initial: Hashable, budget: int
-) -> ModelVerdict:
-    try:
-        clash = register_clash(register_columns(operations, positions, initial))
-    except OutOfScopeError:
-        return search_one(operations, positions, CasRegister(initial), budget)
-    return decided_by_pairs(clash)
 
 
 def register_clash(columns: RegisterColumns) -> Clash | None:

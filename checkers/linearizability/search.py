@@ -46,63 +46,120 @@ history is linearizable iff that of each object is (Herlihy and Wing, 1990).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
-from checkers.linearizability.configurations import Configurations, OutOfBudgetError
-from checkers.linearizability.model_verdict import ModelVerdict, combined
+from checkers.linearizability.budget import Budget, OutOfBudgetError, Resource
+from checkers.linearizability.configurations import Configurations
+from checkers.linearizability.model_verdict import (
+    Clash,
+    DeadEnd,
+    GaveUp,
+    ModelVerdict,
+    OutOfScopeError,
+    combined,
+    decided_by_pairs,
+)
 from checkers.linearizability.models import Model
 from checkers.linearizability.operation import Operation, by_key
 from checkers.linearizability.transitions import optional_method
 from checkers.verdict import Validity
 
-BUDGET = 1_000_000
-"""The number of configurations of one object after which the search gives up: some seconds."""
+BUDGET = Budget()
+"""What one history may cost: some seconds, and 256 MiB."""
 
-SHORT = 20_000
-"""The budget of a first pass over all objects: if one of them is wrong, so is the history."""
+SHORT = 40_000
+"""The steps of a first pass over each object: if one of them is wrong, so is the history."""
+
+NARROW = 100
+"""The configurations that are kept at a return by a second pass, which looks for one that lasts to the end."""
 
 
-def search(operations: Sequence[Operation], model: Model, budget: int = BUDGET) -> ModelVerdict:
+def search(operations: Sequence[Operation], model: Model, budget: Budget = BUDGET) -> ModelVerdict:
     """Is there an order of `operations`, in any sequence, that `model` allows?
 
     Raises:
         ModelError: the model breaks its promises, or an operation has an answer but no return, or
             returned before its call.
     """
-    objects = by_key(operations, optional_method(model, "key"))
-    judged = [
-        (positions, search_one(operations, positions, model, min(budget, SHORT))) for positions in objects
-    ]
-    if budget > SHORT and all(one.validity is not Validity.INVALID for _, one in judged):
-        return combined(
-            search_one(operations, positions, model, budget) if one.validity is Validity.UNKNOWN else one
-            for positions, one in judged
-        )
-    return combined(one for _, one in judged)
+    objects = list(by_key(operations, optional_method(model, "key")))
+    return combined(_search_each(operations, objects, model, budget))
+
+
+def judge_each(
+    operations: Sequence[Operation],
+    decide: Callable[[Sequence[int]], Clash | None],
+    model: Model,
+    budget: Budget = BUDGET,
+) -> ModelVerdict:
+    """Judge each object by `decide`, from the positions of its operations; where that cannot, by the search.
+
+    Raises:
+        ModelError: as `search`.
+    """
+    judged: dict[int, ModelVerdict] = {}
+    left: dict[int, Sequence[int]] = {}
+    for number, positions in enumerate(by_key(operations, attrgetter("key"))):
+        try:
+            judged[number] = decided_by_pairs(decide(positions))
+        except OutOfScopeError:
+            left[number] = positions
+    judged.update(zip(left, _search_each(operations, list(left.values()), model, budget), strict=True))
+    return combined(one for _, one in sorted(judged.items()))
+
+
+def _search_each(
+    operations: Sequence[Operation], objects: Sequence[Sequence[int]], model: Model, budget: Budget
+) -> list[ModelVerdict]:
+    """Search each object: in a first pass with an equal share of half the steps, then with what is left."""
+    left = budget.steps_for(sum(map(len, objects)))
+    share = left // 2 // max(1, len(objects))
+    judged = []
+    for positions in objects:
+        steps = min(share, SHORT + budget.steps_per_operation * len(positions))
+        judged.append(search_one(operations, positions, model, budget.bytes, steps))
+        left -= judged[-1].steps
+    if any(one.validity is Validity.INVALID for one in judged):
+        return judged
+    for number, positions in enumerate(objects):
+        for widest, steps in ((NARROW, left // 3), (None, left)):
+            if judged[number].validity is Validity.UNKNOWN:
+                judged[number] = search_one(
+                    operations, positions, model, budget.bytes, min(steps, left), widest
+                )
+                left -= judged[number].steps
+    return judged
 
 
 def search_one(
-    operations: Sequence[Operation], positions: Sequence[int], model: Model, budget: int = BUDGET
+    operations: Sequence[Operation],
+    positions: Sequence[int],
+    model: Model,
+    limit: int,
+    steps: int,
+    widest: int | None = None,
 ) -> ModelVerdict:
-    """As `search`, for one object: the operations at `positions`, in the order of calls."""
-    one = Configurations(operations, model, budget)
+    """The verdict on one object; `limit` is of bytes, `widest` of the configurations kept at a return."""
+    one = Configurations(operations, model, limit=limit, steps=steps, widest=widest)
+    dead_end, gave_up = None, None
     try:
         dead_end = one.run(positions)
     except OutOfBudgetError as error:
-        reason = (
-            f"the search examined {budget:,} configurations and had not explained the return of"
-            f" operation {error.operation}"
-        )
-        return ModelVerdict(
-            validity=Validity.UNKNOWN,
-            method="search",
-            reason=reason,
-            unexplained=(error.operation,),
-            explored=budget,
-        )
+        gave_up = GaveUp(operation=one.returning, spent=error.resource)
+    if dead_end is not None and one.is_partial:
+        dead_end, gave_up = None, GaveUp(operation=dead_end.operation, spent=Resource.STEPS)
     return ModelVerdict(
-        validity=Validity.VALID if dead_end is None else Validity.INVALID,
+        validity=_validity(dead_end, gave_up),
         method="search",
         conflicts=() if dead_end is None else (dead_end,),
-        explored=budget - one.budget,
+        gave_up=() if gave_up is None else (gave_up,),
+        reason="" if gave_up is None else str(gave_up),
+        explored=one.explored,
+        steps=steps - one.steps_left,
     )
+
+
+def _validity(dead_end: DeadEnd | None, gave_up: GaveUp | None) -> Validity:
+    if gave_up is not None:
+        return Validity.UNKNOWN
+    return Validity.VALID if dead_end is None else Validity.INVALID

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from checkers.errors import ModelError
+from checkers.linearizability.budget import States
 from checkers.linearizability.models import IMPOSSIBLE, Model
 from checkers.linearizability.operation import Operation
 
@@ -40,12 +41,13 @@ def _named(model: Model) -> str:
 class Transitions(dict[Hashable, Hashable]):
     """State → the state after any operation of one kind; each step is computed once."""
 
-    __slots__ = ("infos", "model", "number", "op", "reads")
+    __slots__ = ("infos", "model", "number", "op", "reads", "states")
 
-    def __init__(self, model: Model, op: Operation, number: int, *, reads: bool) -> None:
+    def __init__(self, model: Model, op: Operation, number: int, states: States, *, reads: bool) -> None:
         self.model = model
         self.number = number  # of the kind, among changes or among reads
         self.op = op  # one of the kind
+        self.states = states
         self.reads = reads
         self.infos = 0  # bits of those called so far; they are used in the order of their calls
 
@@ -57,5 +59,6 @@ class Transitions(dict[Hashable, Hashable]):
                 " it must return the same state or IMPOSSIBLE"
             )
         _check_hashable(self.model, after)
-        self[state] = after
+        self.states.remember()
+        after = self[state] = state if after == state else self.states[after]
         return after

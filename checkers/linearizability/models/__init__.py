@@ -16,7 +16,18 @@ from checkers.linearizability.models.locks import (
     ReentrantMutex,
     owner_of,
 )
-from checkers.linearizability.models.model import IMPOSSIBLE, Impossible, Keys, Kinds, Model, Reads, State
+from checkers.linearizability.models.model import (
+    IMPOSSIBLE,
+    Impossible,
+    Keys,
+    Kinds,
+    Model,
+    Parts,
+    Reach,
+    Reaches,
+    Reads,
+    State,
+)
 from checkers.linearizability.models.registers import CasRegister, Register, expected_and_new
 
 MODELS: dict[str, Callable[[], Model]] = {
@@ -49,6 +60,9 @@ __all__ = [
     "Mutex",
     "Nested",
     "OwnedMutex",
+    "Parts",
+    "Reach",
+    "Reaches",
     "Reads",
     "ReentrantFencedMutex",
     "ReentrantMutex",

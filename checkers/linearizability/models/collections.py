@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from checkers.history.records import Outcome
 from checkers.linearizability.models.model import (
     IMPOSSIBLE,
+    Reaches,
     State,
     answered,
     key_of,
     kind_by_answer,
     observed,
 )
-from checkers.linearizability.operation import Operation
+from checkers.linearizability.models.sums import Sums
+from checkers.linearizability.operation import UNKNOWN, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,29 @@ class Set:
         """A read of one element or of all."""
         return op.f in {"read", "contains"}
 
+    def part(self, op: Operation) -> Hashable:
+        """The element; a read of all concerns all of them."""
+        return None if op.f == "read" else (op.input,)
+
+    def reach(self, read: Operation, groups: Sequence[Sequence[Operation]]) -> Reaches:
+        """Can each missing element still be added, and each that is too many be removed?"""
+        last = {
+            (op.f, op.input): number
+            for number, group in enumerate(groups)
+            for op in group
+            if op.f in {"add", "remove"}
+        }
+        wanted = frozenset(read.output) if isinstance(read.output, frozenset) else None
+
+        def reaches(state: State, number: int) -> bool:
+            return wanted is not None and all(
+                last.get((f, element), -1) >= number
+                for f, elements in (("add", wanted - state), ("remove", state - wanted))
+                for element in elements
+            )
+
+        return reaches
+
 
 @dataclass(frozen=True, slots=True)
 class Counter:
@@ -67,6 +92,18 @@ class Counter:
     def is_read(self, op: Operation) -> bool:
         """A read."""
         return op.f == "read"
+
+    def part(self, op: Operation) -> Hashable:
+        """The number that is added: sums do not depend on the order. An answer depends on the whole."""
+        is_sum = op.f == "add" and op.output is UNKNOWN and isinstance(op.input, int)
+        return (op.input,) if is_sum else None
+
+    def reach(self, read: Operation, groups: Sequence[Sequence[Operation]]) -> Reaches:
+        """Can some of the numbers add up to what is missing?"""
+        if not (isinstance(read.output, int) and isinstance(self.initial, int)):
+            return lambda _, __: True
+        sums = Sums([[op.input for op in group] for group in groups])
+        return lambda state, number: sums.include(read.output - state, number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,13 @@ not). FAIL: it had no effect, so return the same state or `IMPOSSIBLE`; a failur
 says nothing about the state is always possible. States are hashable, and equal if they
 behave alike.
 
-`Reads`, `Kinds` and `Keys` are optional promises that make the search faster.
+`Reads`, `Kinds`, `Keys`, `Parts` and `Reach` are optional promises that make the search faster.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
 from checkers.history.records import Outcome
@@ -32,6 +32,9 @@ from checkers.linearizability.operation import UNKNOWN, Operation
 
 State = Any
 """The state of an object, or IMPOSSIBLE; hashable."""
+
+Reaches = Callable[[State, int], bool]
+"""Can a read become possible, from a state, by the groups from a number on?"""
 
 
 class Impossible(enum.Enum):
@@ -81,6 +84,33 @@ class Keys(Protocol):
 
     def key(self, op: Operation) -> Hashable:
         """Operations with different keys are about different objects, each with a state of its own."""
+        ...
+
+
+@runtime_checkable
+class Parts(Protocol):
+    """A model of an object whose parts change independently, such as the elements of a set."""
+
+    def part(self, op: Operation) -> Hashable:
+        """Of two operations with different parts it never matters which is first; None: any may matter to it.
+
+        In every state: if one and then the other is possible, so is the reverse, and both end in the
+        same state. Operations of equal kind have equal parts. A read of the whole object has None.
+        """
+        ...
+
+
+@runtime_checkable
+class Reach(Protocol):
+    """A model with parts that can say what is out of reach."""
+
+    def reach(self, read: Operation, groups: Sequence[Sequence[Operation]]) -> Reaches:
+        """Prepare the question whether a read with the part None can become possible.
+
+        The result is asked with a state and a number: True if some of the changes in the groups from
+        that number on, in some order, may lead from the state to one in which the read is possible.
+        When in doubt, True.
+        """
         ...
 
 
