@@ -210,7 +210,7 @@ _NEEDED = (
     "harness.cli.recheck_history",
     "harness.cli.schemas",
     "harness.cli.selection",
-    "harness.report.show",
+    "harness.run.show",
     "harness.target",
 )
 

@@ -168,6 +168,7 @@ def _cell(result: CellResult, night: Night) -> CellDocument:
 
 def _run(result: CellResult, run: Run, night: Night) -> RunDocument:
     finished = run.finished
+    again = night.run_again(finished) if run in result.failures else None
     return RunDocument(
         repeat=finished.job.repeat,
         seed=finished.job.seed,
@@ -179,7 +180,7 @@ def _run(result: CellResult, run: Run, night: Night) -> RunDocument:
         folder=finished.folder,
         headline=run.headline,
         again=result.reproduced(run).removeprefix("reproduced "),
-        replay=night.replay(finished) if run in result.failures else None,
+        replay=str(again.command) if again else None,
         shrunk=sentence(night, run),
         differences=finished.differences,
     )

@@ -107,4 +107,6 @@ def _details(night: Night, result: CellResult, run: Run) -> Iterator[str]:
         yield reproduced
     if finished.folder:
         yield f"check again: {typed_anywhere('recheck', night.path / finished.folder)}"
-        yield f"run again: {night.replay(finished)}"
+    if repeated := night.run_again(finished):
+        yield f"run again: {repeated.command}"
+        yield from repeated.notes()

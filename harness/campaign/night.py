@@ -27,7 +27,7 @@ from harness.campaign import campaign_file
 from harness.campaign.campaign_file import Campaign
 from harness.campaign.cells import Cell
 from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, was_interrupted
-from harness.campaign.replay import replay
+from harness.campaign.replay import Replay, replay_of
 from harness.campaign.schedule import Job
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import of_verdict
@@ -36,6 +36,7 @@ from harness.files.atomic_files import replace_file
 from harness.files.dated_folders import NAMED_BY
 from harness.files.received import component, components
 from harness.files.run_folder import HEADER, VERDICT
+from harness.report.run_again import RunAgain
 
 PLAN = "plan.json"
 RESULTS = "results.jsonl"
@@ -185,20 +186,24 @@ class Night:
                 if received.is_folder(self.path, RUNS, target, name):
                     yield RUNS, target, name
 
-    def replay(self, finished: Finished, *, from_here: bool = False) -> str | None:
-        """Write the line that repeats a run; None for one without a folder.
+    def replay(self, finished: Finished) -> Replay | None:
+        """Return what repeats a run; None for one without a folder."""
+        if finished.folder is None:
+            return None
+        folder, plan = self.path / finished.folder, self.plan
+        return replay_of(folder, finished.job.seed, version=plan.fencepost, commit=plan.git_commit)
+
+    def run_again(self, finished: Finished, *, from_here: bool = False) -> RunAgain | None:
+        """Return the command that repeats a run; None for one without a folder.
 
         It works in any folder; `from_here`: in the folder of the night, which may have been moved.
         """
-        if finished.folder is None:
+        replay = self.replay(finished)
+        if replay is None or finished.folder is None:
             return None
-        return replay(
-            self.path / finished.folder,
-            finished.job.seed,
-            version=self.plan.fencepost,
-            commit=self.plan.git_commit,
-            within=self.path if from_here else None,
-        )
+        text = run_files.text(self.path / finished.folder, run_files.TARGET)
+        file = f"{finished.folder}/{run_files.TARGET}" if from_here and not replay.folder else ""
+        return replay.run_again(text, file)
 
     def open_jobs(self) -> tuple[Job, ...]:
         """Return the runs of the plan that have not ended."""

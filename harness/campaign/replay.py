@@ -1,21 +1,66 @@
-"""How to repeat a run: one line with everything that determines its schedule of faults."""
+"""How to repeat a run: everything that determines its schedule of faults."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePath
+
+import msgspec
 
 from checkers.errors import HistoryError
 from checkers.history import limits
 from checkers.history.files import read_bytes
-from harness.core.invocation import again
+from harness.core.invocation import NAME, Repetition
 from harness.files import run_files
-from harness.files.environment import repetition_in
+from harness.files.environment import known_options, repetition_in
 from harness.files.run_folder import PLAN
+from harness.report.run_again import RunAgain, run_again
 
 _DIGITS = 12  # of a digest
+_PATH = "PYTHONPATH="
+_FACTS = {
+    "plan": re.compile(rf"[0-9a-f]{{{_DIGITS}}}"),
+    "fencepost": re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}"),
+    "commit": re.compile(r"[0-9a-f]{7,64}(-dirty)?"),
+}
+"""What may stand in the comment of a command. It may come from a stranger, and a comment has no quotes."""
+
+
+_COMMENT = re.compile(r"  # plan (?P<plan>\S+), fencepost (?P<fencepost>\S+?)(, commit (?P<commit>\S+))?")
+
+
+class Replay(msgspec.Struct, frozen=True, kw_only=True):
+    """What repeats a run, as it is stored; a command is made of it only when it is printed."""
+
+    target: str  # the file
+    seed: int
+    options: tuple[str, ...] = ()
+    folder: str = ""
+    python_path: str = ""
+    plan: str = ""
+    fencepost: str = ""
+    commit: str = ""
+
+    def run_again(self, text: str | None, file: str | Path = "") -> RunAgain:
+        """Return how to repeat it, by the text of its target, which may be in another file now.
+
+        After a `#`, it has its plan, version and commit, as far as they look like that.
+        """
+        how = Repetition(
+            options=known_options(self.options), folder=self.folder, python_path=self.python_path
+        )
+        found = run_again(file or self.target, self.seed, how, text)
+        return replace(found, command=replace(found.command, comment=", ".join(self._facts())))
+
+    def _facts(self) -> Iterator[str]:
+        for name, form in _FACTS.items():
+            if form.fullmatch(value := getattr(self, name)):
+                yield f"{name} {value}"
 
 
 def digest(plan: Path) -> str | None:
@@ -27,19 +72,60 @@ def digest(plan: Path) -> str | None:
     return hashlib.sha256(json.dumps(schedule, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
 
-def with_target(line: str, target: Path) -> str:
-    """Change the line that repeats a run to another file with the same target."""
-    words = shlex.split(line, comments=True)
-    was = next((word for word in words if PurePath(word).name == run_files.TARGET), None)
-    return line.replace(shlex.quote(was), shlex.quote(str(target.absolute())), 1) if was else line
+def replay_of(folder: Path, seed: int, *, version: str, commit: str | None) -> Replay:
+    """Return what repeats the run in a folder."""
+    how = repetition_in(folder)
+    return Replay(
+        target=str((folder / run_files.TARGET).absolute()),
+        seed=seed,
+        options=how.options,
+        folder=how.folder,
+        python_path=how.python_path,
+        plan=digest(folder / PLAN) or "",
+        fencepost=version,
+        commit=commit or "",
+    )
 
 
-def replay(folder: Path, seed: int, *, version: str, commit: str | None, within: Path | None = None) -> str:
-    """Write the command that repeats a run, and after a `#` its plan, version and commit.
+def stored_replay(words: str | None, line: str) -> Replay | None:
+    """Read what the results have: JSON, or in a row of an earlier version, the line that it printed.
 
-    It works in any folder, or in `within` if that is given and the run needs no other folder.
+    None if it is neither: it is not known what such a line would do in a shell.
     """
-    how, target = repetition_in(folder), folder / run_files.TARGET
-    command = again(str(target.relative_to(within)) if within and not how.folder else target, seed, how)
-    facts = [f"plan {digest(folder / PLAN) or 'unknown'}", f"fencepost {version}"]
-    return f"{command}  # {', '.join([*facts, *([f'commit {commit}'] if commit else [])])}"
+    if words is None:
+        return _of_line(line)
+    try:
+        return msgspec.json.decode(words, type=Replay)
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+
+
+def _of_line(line: str) -> Replay | None:
+    """Read `[cd FOLDER && [PYTHONPATH=PATH ]]fencepost run FILE --seed N [OPTION…][  # FACTS]`."""
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:
+        return None
+    folder = python_path = place = ""
+    if words[:1] == ["cd"] and words[2:3] == ["&&"]:
+        folder, words = words[1], words[3:]
+        place = f"cd {shlex.quote(folder)} && "
+        if words and words[0].startswith(_PATH):
+            python_path, words = words[0].removeprefix(_PATH), words[1:]
+            place += f"{_PATH}{shlex.quote(python_path)} "
+    match words:
+        case [program, "run", target, "--seed", seed, *options] if PurePath(program).name == NAME:
+            command = place + shlex.join(words)
+        case _:
+            return None
+    if not line.startswith(command) or not seed.isdecimal() or known_options(options) != tuple(options):
+        return None
+    facts = _COMMENT.fullmatch(line.removeprefix(command))
+    return Replay(
+        target=target,
+        seed=int(seed),
+        options=tuple(options),
+        folder=folder,
+        python_path=python_path,
+        **{name: value or "" for name, value in (facts.groupdict() if facts else {}).items()},
+    )

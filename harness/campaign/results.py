@@ -13,11 +13,15 @@ import statistics
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import msgspec
+
 from checkers.history import files
+from checkers.printable import as_json
 from harness.campaign.night import Night
+from harness.campaign.replay import Replay
 from harness.campaign.results_schema import migrate
 from harness.campaign.schedule import Past
 from harness.campaign.status import WINDOW, Outcome
@@ -47,7 +51,7 @@ class Row:
     fingerprint: str | None
     folder: str | None
     anomalies: Mapping[str, int] | None = None  # how many of each name were found; None: not known
-    replay: str | None = None  # the line that repeats a failure
+    replay: Replay | None = None  # what repeats a failure
     target: str = ""  # the text of its target file
 
 
@@ -103,7 +107,7 @@ class Results:
         """Return the fastest failing seed of every fingerprint, the newest failure first."""
         with self._connected() as database:
             rows = database.execute(
-                "SELECT fingerprint, cell, seconds, replay, target, failed, passed FROM seeds"
+                "SELECT fingerprint, cell, seconds, words, replay, target, failed, passed FROM seeds"
                 " ORDER BY last_seen DESC, fingerprint"
             )
             return tuple(checked(self._file, rows, Seed))
@@ -208,7 +212,7 @@ WHERE id = :known
 
 def _values(night: int, row: Row) -> dict[str, object]:
     kept = Path(row.folder) if row.folder else None
-    return asdict(row) | {
+    return asdict(replace(row, replay=None)) | {
         "night": night,
         "seed": str(row.seed),  # SQLite's integers end at 2^63 - 1
         "outcome": row.outcome.value,
@@ -238,7 +242,8 @@ def _create(file: Path) -> None:
 
 def _count_seeds(database: sqlite3.Connection, row: Row) -> None:
     """Keep the fastest failing seed of each fingerprint, and count the runs of its cell since."""
-    values = asdict(row) | {"seed": str(row.seed)}
+    words = None if row.replay is None else as_json(msgspec.to_builtins(row.replay))
+    values = asdict(replace(row, replay=None)) | {"seed": str(row.seed), "words": words}
     if row.outcome is Outcome.PASSED:
         database.execute("UPDATE seeds SET passed = passed + 1 WHERE cell = :cell", values)
     elif row.fingerprint and row.replay:
@@ -247,12 +252,13 @@ def _count_seeds(database: sqlite3.Connection, row: Row) -> None:
 
 _KEEP_SEED = """
 INSERT INTO seeds VALUES
-    (:fingerprint, :cell, :seed, :seconds, :replay, :target, :started, :started, 1, 0)
+    (:fingerprint, :cell, :seed, :seconds, '', :target, :started, :started, 1, 0, :words)
 ON CONFLICT (fingerprint) DO UPDATE SET
     failed = failed + 1,
     last_seen = max(last_seen, excluded.last_seen),
     seed = iif(excluded.seconds < seconds, excluded.seed, seed),
-    replay = iif(excluded.seconds < seconds, excluded.replay, replay),
+    replay = iif(excluded.seconds < seconds, '', replay),
+    words = iif(excluded.seconds < seconds, excluded.words, words),
     target = iif(excluded.seconds < seconds, excluded.target, target),
     seconds = min(seconds, excluded.seconds)
 """

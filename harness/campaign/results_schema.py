@@ -58,6 +58,9 @@ _MIGRATIONS = (
     """
     ALTER TABLE runs ADD COLUMN anomalies TEXT;
     """,
+    """
+    ALTER TABLE seeds ADD COLUMN words TEXT;
+    """,
 )
 """Each migrates the file from its number to the next, and is never edited later."""
 

@@ -17,6 +17,7 @@ import msgspec
 
 from checkers.printable import quoted
 from harness.campaign.fingerprint import FINGERPRINT_PATTERN
+from harness.campaign.replay import Replay, stored_replay
 from harness.campaign.status import Outcome
 from harness.core.errors import ConfigurationError
 from harness.files.received import component
@@ -33,10 +34,16 @@ class Seed:
     fingerprint: str
     cell: str
     seconds: Seconds
-    replay: str
+    words: str | None  # what repeats it, as JSON
+    line: str  # of an earlier version, which stored the command that it printed
     target: str  # the text of its target file
     failed: int  # runs with this fingerprint
     passed: int  # runs of the cell since the first of them
+
+    @property
+    def replay(self) -> Replay | None:
+        """What repeats it; None if what is stored is no command of Fencepost."""
+        return stored_replay(self.words, self.line)
 
 
 @dataclass(frozen=True, slots=True)

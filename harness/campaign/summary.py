@@ -83,7 +83,9 @@ def _failures(night: Night, result: CellResult) -> Iterator[str]:
         yield ""
         yield "In the folder of the night:"
         yield ""
-        yield f"    {line(night.replay(run.finished, from_here=True) or '')}"
+        if repeated := night.run_again(run.finished, from_here=True):
+            yield f"    {repeated.command}"
+            yield from (f"    {line(note)}" for note in repeated.notes())
         if shrunk := sentence(night, run):
             yield ""
             yield f"Shrunk, to the files minimal\\* in {inert(run.finished.folder or '')}: {inert(shrunk)}"

@@ -53,7 +53,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         say(*_usage(error))
         return ExitCode.CONFIGURATION
     except (KeyboardInterrupt, click.Abort) as error:
-        say(str(error) or "interrupted")
+        say(*map(str, error.args or ("interrupted",)))
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         _discard_stdout()

@@ -97,6 +97,9 @@ ENGINE = click.option(
 OVERRIDES = click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."
 )
+TRUST = click.option(
+    "--trust", is_flag=True, help="Run what a recorded run's target names, although this machine never has."
+)
 SEED = click.option("--seed", metavar="N", callback=_seed_number, help="Repeat the schedule of another run.")
 
 

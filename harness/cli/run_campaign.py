@@ -15,6 +15,7 @@ from harness.campaign.assessment import Assessment, in_force
 from harness.campaign.campaign import Campaign, workers_here
 from harness.campaign.cells import Cell, Expansion, expand
 from harness.campaign.dask_executor import DaskExecutor
+from harness.campaign.execution import TARGETS
 from harness.campaign.merge import merge
 from harness.campaign.night import Night, Plan
 from harness.campaign.results import Results
@@ -24,6 +25,7 @@ from harness.campaign.summary import headline, lines
 from harness.cli import results_file
 from harness.cli.campaign_screen import CampaignScreen, clock, live
 from harness.cli.github_actions import tell_github
+from harness.cli.trust import require_trust
 from harness.core.exit_codes import ExitCode
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
@@ -31,6 +33,8 @@ from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
 from harness.files.environment import git_commit
 from harness.report.sentences import count
+from harness.target.executed import executed_here
+from harness.target.reading import load, load_text
 
 _MOST_NEXT = 5
 
@@ -72,6 +76,7 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
     results = _writable(options.results)
     if options.resume:
         night = Night.latest(options.nights, campaign.name)
+        _check_targets(night, campaign)
     else:
         night = _planned(options, campaign, rng)
     if not night.plan.jobs:
@@ -79,7 +84,20 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
     try:
         return _made(options, campaign, night, results)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted; go on with: {resumed(options.command)}") from None
+        raise KeyboardInterrupt("interrupted", f"go on with: {resumed(options.command)}") from None
+
+
+def _check_targets(night: Night, campaign: campaign_file.Campaign) -> None:
+    """Raise ConfigurationError if a night would execute what the campaign file does not name.
+
+    The night's folder may come from a stranger; the campaign file, and what has run here, are the user's own.
+    """
+    own = [executed_here(load_text(cell.source, cell.name)) for cell in expand(campaign).cells]
+    for cell in night.plan.cells:
+        file = night.path / TARGETS / f"{cell.name}.toml"
+        executed = executed_here(load(file))
+        if executed not in own:
+            require_trust(executed, file, trust=False, remedy="start a new night, without --resume")
 
 
 def _made(

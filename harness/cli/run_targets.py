@@ -21,9 +21,10 @@ from harness.files.environment import repetition_here, repetition_in
 from harness.report import unjudged
 from harness.report.console import Console, console
 from harness.report.verdict_text import JudgedRun, Line, summary, verdict_lines
-from harness.run.deployment import depends_on_folder, passwords
+from harness.run.deployment import passwords
 from harness.run.runner import RunOptions, run
 from harness.target import Target
+from harness.target.executed import depends_on_folder
 
 
 def run_all(

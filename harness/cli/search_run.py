@@ -102,8 +102,8 @@ def _end(target: Target, tried: Tried, engine: Engine) -> list[Line]:
         shrink = typed("shrink", folder)
         return [
             *verdict_lines(judged_run(target, tried.judged, tried.seed)),
-            Line(f"  replay       {replay}", Tone.FAINT),
-            Line(f"  shrink       {shrink}", Tone.FAINT),
+            Line(f"replay       {replay}", Tone.COMMAND, 2),
+            Line(f"shrink       {shrink}", Tone.COMMAND, 2),
         ]
     why = "new behavior has dried up" if tried.dried_up else "the time is over"
     return [

@@ -44,7 +44,8 @@ def history_file(word: str, runs: Path) -> Path:
         return folder / HISTORY
     if received.is_folder(folder, EVENTS):
         raise ConfigurationError(
-            f"{folder} has no {HISTORY} yet: the run was killed; `{typed('recheck', folder)}` creates it"
+            f"{folder} has no {HISTORY} yet: the run was killed",
+            f"judge it first: {typed('recheck', folder)}",
         )
     raise ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness.cli.progress import progress
+from harness.cli.trust import require_trust
 from harness.core.duration import format_duration
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
@@ -31,6 +32,8 @@ from harness.report.sentences import count
 from harness.run.recheck import judge_file
 from harness.shrink.excerpt import smallest
 from harness.shrink.smaller_target import SmallerTarget
+from harness.target.executed import ADD_TRUST, executed_here
+from harness.target.reading import load_text
 
 RUNS = "minimal-runs"
 
@@ -39,7 +42,7 @@ def shrink_history(run: Path) -> Finding:
     """Write the smallest excerpt of a run's history, and print and return its finding."""
     run_files.check(run)
     if not run_files.has(run, HISTORY):
-        raise ConfigurationError(f"{run} has no {HISTORY}: judge the run first: {typed('recheck', run)}")
+        raise ConfigurationError(f"{run} has no {HISTORY}", f"judge the run first: {typed('recheck', run)}")
     RunFolder(run).check_whole()
     history, commits = run / MINIMAL_HISTORY, run / MINIMAL_COMMITS
     log = run / COMMITS if run_files.has(run, COMMITS) else None
@@ -60,6 +63,16 @@ def shrink_history(run: Path) -> Finding:
     with_log = () if excerpt.commits is None else ("--commits", as_seen_from_here(commits))
     show(f"  check again  {typed('recheck', as_seen_from_here(history), *with_log)}")
     return finding
+
+
+def check_trusted(run: Path, *, trust: bool) -> None:
+    """Raise ConfigurationError if a run's target would execute what this user has neither run nor trusts."""
+    text = run_files.text(run, run_files.TARGET)
+    if text is not None:  # without it, there is nothing to run
+        executed = executed_here(load_text(text, run_files.TARGET))
+        require_trust(
+            executed, run, trust=trust, remedy=f"{ADD_TRUST}, or --no-runs to shrink only its history"
+        )
 
 
 def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: int, seconds: float) -> None:

@@ -1,16 +1,29 @@
-"""Commands printed for the user to copy."""
+"""Commands printed for the user to paste into a shell.
+
+A command is a list of words until it is printed. Passwords are hidden in its words, and only then is each
+of them quoted, so that nothing in a word ends the quotes. What escapes messages later must not change a
+command either: one that it would change is not printed at all.
+"""
 
 from __future__ import annotations
 
-import shlex
+import re
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkers import printable
+from checkers.redaction import redacted, redacted_document
 from harness.core.paths import as_seen_from_here
 
 NAME = "fencepost"
+NOT_SHOWN = "# this command has a name that cannot be shown on one line. Rename that file or folder"
+"""In place of such a command. Nothing in it means anything to a shell, in case somebody pastes it."""
+_LONGEST = 4_000  # characters; a message would be cut after 5,000
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+,./:-]+")
+"""Words that need no quotes. zsh replaces `=word`, and `a=b/fencepost` would be an assignment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,32 +38,60 @@ class Repetition:
 NOTHING_ELSE = Repetition()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """The words of a command, and where it runs; `str` prints it for a POSIX shell."""
+
+    words: tuple[str, ...]
+    folder: str = ""  # absolute; empty: any
+    python_path: str = ""
+    comment: str = ""  # nothing that is data: a comment has no quotes
+
+    def __str__(self) -> str:
+        line = " ".join(map(_quoted, redacted_document(self.words)))
+        if self.python_path:
+            line = f"PYTHONPATH={_quoted(redacted(self.python_path))} {line}"
+        if self.folder:
+            line = f"cd {_quoted(redacted(self.folder))} && {line}"
+        line += f"  # {self.comment}" * bool(self.comment)
+        return line if len(line) <= _LONGEST and line == printable.line(line) else NOT_SHOWN
+
+
 def typed(*words: str | Path) -> str:
-    """Quote a Fencepost command for a shell, such as `fencepost recheck runs/t/latest`."""
-    return _quoted(program(), *words)
+    """Print a Fencepost command for a shell, such as `fencepost recheck runs/t/latest`."""
+    return str(Command(words=(_program(), *_words(words))))
 
 
 def typed_anywhere(*words: str | Path) -> str:
     """Like `typed`, for a shell in any folder: all paths are absolute, including the program's."""
-    return _quoted(
-        program(as_seen=False), *(word.absolute() if isinstance(word, Path) else word for word in words)
+    return str(_anywhere(words))
+
+
+def again(target: str | Path, seed: int | None, how: Repetition) -> Command:
+    """Return the command that repeats a run, from any folder."""
+    command = _anywhere(["run", target, *([] if seed is None else ["--seed", str(seed)]), *how.options])
+    if not Path(how.folder).is_absolute():  # nowhere, or a word such as `-` that means another folder
+        return command
+    return Command(words=command.words, folder=how.folder, python_path=how.python_path)
+
+
+def _anywhere(words: Iterable[str | Path]) -> Command:
+    absolute = (word.absolute() if isinstance(word, Path) else word for word in words)
+    return Command(words=(_program(as_seen=False), *_words(absolute)))
+
+
+def _words(words: Iterable[str | Path]) -> Iterable[str]:
+    """Write paths so that none looks like an option."""
+    return (
+        f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words
     )
 
 
-def again(target: str | Path, seed: int | None, how: Repetition) -> str:
-    """Return the command that repeats a run, from any folder."""
-    command = typed_anywhere("run", target, *([] if seed is None else ["--seed", str(seed)]), *how.options)
-    if not how.folder:
-        return command
-    found_in = f"PYTHONPATH={shlex.quote(how.python_path)} " if how.python_path else ""
-    return f"cd {shlex.quote(how.folder)} && {found_in}{command}"
+def _quoted(word: str) -> str:
+    return word if _PLAIN.fullmatch(word) else "'" + word.replace("'", r"'\''") + "'"
 
 
-def _quoted(called: str, *words: str | Path) -> str:
-    return " ".join([called, *(shlex.quote(str(word)) for word in words)])
-
-
-def program(*, as_seen: bool = True) -> str:
+def _program(*, as_seen: bool = True) -> str:
     """Return `fencepost` if the shell finds this program under that name, otherwise its path.
 
     The path is relative if it is below the current folder, unless `as_seen` is False. A program
@@ -63,4 +104,4 @@ def program(*, as_seen: bool = True) -> str:
     if found is not None and started.samefile(found):
         return NAME
     seen = as_seen_from_here(started.absolute()) if as_seen else started.absolute()
-    return shlex.quote(str(seen) if len(seen.parts) > 1 else f"./{seen}")
+    return str(seen) if len(seen.parts) > 1 else f"./{seen}"

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from checkers.history import column_cache
 from checkers.history.limits import described
-from harness.files import private_folder
-from harness.files.cache_folder import cache_folder
-from harness.files.private_folder import UnsafeFolderError
+from harness.files.cache_folder import cache_folder, unusable
 
 
 def place() -> Path:
@@ -27,15 +25,7 @@ def column_folder() -> Path | None:
 
 def why_not() -> str | None:
     """Say why columns cannot be cached; None if they can."""
-    folder = place()
-    if not folder.is_absolute():  # XDG requires it, and a relative one could be in a run folder
-        return f"{folder} is not absolute; set XDG_CACHE_HOME to an absolute path"
-    try:
-        private_folder.make(folder.parent)
-        private_folder.make(folder)
-    except (OSError, UnsafeFolderError) as error:
-        return f"{folder}: {error}"
-    return None
+    return unusable(place())
 
 
 def remove() -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import platform
 import shutil
@@ -16,6 +17,8 @@ from typing import Any
 
 from harness.core.invocation import Repetition
 from harness.files import run_files
+
+_ENGINES = (("--engine", "docker"), ("--engine", "local"))
 
 
 def environment(
@@ -71,10 +74,16 @@ def repetition_of(recorded: Mapping[str, Any]) -> Repetition:
     """Return what is needed to repeat a run, from its environment.json."""
     again, folder, found_in = (recorded.get(key) for key in ("again", "folder", "pythonpath"))
     return Repetition(
-        options=tuple(each for each in again if isinstance(each, str)) if isinstance(again, list) else (),
+        options=known_options(again) if isinstance(again, list) else (),
         folder=folder if isinstance(folder, str) else "",
         python_path=found_in if isinstance(found_in, str) else "",
     )
+
+
+def known_options(words: Sequence[object]) -> tuple[str, ...]:
+    """Return the options that runs record; others may come from a stranger: --set could name a program."""
+    engines = [pair for pair in itertools.pairwise(words) if pair in _ENGINES]
+    return (*(str(word) for word in next(iter(engines), ())), *["--no-faults"] * ("--no-faults" in words))
 
 
 def repetition_in(folder: Path) -> Repetition:

@@ -28,6 +28,7 @@ from checkers.printable import printable
 from harness.core.errors import InfrastructureError
 from harness.files import atomic_files, private_folder
 from harness.files.private_folder import UnsafeFolderError
+from harness.files.state_folder import NoStateFolderError, state_folders, writable_state_folder
 from harness.processes import ownership
 
 WORK_FOLDERS = frozenset({"servers", "compose"})
@@ -105,7 +106,7 @@ def read_notes() -> Notes:
     """Read all notes; those that cannot be ours are refused, each with a reason."""
     read: list[Note] = []
     refused: list[str] = []
-    for folder in _folders():
+    for folder in state_folders():
         try:
             with private_folder.opened(folder) as descriptor:
                 for name in sorted(os.listdir(descriptor)):  # noqa: PTH208 (a descriptor)
@@ -167,23 +168,11 @@ def may_name(path: Path, run_id: str) -> bool:
     return path.name in WORK_FOLDERS or path.name == temporary_work_folder(run_id).name
 
 
-def _folders() -> tuple[Path, Path]:
-    """Return the folders for notes: XDG's state folder, and a temporary one if that is read-only."""
-    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111 - a string, as from the environment
-    temporary = Path(tempfile.gettempdir()) / f"fencepost-state-{os.geteuid()}"
-    return Path(state) / "fencepost", temporary
-
-
 def _writable_folder() -> Path:
-    reasons = []
-    for folder in _folders():
-        try:
-            private_folder.make(folder)
-        except (OSError, UnsafeFolderError) as error:
-            reasons.append(f"{folder}: {error}")
-        else:
-            return folder
-    raise InfrastructureError(
-        "cannot write the note that lets a later command clean up if this run is killed:"
-        f" {'; '.join(reasons)}; set XDG_STATE_HOME to a folder that only you can write to"
-    )
+    try:
+        return writable_state_folder()
+    except NoStateFolderError as error:
+        raise InfrastructureError(
+            "cannot write the note that lets a later command clean up if this run is killed:"
+            f" {error}; set XDG_STATE_HOME to a folder that only you can write to"
+        ) from None

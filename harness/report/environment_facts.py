@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.core.invocation import NOTHING_ELSE, Repetition
+from harness.core.invocation import NOTHING_ELSE, Command, Repetition
 from harness.files.environment import repetition_of
 from harness.report.sentences import title
 
@@ -71,7 +70,7 @@ def _facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         value = environment.get(name)
         if name not in _ELSEWHERE and value not in (None, "", [], {}):
             shown = (
-                shlex.join(map(str, value))
+                str(Command(words=tuple(map(str, value))))
                 if name == "command" and isinstance(value, list)
                 else _plain(value)
             )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checkers.document import CheckerDocument, FindingDocument
-from harness.core.invocation import again, typed_anywhere
+from harness.core.invocation import typed_anywhere
+from harness.files import run_files
 from harness.report import wording
 from harness.report.answer import Answer, answer
 from harness.report.causes import Opening, Openings
@@ -22,11 +23,13 @@ from harness.report.narration import Narration, narrate
 from harness.report.primer import Primer, primer
 from harness.report.recorded_plan import RecordedFault
 from harness.report.recorded_run import Recorded
+from harness.report.run_again import RunAgain, run_again
 from harness.report.scenes import Scene, Stage, findings, matters_from, rejections
 from harness.report.step_references import label, numbered
 from harness.report.thinning import Kept
 from harness.report.timeline import Timeline, timeline
 from harness.report.untested import untested
+from harness.target.reading import shipped
 
 _MOST_SCENES = 100
 _MOST_NARRATED = 25
@@ -93,7 +96,7 @@ class Page:
     target_file: str | None
     twin: str  # the target file of the correct twin
     folder: str
-    rerun: str
+    rerun: RunAgain | None
     recheck: str
     show: str
 
@@ -210,10 +213,12 @@ def _points(laid_out: Timeline) -> dict[str, list[list[float]]]:
     }
 
 
-def _rerun(recorded: Recorded, target: str) -> str:
-    """The command that runs the same target with the same faults."""
-    file = recorded.folder / "target.toml"
+def _rerun(recorded: Recorded, target: str) -> RunAgain | None:
+    """How to run the same target with the same faults; None without its file, unless it is a shipped one."""
     seed = recorded.plan.seed
     if seed is None and recorded.history:
         seed = recorded.history.header.seed
-    return again(file if recorded.target_file is not None else target, seed, recorded.environment.repetition)
+    how = recorded.environment.repetition
+    if recorded.target_file is not None:
+        return run_again(recorded.folder / run_files.TARGET, seed, how, recorded.target_file)
+    return run_again(target, seed, how, None) if target in shipped() else None

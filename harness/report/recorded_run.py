@@ -58,8 +58,8 @@ def load(folder: Path, parsed: Parsed | None = None) -> Recorded:
     verdict = parsed.verdict if parsed else _document(folder, VERDICT, problems, VerdictDocument)
     if verdict is None:
         reason = problems[0] if problems else "it has no verdict.json"
-        message = f"{folder} cannot be reported: {reason}; `{typed('recheck', folder)}` judges it"
-        raise ConfigurationError(message)
+        judge = typed("recheck", folder)
+        raise ConfigurationError(f"{folder} cannot be reported: {reason}", f"judge it first: {judge}")
     return Recorded(
         folder=folder,
         verdict=verdict,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from checkers.explain.fault_phrases import named
 from checkers.printable import line, shorten
 from harness.files.atomic_files import replace_file
+from harness.files.known_digests import remember_page
 from harness.report import wording
 from harness.report.hazard_grid import ENDS
 from harness.report.page import page
@@ -57,12 +58,16 @@ def write(folder: Path, parsed: Parsed | None = None) -> Path:
     Raises ConfigurationError if the folder has no verdict.
     """
     report = folder / NAME
-    recorded = load(folder, parsed)
-    html = render(recorded)
-    if len(html.encode(errors="replace")) > LARGEST:
-        html = render(trimmed(recorded))
+    html = drawn(load(folder, parsed))
     replace_file(report, [html])
+    remember_page(report)
     return report
+
+
+def drawn(recorded: Recorded) -> str:
+    """The report's HTML, without what would make it too large."""
+    html = render(recorded)
+    return html if len(html.encode(errors="replace")) <= LARGEST else render(trimmed(recorded))
 
 
 def render(recorded: Recorded) -> str:

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core.invocation import Repetition, again, typed, typed_anywhere
+from harness.core.invocation import Repetition, typed, typed_anywhere
 from harness.core.paths import as_seen_from_here
 from harness.files import received, run_files
 from harness.files.atomic_files import replace_file
+from harness.files.known_digests import remember_page
 from harness.files.run_folder import EVENTS, HEADER, LOGS, PLAN, RunFolder
 from harness.report import run_junit
 from harness.report.run import NAME, PACKAGE, STYLE
+from harness.report.run_again import run_folder_again
 from harness.report.templates import asset, digest, environment
 
 _MEANINGS = {
@@ -79,7 +81,7 @@ class Unjudged:
         if not self.interrupted:
             yield "Check this machine", typed_anywhere("doctor")
         if self._has(run_files.TARGET):
-            yield "Run it again", again(self.folder / run_files.TARGET, self.seed, self.how)
+            yield "Run it again", str(run_folder_again(self.folder, self.seed, self.how).command)
 
 
 def lines(run: Unjudged) -> Iterator[str]:
@@ -97,4 +99,5 @@ def write(run: Unjudged) -> Path:
     style, report = asset(PACKAGE, STYLE), run.folder / NAME
     template = environment(PACKAGE).get_template("unjudged.html.j2")
     replace_file(report, [template.render(run=run, style=style, style_hash=digest(style))])
+    remember_page(report)
     return report

@@ -12,11 +12,12 @@ from checkers.hazards import summary as summary_of_hazards
 from checkers.history.reader import History
 from checkers.printable import message
 from checkers.rule_words import described
-from harness.core.invocation import NOTHING_ELSE, Repetition, again, typed, typed_anywhere
+from harness.core.invocation import NOTHING_ELSE, Repetition, typed, typed_anywhere
 from harness.report.answer import Answer, answer, times
 from harness.report.answer import Tone as AnswerTone
 from harness.report.causes import Openings
 from harness.report.groups import Group, explained, groups
+from harness.report.run_again import run_folder_again
 from harness.report.sentences import capitalized, count
 from harness.report.stale_write_counts import refused, why_findings_differ
 from harness.report.wording import doubts
@@ -211,8 +212,9 @@ def _next_steps(run: JudgedRun) -> Iterator[Line]:
     if run.report:
         yield Line(f"look         {command('show', run.folder)}", Tone.COMMAND, 2)
     if run.seed is not None:
-        repeated = again(run.folder / "target.toml", run.seed, run.repetition)
-        yield Line(f"run again    {repeated}", Tone.COMMAND, 2)
+        repeated = run_folder_again(run.folder, run.seed, run.repetition)
+        yield Line(f"run again    {repeated.command}", Tone.COMMAND, 2)
+        yield from (Line(note, Tone.COMMAND, 15) for note in repeated.notes())
 
 
 def found_in(document: VerdictDocument) -> dict[str, int]:

@@ -17,12 +17,12 @@ from harness.engines import attached
 from harness.engines.engine import Cluster
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import servers_hit
-from harness.nemesis.script import ScriptSpec
 from harness.network.topology import FOLLOWERS, Address, AttachedSpec, ServerSpec, Topology
 from harness.processes.program import Command, missing
 from harness.run import services
 from harness.target import LockSpec, StorageSpec, Target
 from harness.target.attached import running_at
+from harness.target.executed import commands
 from harness.target.hazards import hazard_table
 from harness.target.locks import EtcdLock, EtcdService, RedisLock
 from harness.target.names import HAZARDS
@@ -37,7 +37,6 @@ from workloads.settings import LockSettings, StorageSettings, host_and_port
 from workloads.storages import STORAGES
 
 SECOND = 1_000_000_000  # ns
-FILES = ("password_file", "ca_file", "cert_file", "key_file")  # keys of a side that name one
 STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
 SETTING_UP = 30.0  # seconds; of each call of the harness itself, also on a busy machine
 
@@ -197,28 +196,9 @@ def check(target: Target) -> None:
 
 def missing_programs(target: Target) -> Iterator[str]:
     """Yield a sentence about each command of the user's that cannot be started on this machine."""
-    for key, command in _commands(target):
+    for key, command in commands(target):
         if wrong := missing(command):
             yield f"{key}: {wrong}"
-
-
-def _commands(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the commands of the user that a target names, each with its key."""
-    if target.client:
-        yield "client.command", target.client.command
-    for index, fault in enumerate(target.faults):
-        if isinstance(fault, ScriptSpec):
-            yield from ((f"faults.{index}.{key}", command) for key, command in fault.commands().items())
-
-
-def depends_on_folder(target: Target) -> bool:
-    """Does the target name a program, a class or a file that is found from the current folder?"""
-    sides = (target.lock, target.storage)
-    return (
-        any(True for _ in _commands(target))
-        or any(":" in side.kind for side in sides)
-        or any(getattr(side, key, None) for side in sides for key in FILES)
-    )
 
 
 def passwords(target: Target) -> tuple[str, ...]:

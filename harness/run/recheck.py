@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -63,9 +64,22 @@ def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
 
     If the disk is too full for them, the verdict is still returned, and `failure` is set.
     """
-    folder = RunFolder(path)
+    judged = judge_recording(path, stage)
+    try:
+        RunFolder(path).write_json(VERDICT, judged.document.as_dict())
+        stage("writing the report")
+        _write_reports(path, judged)
+    except Exception as error:  # noqa: BLE001 - an error in the report must not hide the verdict
+        failure = _as_exhausted(error, path)
+        unwritten = () if failure else (f"the report could not be written: {error}",)
+        return replace(judged, notices=(*judged.notices, *unwritten), failure=failure)
+    return judged
+
+
+def judge_recording(path: Path, stage: Stage = ignore) -> Judged:
+    """Judge a run; the only file that may be written is history.jsonl, if its parts were not merged yet."""
     cut: list[str] = []
-    history = folder.merge_events(cut.append)
+    history = RunFolder(path).merge_events(cut.append)
     order = path / COMMITS if run_files.has(path, COMMITS) else None
     judged = judge_file(history, order, stage, same_run=True)
     plan = recorded_plan(path)
@@ -79,18 +93,8 @@ def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
         windows=plan.windows,
         interrupted=cut_short,
     )
-    judged = replace(judged, verdict=verdict, document=document)
     notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
-    failure = None
-    try:
-        folder.write_json(VERDICT, judged.document.as_dict())
-        stage("writing the report")
-        _write_reports(path, judged)
-    except Exception as error:  # noqa: BLE001 - an error in the report must not hide the verdict
-        failure = _as_exhausted(error, path)
-        if failure is None:
-            notices = (*notices, f"the report could not be written: {error}")
-    return replace(judged, notices=notices, failure=failure)
+    return replace(judged, verdict=verdict, document=document, notices=notices)
 
 
 def _with_doubts(verdict: Verdict, path: Path, plan: RecordedPlan, *, has_order: bool) -> Verdict:
@@ -198,14 +202,24 @@ def recheck(path: Path, commits: Path | None = None, stage: Stage = ignore) -> J
             raise ConfigurationError(
                 f"--commits needs a history file, but {path} is a run folder: drop --commits"
             )
-        if not received.exists(path, HISTORY) and not received.exists(path, EVENTS):
-            raise ConfigurationError(f"{path} is not a run folder: it has neither {HISTORY} nor {EVENTS}/")
-        run_files.check(path)
-        with RunFolder(path).in_use():
+        with open_for_judging(path):
             return judge_folder(path, stage)
     if not path.exists():
         raise ConfigurationError(f"there is no run and no history at {path}")
     return judge_file(path, commits, stage)
+
+
+@contextmanager
+def open_for_judging(path: Path) -> Iterator[None]:
+    """Check all files of a run's folder, and keep other processes from judging it at the same time.
+
+    Raises ConfigurationError if it has no recording, and HistoryError for files that no run writes.
+    """
+    if not received.exists(path, HISTORY) and not received.exists(path, EVENTS):
+        raise ConfigurationError(f"{path} is not a run folder: it has neither {HISTORY} nor {EVENTS}/")
+    run_files.check(path)
+    with RunFolder(path).in_use():
+        yield
 
 
 def _write_reports(path: Path, judged: Judged) -> None:

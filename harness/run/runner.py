@@ -46,6 +46,7 @@ from harness.run.workload_phase import WorkloadPhase
 from harness.target import Target
 from harness.target.attached import running_at
 from harness.target.drawing import of_seed
+from harness.target.executed import depends_on_folder, executed_here
 from harness.target.fields import PROGRAM
 from harness.target.hazards import plan_of
 from harness.target.plain_text import readable_passwords
@@ -86,10 +87,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     if refusal := engine.refusal(topology):
         raise refusal
     exhaustion.provide_descriptors(exhaustion.descriptors_for(len(edges(topology))))
-    folder = RunFolder.create(options.runs, target.name, deployment.passwords(target))
+    folder = _folder(target, options.runs, deployment.header(target, seed, faults))
     yield from _announced(target, engine, folder, seed)
-    folder.write_text("target.toml", target.source)
-    folder.write_json(HEADER, deployment.header(target, seed, faults), indent=None)
     workload = target.workload
     command = Command.of_run(target.client.command, folder.run_id) if target.client else None
     with ExitStack() as stack:
@@ -117,7 +116,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             deployment.environment(cluster),
             options.command,
             options.again,
-            own_code=deployment.depends_on_folder(target),
+            own_code=depends_on_folder(target),
         )
         folder.write_json(ENVIRONMENT, surroundings)
         surroundings |= _set_up(target, cluster, folder.path, command)
@@ -169,6 +168,15 @@ def _announced(target: Target, engine: Engine, folder: RunFolder, seed: int) -> 
     yield from (Notice(text=text) for text in readable_passwords(target))
 
 
+def _folder(target: Target, runs: Path, header: dict[str, Any]) -> RunFolder:
+    """Create the run's folder, and keep that the user runs what the target names: that was decided by now."""
+    executed_here(target).trust()
+    folder = RunFolder.create(runs, target.name, deployment.passwords(target))
+    folder.write_text("target.toml", target.source)
+    folder.write_json(HEADER, header, indent=None)
+    return folder
+
+
 def _set_up(target: Target, cluster: Cluster, folder: Path, command: Command | None) -> dict[str, Any]:
     """Prepare the servers for the first acquire; return what environment.json says of the user's program."""
     prove_usable(target, cluster, folder)
@@ -188,17 +196,23 @@ def _committed(
     storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
 ) -> Iterable[Commit] | None:
     """Read the storage's own order of accepted writes; None if it has none."""
-    later = f"judge what the clients saw with: {typed('recheck', folder.path)}"
+    try:
+        return _read_commits(storage, folder, admin)
+    except InfrastructureError as error:
+        error.add_note(f"judge what the clients saw with: {typed('recheck', folder.path)}")
+        raise
+
+
+def _read_commits(
+    storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
+) -> Iterable[Commit] | None:
     if admin and storage.kind == PROGRAM:
-        try:
-            return admin.committed(folder.recorded())
-        except InfrastructureError as error:
-            raise InfrastructureError(*error.lines, later) from error
+        return admin.committed(folder.recorded())
     try:
         return storages.load_kind(storage.kind).committed(storage)
     except (NotApplied, Unknown) as error:
         raise ServerNotReadyError(
-            f"{storage.kind}: its order of writes could not be read: {error}; {later}"
+            f"{storage.kind}: its order of writes could not be read: {error}"
         ) from error
 
 

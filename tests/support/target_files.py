@@ -23,6 +23,15 @@ fencing = "conditional-update"
 """
 
 
+OWN_PROGRAM = """\
+name = "own"
+expect = "valid"
+lock = { kind = "client" }
+storage = { kind = "client", fencing = "service" }
+client = { command = ["./client\\n"] }
+"""
+
+
 PAUSE = '[[faults]]\nkind = "pause"\ntarget = "holder"\n'
 
 

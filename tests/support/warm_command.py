@@ -31,7 +31,7 @@ NEEDED = (
     "harness.cli.schemas",
     "harness.engines.choice",
     "harness.report.run",
-    "harness.report.show",
+    "harness.run.show",
     "harness.target",
     "jinja2",
 )

@@ -11,6 +11,7 @@ from harness.campaign.page.links import Links
 from harness.campaign.shrinking import sentence
 from harness.campaign.stored import Remembered
 from harness.report.first_finding import primary
+from harness.report.run_again import RunAgain
 from harness.report.sentences import times
 
 _MOST_RUNS = 5
@@ -23,7 +24,7 @@ class FailedRun:
 
     seed: int
     reproduced: str
-    replay: str
+    replay: RunAgain | None
     report: str  # a link, or ""
 
 
@@ -122,6 +123,6 @@ def _failed(night: Night, result: CellResult, run: Run) -> FailedRun:
     return FailedRun(
         seed=finished.job.seed,
         reproduced=result.reproduced(run),
-        replay=night.replay(finished) or "",
+        replay=night.run_again(finished),
         report=Links(night.path).report(finished.folder),
     )

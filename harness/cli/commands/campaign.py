@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -208,7 +208,7 @@ def seeds(results: Path, targets: Path | None) -> None:
         rate = f"failed {times(seed.failed)}, {_passed(seed.passed)} since"
         form = " (of an earlier version)" if is_of_older_form(seed.fingerprint) else ""
         show(f"{seed.fingerprint}{form}  {seed.cell}, {seed.seconds:.0f} s, {rate}")
-        show(f"  {_with_target_in(targets, seed) if targets else seed.replay}")
+        show(*(f"  {line}" for line in _repeated(seed, targets)))
 
 
 def _passed(number: int) -> str:
@@ -217,9 +217,23 @@ def _passed(number: int) -> str:
     return f"passed {times(number)}" if number else "never passed"
 
 
-def _with_target_in(folder: Path, seed: Seed) -> str:
-    """Write the target file of a seed, and return the command that repeats it from there."""
-    from harness.campaign.replay import with_target
+def _repeated(seed: Seed, targets: Path | None) -> Iterator[str]:
+    """Yield the command that repeats a seed, by its target file in a folder if there is one, and notes."""
+    file = _written(targets, seed) if targets else None
+    if seed.replay is None:
+        yield "what is stored for it is not a single command of fencepost, so it is not shown"
+        return
+    again = seed.replay.run_again(seed.target, file or "")
+    notes = [*again.notes()]
+    if file is None or not notes:  # nothing else keeps a target file from being run
+        yield str(again.command)
+    else:
+        yield f"read {file} before you run it:"
+    yield from notes
+
+
+def _written(folder: Path, seed: Seed) -> Path:
+    """Write the target file of a seed into a folder."""
     from harness.core.errors import ConfigurationError
     from harness.files import received
     from harness.target.reading import MAX_SIZE
@@ -232,4 +246,4 @@ def _with_target_in(folder: Path, seed: Seed) -> str:
                 file.write(text)
     except OSError as error:
         raise ConfigurationError(f"{folder / name} cannot be written: {error.strerror}") from None
-    return with_target(seed.replay, folder / name)
+    return folder / name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from harness.cli.options import ENGINE, FORMAT, OVERRIDES, RUNS, SEED, max_time_option
+from harness.cli.options import ENGINE, FORMAT, OVERRIDES, RUNS, SEED, TRUST, max_time_option
 from harness.cli.output import documents, print_unselected, text_stream
 from harness.core.exit_codes import ExitCode
 from harness.core.printing import say
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 @click.option("--no-faults", is_flag=True, help="Run without faults: the verdict will be 'not exercised'.")
 @FORMAT
 @RUNS
+@TRUST
 def run(
     names: tuple[str, ...],
     engine: Literal["auto", "docker", "local"],
@@ -57,6 +58,7 @@ def run(
     no_faults: bool,
     output: str,
     runs: Path,
+    trust: bool,
 ) -> int:
     """Run targets: a shipped target's name, a file, a folder, or a pattern such as 'etcd-*'."""
     from harness.target.selection import targets as select
@@ -71,7 +73,7 @@ def run(
         if no_faults:
             raise click.UsageError("--hazard and --no-faults contradict each other: drop one of them")
         overrides += overrides_for(hazard)
-    loaded = _load_all(selected.names, overrides, faults=not no_faults, both=both)
+    loaded = _load_all(selected.names, overrides, faults=not no_faults, both=both, trust=trust)
     if hazard is not None:
         check_aimed(hazard, loaded)
         say(f"--hazard {hazard}: required, in place of what the target requires")
@@ -120,10 +122,14 @@ def _replayed(plan: Path, seed: int | None, targets: Sequence[Target]) -> Replay
     return read_plan(plan, targets[0])
 
 
-def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool, both: bool) -> list[Target]:
+def _load_all(
+    names: Sequence[str], overrides: Sequence[str], *, faults: bool, both: bool, trust: bool
+) -> list[Target]:
     """Read all targets before anything starts, and report all their errors; `both`: with unfenced copies."""
+    from harness.cli.trust import is_in_recorded_run, require_trust
     from harness.core.errors import ConfigurationError
     from harness.target import load
+    from harness.target.executed import executed_here
     from harness.target.unfenced import unfenced_overrides
 
     loaded: list[Target] = []
@@ -131,6 +137,8 @@ def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool, b
     for name in names:
         try:
             loaded.append(load(name, overrides, faults=faults))
+            if is_in_recorded_run(Path(name)):
+                require_trust(executed_here(loaded[-1]), name, trust=trust)
             if both:
                 changed = (*overrides, *unfenced_overrides(loaded[-1]))
                 loaded.append(load(name, changed, faults=faults))

@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from harness.cli.options import ENGINE, RUNS, max_time_option
+from harness.cli.options import ENGINE, RUNS, TRUST, max_time_option
 
 
 @click.command(short_help="Reduce a failing run to a minimal one.")
@@ -23,6 +23,7 @@ from harness.cli.options import ENGINE, RUNS, max_time_option
 @max_time_option("Start no further run after this time.")
 @ENGINE
 @RUNS
+@TRUST
 def shrink(
     recorded: str,
     no_runs: bool,
@@ -30,6 +31,7 @@ def shrink(
     max_time: float,
     engine: Literal["auto", "docker", "local"],
     runs: Path,
+    trust: bool,
 ) -> int:
     """Reduce a run with a violation: its history to an excerpt, its target to the fewest faults and clients.
 
@@ -37,9 +39,11 @@ def shrink(
     folder; the runs that this takes are in its folder minimal-runs.
     """
     from harness.cli.selection import run_folder
-    from harness.cli.shrink_run import shrink_history, shrink_target
+    from harness.cli.shrink_run import check_trusted, shrink_history, shrink_target
 
     run = run_folder(recorded, runs).resolve()
+    if not no_runs:
+        check_trusted(run, trust=trust)
     finding = shrink_history(run)
     if not no_runs:
         shrink_target(run, finding, engine, repeat=repeat, seconds=max_time)

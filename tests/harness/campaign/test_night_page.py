@@ -76,7 +76,7 @@ def test_failures_of_one_fingerprint_are_one_finding(tmp_path: Path) -> None:
 
     assert group.how_often == "Tonight in 2 of 3 runs; once in earlier nights, the first on 2026-11-20"
     assert [run.reproduced for run in group.runs] == ["reproduced 1 of 1", ""]
-    assert [run.replay.partition("  #")[0] for run in group.runs] == [
+    assert [str(run.replay.command).partition("  #")[0] for run in group.runs] == [
         f"fencepost run {tmp_path}/runs/a/a-1/target.toml --seed 7",
         f"fencepost run {tmp_path}/runs/a/a-2/target.toml --seed 8",
     ]

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from harness.campaign.night import Night
-from harness.campaign.replay import digest, replay
+from harness.campaign.replay import Replay, digest, replay_of, stored_replay
 from harness.campaign.results import Results, Row
 from harness.campaign.status import Outcome
 from tests.support.campaign_runs import job, plan
 from tests.support.command import fencepost
+from tests.support.target_files import OWN_PROGRAM
 
 FINGERPRINT = "2-9a1c0f63b2de"
+WHOLE = (
+    "fencepost run '/my night/target.toml' --seed 1 --engine local --no-faults"
+    "  # plan 0123456789ab, fencepost 0.1.0, commit abcdef0"
+)
+
+
+def text_of(folder: Path) -> str:
+    return (folder / "target.toml").read_text()
 
 
 def row(
@@ -31,19 +44,36 @@ def row(
         verdict="invalid",
         fingerprint=shape if outcome is Outcome.FAILED else None,
         folder=None,
-        replay=f"fencepost run a.toml --seed {repeat}",
+        replay=Replay(target="a.toml", seed=repeat),
         target='name = "a"\n',
     )
 
 
 def test_the_line_has_command_seed_plan_version_and_commit(recorded_run: Callable[[str], Path]) -> None:
     folder = recorded_run("check-then-write")
+    replay = replay_of(folder, 7, version="0.1.0", commit="abcdef0")
 
-    line = replay(folder, 7, version="0.1.0", commit="abcdef")
+    line = str(replay.run_again(text_of(folder)).command)
 
     command, _, facts = line.partition("  # ")
     assert f"{folder}/target.toml --seed 7" in command
-    assert facts == f"plan {digest(folder / 'plan.json')}, fencepost 0.1.0, commit abcdef"
+    assert facts == f"plan {digest(folder / 'plan.json')}, fencepost 0.1.0, commit abcdef0"
+
+
+@pytest.mark.parametrize("told", ["x\ntouch PWNED", "$(touch PWNED)", "; touch PWNED", "!!", "", "--help"])
+def test_a_version_or_commit_that_is_none_is_left_out(told: str) -> None:
+    replay = Replay(target="t.toml", seed=7, plan=told, fencepost=told, commit=told)
+
+    assert str(replay.run_again(None).command) == "fencepost run t.toml --seed 7"
+
+
+@pytest.mark.parametrize(
+    "options", [("--set", 'client.command=["touch"]'), ("--runs", "/"), ("--engine", ";")]
+)
+def test_options_that_no_run_records_are_left_out(options: tuple[str, ...]) -> None:
+    replay = Replay(target="t.toml", seed=7, options=(*options, "--no-faults"))
+
+    assert str(replay.run_again(None).command) == "fencepost run t.toml --seed 7 --no-faults"
 
 
 def test_a_digest_names_the_schedule_and_not_its_moments(tmp_path: Path) -> None:
@@ -66,7 +96,8 @@ def test_the_fastest_failing_seed_of_a_fingerprint_is_kept(tmp_path: Path) -> No
     results.add(night, rows)  # once more: counted once
 
     (seed,) = results.seeds()
-    assert (seed.fingerprint, seed.seconds, seed.replay) == (FINGERPRINT, 9, "fencepost run a.toml --seed 2")
+    assert (seed.fingerprint, seed.seconds) == (FINGERPRINT, 9)
+    assert seed.replay == Replay(target="a.toml", seed=2)
     assert (seed.failed, seed.passed) == (3, 1)
 
 
@@ -91,20 +122,81 @@ def test_the_command_prints_the_lines(tmp_path: Path) -> None:
 
 
 def test_the_targets_of_lost_nights_can_be_written_again(tmp_path: Path) -> None:
-    line = "cd '/my code' && PYTHONPATH=. fencepost run '/old night/target.toml' --seed 1 --engine local  # plan 7"
-    known = replace(row(1), replay=line)
-    Results(tmp_path / "nights.db").add(Night(tmp_path, plan(job())), [known])
+    known = Replay(
+        target="/old night/target.toml", seed=1, options=("--engine", "local"), plan="0123456789ab"
+    )
+    results = Results(tmp_path / "nights.db")
+    results.add(Night(tmp_path, plan(job())), [replace(row(1), replay=known)])
 
     done = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db", "--targets", "again")
 
     file = tmp_path / f"again/a-{FINGERPRINT}.toml"
     assert file.read_text() == 'name = "a"\n'
-    assert done.stdout.splitlines()[1].strip() == line.replace("'/old night/target.toml'", str(file))
+    command = f"fencepost run {file} --seed 1 --engine local  # plan 0123456789ab"
+    assert done.stdout.splitlines()[1].strip() == command
+
+
+def test_a_target_of_strangers_is_written_but_no_command_runs_it(tmp_path: Path) -> None:
+    known = Replay(target="/old/target.toml", seed=1, folder="/theirs", python_path="/theirs")
+    results = Results(tmp_path / "nights.db")
+    results.add(Night(tmp_path, plan(job())), [replace(row(1), replay=known, target=OWN_PROGRAM)])
+
+    printed = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db").stdout
+    written = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db", "--targets", "again").stdout
+
+    assert "  fencepost run /old/target.toml --seed 1\n" in printed
+    assert '  client.command: ["./client\\n"]\n' in printed
+    assert '  client.command: ["./client\\n"]\n' in written
+    assert "fencepost run" not in written
+    assert "cd " not in printed + written
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("fencepost run a.toml --seed 1", "fencepost run a.toml --seed 1"),
+        (f"/opt/bin/{WHOLE}", WHOLE),
+        ("cd '/my code' && PYTHONPATH=. fencepost run t.toml --seed 1", "fencepost run t.toml --seed 1"),
+        (
+            "fencepost run a.toml --seed 1  # plan unknown, fencepost 0.1.0",
+            "run a.toml --seed 1  # fencepost 0.1.0",
+        ),
+        ("fencepost run a.toml --seed 1  # plan x, commit y\ntouch PWNED", None),
+        ("fencepost run a.toml --seed 1; touch PWNED", None),
+        ("fencepost run a.toml --seed 1 --engine local && touch PWNED", None),
+        ("fencepost run $(touch PWNED) --seed 1", None),
+        ("fencepost run a.toml --seed $(touch)", None),
+        ("fencepost run a.toml --seed 1 --set client.command=x", None),
+        ("cd /x && touch PWNED", None),
+        ("cd /x && touch PWNED && fencepost run a --seed 1", None),
+        ("cd '/x; touch PWNED && fencepost run a --seed 1", None),
+        ("touch run PWNED --seed 1", None),
+        ("", None),
+    ],
+)
+def test_a_line_of_an_earlier_version_is_shown_if_it_is_one_command(
+    tmp_path: Path, line: str, shown: str | None
+) -> None:
+    Results(tmp_path / "nights.db").add(Night(tmp_path, plan(job())), [row(1)])
+    with closing(sqlite3.connect(tmp_path / "nights.db")) as database, database:
+        database.execute("UPDATE seeds SET replay = ?, words = NULL", (line,))
+
+    done = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db")
+
+    printed = done.stdout.splitlines()[1:]
+    assert len(printed) == 1
+    assert printed[0].endswith(shown or "is not a single command of fencepost, so it is not shown")
+
+
+def test_words_that_are_no_replay_are_not_shown() -> None:
+    assert stored_replay('{"target": 7}', "") is None
+    assert stored_replay("fencepost run a", "") is None
 
 
 def test_a_line_may_begin_in_the_folder_of_the_night(recorded_run: Callable[[str], Path]) -> None:
     folder = recorded_run("check-then-write")
+    replay = replay_of(folder, 7, version="0.1.0", commit=None)
 
-    line = replay(folder, 7, version="0.1.0", commit=None, within=folder.parents[1])
+    line = str(replay.run_again(text_of(folder), f"check-then-write/{folder.name}/target.toml").command)
 
     assert line.startswith(f"fencepost run check-then-write/{folder.name}/target.toml --seed 7")

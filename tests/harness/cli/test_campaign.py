@@ -114,7 +114,7 @@ def test_an_interrupted_campaign_says_how_to_go_on(tmp_path: Path, campaign: Pat
 
     assert process.returncode == ExitCode.INTERRUPTED, said.decode()
     again = f"fencepost campaign --resume --engine local --nights 'my nights' {campaign}"
-    assert said.decode() == f"interrupted; go on with: {again}\n"
+    assert said.decode() == f"interrupted\ngo on with: {again}\n"
 
 
 @pytest.mark.slow

@@ -271,8 +271,8 @@ def test_a_run_that_was_killed_is_joined_before_it_is_exported(fencepost: Any, t
     ran = fencepost("export", "runs/t/one", "--to", "jepsen-edn")
 
     assert ran.returncode == 4
-    assert "has no history.jsonl yet: the run was killed; `" in ran.stderr
-    assert "recheck runs/t/one` creates it" in ran.stderr
+    assert "has no history.jsonl yet: the run was killed\n" in ran.stderr
+    assert "judge it first: fencepost recheck runs/t/one\n" in ran.stderr
 
 
 def test_another_tools_history_without_a_model_is_shown_how_to_judge_it(fencepost: Any) -> None:

@@ -226,7 +226,7 @@ def test_an_incomplete_run_folder_is_refused_in_a_sentence(refused: Any, tmp_pat
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "verdict.json").write_text(text, encoding="utf-8", errors="surrogateescape")
 
-    assert "cannot be reported" in refused("show", "run")
+    assert "is not a run folder" in refused("show", "run")
 
 
 @pytest.mark.parametrize("name", ["plan.json", "environment.json"])

@@ -68,7 +68,7 @@ def test_a_run_is_repeated_by_a_command_for_any_folder(
     command = again(Path("runs/t/1/target.toml"), 7, Repetition(options=("--engine", "local")))
 
     here = Path.cwd()
-    assert command == f"{program} run {here}/runs/t/1/target.toml --seed 7 --engine local"
+    assert str(command) == f"{program} run {here}/runs/t/1/target.toml --seed 7 --engine local"
 
 
 def test_a_program_started_under_another_name_gets_the_plain_name(
@@ -77,3 +77,16 @@ def test_a_program_started_under_another_name_gets_the_plain_name(
     start_as(monkeypatch, program.with_name("pytest"))
 
     assert typed("doctor") == "fencepost doctor"
+
+
+def test_a_program_whose_path_looks_like_an_assignment_is_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "/nowhere")
+    file = tmp_path / "a=b" / "fencepost"
+    file.parent.mkdir()
+    file.touch(mode=0o755)
+    start_as(monkeypatch, file)
+
+    assert typed("run", "t") == "'a=b/fencepost' run t"

@@ -22,6 +22,7 @@ def test_copied_facts_are_separate_lines_and_count_renewals_apart(tmp_path: Path
 
 def test_the_command_that_repeats_a_run_has_the_options_that_it_was_given(tmp_path: Path) -> None:
     folder = run_folder(tmp_path)
+    (folder / "target.toml").write_text("")
     (folder / "environment.json").write_text('{"again": ["--engine", "local", "--no-faults"]}')
 
     assert "--engine local --no-faults" in text_of(report.write(folder))

@@ -69,11 +69,9 @@ def test_a_report_asks_for_nothing_from_the_network(tmp_path: Path) -> None:
     assert "default-src 'none'" in page
 
 
-def test_without_a_display_the_path_is_printed_and_no_browser_opened(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    opened = report.show(run_folder(tmp_path), environment={})
+def test_a_run_without_its_target_is_repeated_if_that_is_a_shipped_one(tmp_path: Path) -> None:
+    other = STALE.replace('"target":"t"', '"target":"/tmp/evil.toml"')
+    shipped = STALE.replace('"target":"t"', '"target":"etcd-postgres"')
 
-    assert not opened
-    assert capsys.readouterr().out == f"{tmp_path / 'report.html'}\n"
-    assert (tmp_path / "report.html").exists()
+    assert "fencepost run" not in report.write(run_folder(tmp_path, other)).read_text()
+    assert "fencepost run etcd-postgres" in report.write(run_folder(tmp_path, shipped)).read_text()

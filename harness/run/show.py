@@ -1,0 +1,55 @@
+"""Open a report in the user's browser. Only a page that this machine wrote is opened as it is."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import webbrowser
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.core.printing import say
+from harness.core.printing import show as show_line
+from harness.files import run_files
+from harness.files.known_digests import Known, is_known
+from harness.files.page_folder import keep_page
+from harness.report import run as report
+from harness.report.recorded_run import Parsed, load
+from harness.run.recheck import Stage, ignore, judge_recording, open_for_judging
+
+
+def show(run: Path, stage: Stage = ignore, environment: Mapping[str, str] = os.environ) -> bool:
+    """Open the report in a run's folder, or one drawn from its history if nobody here wrote that report.
+
+    Always prints its path. Returns whether a browser was asked to open it: without a display
+    none is, because a browser in the terminal could not show it.
+    """
+    run_files.check(run)
+    page = run / run_files.REPORT if _is_ours(run) else _drawn(run, stage)
+    show_line(str(page))
+    if not _display(environment):
+        return False
+    return webbrowser.open(page.resolve().as_uri())
+
+
+def _is_ours(run: Path) -> bool:
+    page = run_files.content(run, run_files.REPORT)
+    return page is not None and is_known(Known.PAGES, hashlib.sha256(page).hexdigest())
+
+
+def _drawn(run: Path, stage: Stage) -> Path:
+    """Judge a run's history, and draw that into the user's cache folder."""
+    with open_for_judging(run):
+        judged = judge_recording(run, stage)
+        stage("drawing the report")
+        parsed = Parsed(verdict=judged.document, history=judged.history, commits=judged.commits)
+        page = keep_page(report.drawn(load(run, parsed)))
+    say(f"{run} has no {run_files.REPORT} that this machine wrote: its history was judged, and drawn here")
+    return page
+
+
+def _display(environment: Mapping[str, str]) -> bool:
+    if sys.platform != "linux":
+        return True
+    return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"))

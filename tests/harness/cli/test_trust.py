@@ -1,0 +1,177 @@
+"""Programs of a received run start only with --trust, which is needed once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.campaign.night import Night
+from harness.core.exit_codes import ExitCode
+from harness.target import load
+from harness.target.executed import executed_here
+from tests.support.campaign_runs import job, plan
+from tests.support.command import fencepost, refused
+from tests.support.repository import ROOT
+from tests.support.target_files import OWN_PROGRAM, SMALL
+
+Unpack = Callable[[str], Path]
+OWN = {
+    "program": OWN_PROGRAM.replace("./client", "{evil}"),
+    "class": """\
+name = "own"
+expect = "valid"
+lock = { kind = "evil:Lock", token = "x" }
+storage = { kind = "evil:Storage", fencing = "x" }
+""",
+    "image": SMALL.replace('kind = "etcd"', 'kind = "etcd"\nimage = "evil/etcd:1"'),
+    "url": SMALL.replace('kind = "etcd"', 'kind = "http"\nurl = "http://evil.example"'),
+    "servers": SMALL.replace('kind = "etcd"', 'kind = "etcd"\nservers = ["evil.example:2379"]'),
+    "script": SMALL.replace('kind = "etcd"', 'kind = "etcd"\nservers = ["127.0.0.1:2379"]')
+    + """
+[[faults]]
+kind = "script"
+target = "lock"
+every = "9s"
+lasts = "2s"
+inject = ["touch", "evil"]
+observe = ["true"]
+heal = ["true"]
+""",
+    "varied": SMALL + '[vary]\n"lock.image" = ["evil/etcd:1"]\n',
+}
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def received(recorded_run: Unpack) -> Path:
+    """A run with a violation, as a stranger may have sent it."""
+    return recorded_run("etcd-postgres-unfenced")
+
+
+@pytest.mark.parametrize("kind", OWN)
+@pytest.mark.parametrize("command", ["run", "shrink"])
+def test_a_received_run_starts_nothing_of_its_own(
+    received: Path, tmp_path: Path, kind: str, command: str
+) -> None:
+    target = received / "target.toml"
+    target.write_text(OWN[kind].replace("{evil}", str(tmp_path / "evil")))
+
+    done = refused(tmp_path, command, target)
+
+    assert done.returncode == ExitCode.CONFIGURATION, done.stdout + done.stderr
+    assert "is from a recorded run, and would execute what has not run on this machine:\n  " in done.stderr
+    assert "evil" in done.stderr
+    assert "add --trust if you trust it" in done.stderr
+    assert not (tmp_path / "runs").exists()
+    assert not (received / "minimal-runs").exists()
+
+
+def test_no_value_starts_a_line_of_its_own(received: Path, tmp_path: Path) -> None:
+    (received / "target.toml").write_text(OWN_PROGRAM)
+
+    said = refused(tmp_path, "run", received / "target.toml").stderr
+
+    assert '\n  client.command: ["./client\\n"]\n' in said
+    assert f'\n  in the folder: "{tmp_path}"\n' in said
+
+
+def test_trust_is_needed_once(received: Path, tmp_path: Path) -> None:
+    (received / "target.toml").write_text(OWN_PROGRAM)
+
+    first = refused(tmp_path, "run", "--trust", "--engine", "local", received / "target.toml")
+    again = refused(tmp_path, "run", "--engine", "local", received / "target.toml")
+
+    for done in (first, again):  # it gets as far as the program, which is missing
+        assert "--trust" not in done.stderr
+        assert "client" in done.stderr
+
+
+def test_options_cannot_smuggle_a_program_into_a_received_run(received: Path, tmp_path: Path) -> None:
+    (received / "target.toml").write_text(OWN_PROGRAM)
+    executed_here_in(tmp_path, received / "target.toml")
+
+    known = refused(tmp_path, "run", "--engine", "local", received / "target.toml")
+    changed = refused(tmp_path, "run", received / "target.toml", "--set", 'client.command=["./evil"]')
+
+    assert "--trust" not in known.stderr
+    assert changed.returncode == ExitCode.CONFIGURATION
+    assert "--trust" in changed.stderr
+
+
+def test_the_history_is_shrunk_without_trust(received: Path, tmp_path: Path) -> None:
+    (received / "target.toml").write_text(OWN_PROGRAM)
+
+    done = fencepost(tmp_path, "shrink", "--no-runs", received)
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
+
+
+def test_what_has_run_in_another_folder_is_not_trusted_here(
+    received: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (received / "target.toml").write_text(OWN_PROGRAM)
+    target = load(received / "target.toml")
+    monkeypatch.chdir(tmp_path)
+    executed_here(target).trust()
+    assert executed_here(target).is_trusted
+
+    monkeypatch.setenv("PYTHONPATH", str(received))
+    assert not executed_here(target).is_trusted
+    monkeypatch.delenv("PYTHONPATH")
+    monkeypatch.chdir(received)
+    assert not executed_here(target).is_trusted
+
+
+@pytest.mark.parametrize("name", ["etcd-postgres-unfenced", "check-then-write"])  # kinds, and a class
+def test_what_ships_needs_no_trust(recorded_run: Unpack, name: str) -> None:
+    assert executed_here(load(recorded_run(name) / "target.toml")).settings == ()
+
+
+def test_no_printed_command_starts_code_of_a_received_run(received: Path, tmp_path: Path) -> None:
+    (received / "target.toml").write_text(OWN_PROGRAM)
+    environment = json.loads((received / "environment.json").read_text())
+    environment |= {"folder": str(received), "pythonpath": str(received), "again": ["--set", "x=y"]}
+    (received / "environment.json").write_text(json.dumps(environment))
+
+    printed = fencepost(tmp_path, "recheck", received).stdout
+
+    assert "PYTHONPATH=" not in printed
+    assert "cd " not in printed
+    assert "--set" not in printed
+    assert '  client.command: ["./client\\n"]\n' in printed
+    assert "PYTHONPATH=" not in (received / "junit.xml").read_text()
+    page = (received / "report.html").read_text()
+    assert "PYTHONPATH=" not in page
+    assert "<p>  client.command: [" in page
+
+
+def test_a_received_night_is_not_resumed_with_programs_of_its_own(tmp_path: Path) -> None:
+    own, theirs = (OWN_PROGRAM.replace("own", name) for name in ("mine", "theirs"))
+    (tmp_path / "mine.toml").write_text(own)
+    (tmp_path / "nightly.toml").write_text('name = "nightly"\n[[cells]]\ntargets = ["mine.toml"]\n')
+    night = Night.create(tmp_path / "nights", plan(job("mine"), job("theirs")), "")
+    (night.path / "targets" / "mine.toml").write_text(own)
+    (night.path / "targets" / "theirs.toml").write_text(theirs.replace("./client", "./evil"))
+
+    done = refused(tmp_path, "campaign", "--resume", "--engine", "local", "nightly.toml")
+
+    assert done.returncode == ExitCode.CONFIGURATION, done.stderr
+    assert f"{night.path.resolve()}/targets/theirs.toml is from a recorded run" in done.stderr
+    assert "start a new night, without --resume" in done.stderr
+    assert "mine.toml is" not in done.stderr
+
+
+def executed_here_in(folder: Path, target: Path) -> None:
+    """Keep that the user has run a target from a folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("PYTHONPATH", str(ROOT))  # as the command has it
+        executed_here(load(target)).trust()
