@@ -10,6 +10,7 @@ from checkers.evidence import Evidence, in_columns, log_of
 from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE
 from checkers.history.records import ENDED, UNUSABLE, Outcome
 from checkers.locks.holds import count_of_grants, grants_without_token
+from checkers.printable import shorten
 from checkers.token_shapes import shape_of
 
 _SECOND = 10**9  # ns
@@ -46,7 +47,7 @@ def _never_granted(evidence: Evidence) -> Iterator[str]:
         said = said or "none, because the recording ends before an answer"
         yield (
             f"the lock was never granted: {unknown} of {unknown + refused} acquires got no usable answer,"
-            f" {refused} were refused; the first reason given: {said}"
+            f" {refused} were refused; the first reason given: {shorten(said)}"
         )
 
 
@@ -72,7 +73,7 @@ def _unusable(evidence: Evidence) -> Iterator[str]:
     number, first = _with_error(evidence, UNUSABLE)
     if number:
         counted = "1 answer was" if number == 1 else f"{number} answers were"
-        yield f"{counted} unusable, so the outcome is unknown; the first: {first}"
+        yield f"{counted} unusable, so the outcome is unknown; the first: {shorten(first)}"
 
 
 def _ended(evidence: Evidence) -> Iterator[str]:
@@ -82,7 +83,7 @@ def _ended(evidence: Evidence) -> Iterator[str]:
         counted = "1 call" if number == 1 else f"{number} calls"
         yield (
             f"the client program ended before it had answered {counted}, and was started again; the first:"
-            f" {first}; what it printed last is in the run's folder logs"
+            f" {shorten(first)}; what it printed last is in the run's folder logs"
         )
 
 
@@ -150,4 +151,4 @@ def _not_complete(evidence: Evidence) -> Iterator[str]:
 
 def _some(resources: list[str]) -> str:
     more = len(resources) - 3
-    return ", ".join(resources[:3]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(shorten, resources[:3])) + (f" and {more} more" if more > 0 else "")

@@ -64,15 +64,30 @@ def test_a_recorded_name_begins_no_line(printed: Any, tmp_path: Path, field: str
     assert r"\n" in printed("recheck", file, "--format", form)
 
 
-def test_a_name_in_a_notice_begins_no_line(printed: Any, tmp_path: Path) -> None:
+def test_a_resource_and_an_error_in_notices_begin_no_line(printed: Any, tmp_path: Path) -> None:
     file = tmp_path / "history.jsonl"
+    call = {"process": 0, "f": "acquire", "resource": FORGED, "owner": "a"}
+    fence = {"process": 1, "f": "fence", "resource": FORGED, "token": 1}
     lines = [
-        {"fencepost": 1, "target": "t", "fenced": False, "policy": "inclusive"},
-        {"time": 1, "process": 0, "type": "invoke", "f": "acquire", "resource": FORGED},
+        {"fencepost": 1, "target": "t", "fenced": True, "policy": "strict"},
+        {"time": 1, "type": "invoke"} | call,
+        {"time": 2, "type": "fail", "error": FORGED} | call,
+        {"time": 3, "type": "invoke"} | fence,
+        {"time": 4, "type": "ok"} | fence,
     ]
-    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines) + '{"time": 2, "pro')
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
-    printed("recheck", file.rename(tmp_path / FORGED.replace("/", "")))
+    said = printed("recheck", file)
+
+    assert r"the first reason given: r\n::error::FORGED" in said
+    assert " was fenced without a write" in said
+
+
+def test_a_file_name_in_a_notice_begins_no_line(printed: Any, tmp_path: Path) -> None:
+    file = tmp_path / FORGED.replace("/", "")
+    file.write_text(HISTORY.read_text() + '{"time": 2, "pro')
+
+    assert "half" in printed("recheck", file)
 
 
 def test_the_place_of_a_run_begins_no_line(printed: Any, recorded_run: Recorded) -> None:
