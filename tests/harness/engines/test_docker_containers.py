@@ -20,13 +20,17 @@ def stuck(_id: str, **_of: Any) -> NoReturn:
     raise requests.ReadTimeout("Read timed out. (read timeout=60)")
 
 
-def container(state: dict[str, Any], checks: dict[str, Any], logs: Any = written) -> Container:
+def container(
+    state: dict[str, Any], checks: dict[str, Any], logs: Any = written, name: str = "etcd-1"
+) -> Container:
     """A container that Docker shows so."""
-    api = SimpleNamespace(
-        inspect_container=lambda _id: {"State": state, "Config": {"Healthcheck": checks}}, logs=logs
-    )
-    client: Any = SimpleNamespace(api=api)
-    return Container("etcd-1", "1234", (), client)
+    seen = {
+        "State": {"OOMKilled": False} | state,
+        "Config": {"Healthcheck": checks},
+        "HostConfig": {"Memory": 150_000_000},
+    }
+    client: Any = SimpleNamespace(api=SimpleNamespace(inspect_container=lambda _id: seen, logs=logs))
+    return Container(name, "1234", (), client)
 
 
 def unhealthy(failed: int) -> dict[str, Any]:
@@ -54,6 +58,23 @@ def test_an_unhealthy_container_ends_the_run_with_its_log(
         ServerNotReadyError, match=f"^etcd-1 {said}; its last log lines:\n  \\| out of memory$"
     ):
         container(state, checks).check()
+
+
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("etcd-1", '; raise it with memory = "…" in its section of the target'), ("toxiproxy", "")],
+)
+def test_a_container_with_too_little_memory_names_its_limit(name: str, remedy: str, *, running: bool) -> None:
+    state = {"Running": running, "OOMKilled": True, "ExitCode": 137}
+
+    with pytest.raises(ServerNotReadyError) as raised:
+        container(state, {}, name=name).check()
+
+    assert str(raised.value).splitlines()[0] == (
+        f"{name} was killed by the kernel because it used more than its memory limit of 150MB{remedy}; "
+        "its last log lines:"
+    )
 
 
 def test_a_log_that_docker_does_not_give_says_why() -> None:
