@@ -71,7 +71,7 @@ def _without(password: str, text: str) -> str:
 
 @cache
 def _written(password: str) -> re.Pattern[str]:
-    """Return what finds a password as it is, and as JSON, `repr` and URLs write it, also inside each other."""
+    """Return what finds a password as it is, and as JSON, `repr` and URLs write it, also nested."""
     pattern = "".join(map(_in_any_writing, re.findall(r"\\+|[^\\]", password)))
     return re.compile(pattern if len(password) >= _SHORT else rf"(?<!\w){pattern}(?!\w)")
 
