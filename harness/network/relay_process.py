@@ -114,6 +114,8 @@ async def _serve(client: socket.socket, peer: tuple[str, int], server: Server) -
             at = (server.host, server.port)
             with await asyncio.to_thread(socket.create_connection, at, CONNECTING) as upstream:
                 upstream.settimeout(0)
+                for each in (client, upstream):
+                    each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 await _relay(client, TlsStream(upstream), server)
         except ConnectionResetError:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESETTING)

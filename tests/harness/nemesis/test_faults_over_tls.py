@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -127,13 +127,19 @@ def test_a_request_lands_while_its_answer_is_lost(
     assert end_of(client) == "closed"
 
 
-CLOSINGS = {
-    "closes": lambda connection: connection.close(),
-    "half-closes": lambda connection: connection.shutdown(socket.SHUT_WR),
-    "resets": lambda connection: (
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)),
-        connection.close(),
-    ),
+def reset(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def half_close(connection: socket.socket) -> None:
+    connection.shutdown(socket.SHUT_WR)
+
+
+CLOSINGS: dict[str, Callable[[socket.socket], None]] = {
+    "closes": socket.socket.close,
+    "half-closes": half_close,
+    "resets": reset,
 }
 
 
