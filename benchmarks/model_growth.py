@@ -224,7 +224,9 @@ def main() -> None:
     print("|---|---|--:|---|--:|--:|")
     for size in map(int, given.sizes.split(",")):
         for model, shape, events in histories(size):
-            if model in given.models.split(",") and shape in (given.shapes.split(",") if given.shapes else [shape]):
+            if model in given.models.split(",") and shape in (
+                given.shapes.split(",") if given.shapes else [shape]
+            ):
                 verdict, seconds, mebibytes = _rechecked(model, events)
                 row = f"| {model} | {shape.replace('_', ' ')} | {size:,} | {verdict} |"
                 print(f"{row} {seconds:.1f} s | {mebibytes:,} MiB |", flush=True)

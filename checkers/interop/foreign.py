@@ -52,7 +52,9 @@ MODELS: dict[str, Callable[[], Model]] = dict(
 """The models by which a history can be judged, by name."""
 
 _WITHOUT_TOKENS = {"fenced-mutex": "owned-mutex", "reentrant-fenced-mutex": "reentrant-mutex"}
-_PROOF_BUDGET = Budget(bytes=32 * MIB, steps=100_000, steps_per_operation=30)  # for each attempt to drop operations
+_PROOF_BUDGET = Budget(
+    bytes=32 * MIB, steps=100_000, steps_per_operation=30
+)  # for each attempt to drop operations
 _OF_TOKENS = ("duplicate-token", "token-regression")
 
 

@@ -47,7 +47,13 @@ class Configurations:
     """All configurations that explain the returns so far."""
 
     def __init__(
-        self, operations: Sequence[Operation], model: Model, *, limit: int, steps: int, widest: int | None = None
+        self,
+        operations: Sequence[Operation],
+        model: Model,
+        *,
+        limit: int,
+        steps: int,
+        widest: int | None = None,
     ) -> None:
         self.explored = 0
         self.is_partial = False  # have configurations been left out, because there were more than `widest`?

@@ -89,7 +89,7 @@ def provide(notify: Notify) -> Path:
 
 def _make(notify: Notify) -> Path:
     """Try each way in turn."""
-    failed = []
+    failed: list[str] = []
     scratch = cache_folder() / "making"  # under the lock: an existing one is left over from a killed process
     for is_missing, make in MAKERS:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -99,10 +99,10 @@ def _make(notify: Notify) -> Path:
                 make(scratch / PROGRAM, notify)
                 return _keep(scratch / PROGRAM)
         except (InfrastructureError, tarfile.TarError) as error:
-            failed.append(str(error))
+            failed += error.lines if isinstance(error, InfrastructureError) else [str(error)]
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-    raise EngineUnavailableError(f"{NEEDED_FOR}, but it could not be provided: {'; '.join(failed)}; {GET_IT}")
+    raise EngineUnavailableError(f"{NEEDED_FOR}, but it could not be provided: {GET_IT}", *failed)
 
 
 def _keep(program: Path) -> Path:

@@ -17,9 +17,7 @@ class _Range(NamedTuple):
     divisor: int = 0
 
     def with_number(self, number: int) -> _Range:
-        return _Range(
-            self.low + min(number, 0), self.high + max(number, 0), math.gcd(self.divisor, number)
-        )
+        return _Range(self.low + min(number, 0), self.high + max(number, 0), math.gcd(self.divisor, number))
 
     def may_include(self, total: int) -> bool:
         divides = total % self.divisor == 0 if self.divisor else total == 0
