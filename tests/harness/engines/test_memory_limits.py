@@ -17,6 +17,7 @@ from harness.network.systems import SYSTEMS
 from harness.network.topology import Address, ServerSpec, Topology
 from tests.support.command import DEADLINE
 from tests.support.installed_command import start
+from tests.support.systems import run_named
 from tests.support.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.engine
@@ -54,7 +55,7 @@ def ended(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> It
     spec = ServerSpec(name="redis-1", system="redis", cluster="lock", memory=LIMIT)
     topology = Topology(servers=(spec,), clients=1, partitions=False)
     folder = tmp_path_factory.mktemp("run")
-    with docker_engine.start(topology, "memory-of-redis", folder, print) as cluster:
+    with docker_engine.start(topology, run_named("memory"), folder, print) as cluster:
         cluster.check()
         fill(cluster.servers[0].address)
         yield cluster
