@@ -19,7 +19,8 @@ from harness.campaign.night import CAMPAIGN, Night
 from harness.campaign.status import Outcome
 from harness.core.errors import ConfigurationError
 from harness.core.paths import path_of
-from harness.target.reading import parse
+from harness.files import received
+from harness.target.reading import MAX_SIZE, parse
 from harness.target.toml import Key, lines_of_keys
 
 
@@ -72,8 +73,8 @@ class _Places:
     @classmethod
     def of(cls, night: Night) -> _Places:
         campaign = night.campaign
-        copy = night.path / CAMPAIGN  # with the same lines as the original
-        return cls(night, campaign, lines_of_keys(copy.read_text(encoding="utf-8")) if campaign else {})
+        copy = received.read(night.path, CAMPAIGN, most=MAX_SIZE)  # with the same lines as the original
+        return cls(night, campaign, lines_of_keys(copy.decode()) if campaign and copy else {})
 
     def of_cell(self, cell: Cell) -> tuple[str, int]:
         if self.campaign is None or cell.file:

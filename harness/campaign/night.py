@@ -34,6 +34,7 @@ from harness.core.exit_codes import of_verdict
 from harness.files import dated_folders, received, run_files
 from harness.files.atomic_files import replace_file
 from harness.files.dated_folders import NAMED_BY
+from harness.files.log_file import open_log
 from harness.files.received import component, components
 from harness.files.run_folder import HEADER, VERDICT
 from harness.report.run_again import RunAgain
@@ -136,7 +137,7 @@ class Night:
 
     def record(self, finished: Finished) -> None:
         """Add a run that has ended; on the disk before this returns."""
-        with (self.path / RESULTS).open("a+b") as results:
+        with open(open_log(self.path / RESULTS, read=True), "a+b") as results:  # noqa: PTH123 (a descriptor)
             line = as_json(msgspec.to_builtins(finished)).encode() + b"\n"
             results.write(_line_end_missing(results) + line)
             results.flush()

@@ -27,6 +27,7 @@ from harness.campaign.schedule import Past
 from harness.campaign.status import WINDOW, Outcome
 from harness.campaign.stored import MOST_STORED, Ended, Remembered, Seed, Stored, checked
 from harness.core.errors import ConfigurationError
+from harness.files import received
 from harness.files.atomic_files import PRIVATE
 
 PATIENCE = 30.0  # s; for another campaign that is writing
@@ -223,10 +224,10 @@ def _values(night: int, row: Row) -> dict[str, object]:
 
 
 def _compressed(folder: Path | None, name: str) -> bytes | None:
-    file = folder / name if folder else None
-    if file is None or not file.is_file() or file.stat().st_size > MOST_STORED:
+    if folder is None or received.size_of(folder, name) > MOST_STORED:
         return None
-    return zlib.compress(file.read_bytes())
+    content = received.read(folder, name, most=MOST_STORED)
+    return None if content is None else zlib.compress(content)
 
 
 def _create(file: Path) -> None:
