@@ -66,7 +66,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 def digest(plan: Path) -> str | None:
     """Name the schedule of faults in a plan.json: it is the same for every run of a target with a seed."""
     try:
-        schedule = json.loads(read_bytes(plan, limits.DOCUMENT))["planned"]
+        schedule = json.loads(read_bytes(plan, limits.DOCUMENT, within=plan.parent))["planned"]
     except (HistoryError, ValueError, KeyError, TypeError):
         return None
     return hashlib.sha256(json.dumps(schedule, sort_keys=True).encode()).hexdigest()[:_DIGITS]
