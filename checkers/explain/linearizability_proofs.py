@@ -39,7 +39,7 @@ Judge = Callable[[Sequence[Operation]], ModelVerdict]
 WORK = 400_000
 """How many operations are judged in all while a smaller set is looked for: about a second."""
 
-_STEPS = 4  # of the search that take as long as judging one operation by comparing pairs
+_STEPS = 2  # of the search that take as long as judging one operation by comparing pairs
 
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _OWNED = frozenset({"owned-mutex", "fenced-mutex"})

@@ -63,6 +63,7 @@ class Configurations:
         self._model = model
         self._is_read = optional_method(model, "is_read") or _never
         self._kind = optional_method(model, "kind") or id
+        self._holder = optional_method(model, "holder") or _nobody
         self._states = States(limit=limit, steps=steps)
         self._read_steps: dict[Hashable, Transitions] = {}  # by kind
         self._change_steps: dict[Hashable, Transitions] = {}
@@ -158,9 +159,7 @@ class Configurations:
         return True
 
     def _presume(self, position: int, steps: Transitions) -> None:
-        if not steps.infos:
-            self._changes.presume(steps)
-        steps.infos |= 1 << len(self._info_positions)
+        self._changes.presume(steps, 1 << len(self._info_positions))
         self._info_positions.append(position)
         self._info_cost = 1 + (len(self._info_positions) >> _LARGE)
 
@@ -247,8 +246,9 @@ class Configurations:
             after = goal.steps[state]
             if after is not IMPOSSIBLE and (before is _NOTHING or goal.steps[before] != after):
                 yield after, self._with_reads(after, done | goal.bit), used, turn, _NOTHING
+        holder = self._holder(state)
         for number in self._turns(plan, state, done, turn):
-            group = plan.groups[number]
+            group = plan.groups[number] if holder is None else self._changes.of(holder)
             tries = 0
             for _, _, bit, steps in group.changes:
                 tries += 1
@@ -345,6 +345,10 @@ class Configurations:
                 for state, done, used in simplest[:DEAD_ENDS_SHOWN]
             ),
         )
+
+
+def _nobody(_: Hashable) -> None:
+    return None
 
 
 def _never(_: Operation) -> bool:

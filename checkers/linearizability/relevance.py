@@ -44,6 +44,9 @@ class Group:
                 yield steps.op
 
 
+_NONE = Group()
+
+
 class Target(NamedTuple):
     """A read of the whole object that can become possible before a return."""
 
@@ -81,32 +84,43 @@ class Plan:
 
 
 class Changes:
-    """The open changes and the infos, by the part of the object that they concern."""
+    """The open changes and the infos: all of them, and those of each part of the object or each owner."""
 
     def __init__(self, model: Model) -> None:
         self._part = optional_method(model, "part")
+        self._owner = optional_method(model, "owner")
+        self._label = self._part or self._owner or _no_label
         self._reach = optional_method(model, "reach")
+        self._all = Group()
         self._groups: dict[Hashable, Group] = {}
+        self._several: dict[Hashable, Group] = {}  # those with more than one operation
 
     def open(self, entry: Open) -> None:
         """Add a change that was called."""
-        insort(self._group(entry.steps.op).changes, entry)
+        insort(self._all.changes, entry)
+        insort(self._group(entry.steps).changes, entry)
+        self._count(entry.steps)
 
-    def presume(self, steps: Transitions) -> None:
-        """Add a kind of infos."""
-        self._group(steps.op).infos.append(steps)
+    def presume(self, steps: Transitions, bit: int) -> None:
+        """Add an info."""
+        if not steps.infos:
+            self._all.infos.append(steps)
+            self._group(steps).infos.append(steps)
+        steps.infos |= bit
+        self._count(steps)
 
     def close(self, entry: Open) -> None:
         """Remove the change that returns first."""
-        part = self._part_of(entry.steps.op)
-        group = self._groups[part]
-        del group.changes[0]
-        if not group:
-            del self._groups[part]
+        del self._all.changes[0]
+        del self._group(entry.steps).changes[0]
+        self._count(entry.steps)
 
     def __iter__(self) -> Iterator[Open]:
-        for group in self._groups.values():
-            yield from group.changes
+        return iter(self._all.changes)
+
+    def of(self, owner: Hashable) -> Group:
+        """Those of an owner."""
+        return self._groups.get(owner, _NONE)
 
     def plan(self, goal: Open, reads: Iterable[Open], states: Collection[Hashable]) -> Plan:
         """What may take effect before `goal` returns.
@@ -116,21 +130,30 @@ class Changes:
             reads: those that are open, with `goal` if that is one, and not done in all configurations.
             states: of the configurations.
         """
-        part = self._part_of(goal.steps.op)
+        if self._owner is not None:
+            own = self._owner(goal.steps.op)
+            return Plan(goal, (_merged({**self._several, own: self.of(own)}.values()),), own=0)
         if self._part is None or _WHOLE in self._groups:
-            return Plan(goal, (_all(self._groups.values()),), own=0)
-        whole = [read for read in reads if self._part_of(read.steps.op) is _WHOLE]
-        own = self._groups.get(part)
+            return Plan(goal, (self._all,), own=0)
+        part = self._part(goal.steps.op)
+        whole = [read for read in reads if self._part(read.steps.op) is _WHOLE]
         others = [group for other, group in self._groups.items() if other != part] if whole else []
-        groups = [*others, own or Group()]
+        groups = [*others, self.of(part)]
         targets = [target for read in whole if (target := self._target(read, groups, states))]
         return Plan(goal, groups, len(others), targets, sum(target.bit for target in targets))
 
-    def _group(self, op: Operation) -> Group:
-        return self._groups.setdefault(self._part_of(op), Group())
+    def _group(self, steps: Transitions) -> Group:
+        return self._groups.setdefault(self._label(steps.op), Group())
 
-    def _part_of(self, op: Operation) -> Hashable:
-        return _WHOLE if self._part is None else self._part(op)
+    def _count(self, steps: Transitions) -> None:
+        label = self._label(steps.op)
+        group = self._groups[label]
+        if not group:
+            del self._groups[label]
+        if len(group) > 1 or any(kind.infos.bit_count() > 1 for kind in group.infos):
+            self._several[label] = group
+        else:
+            self._several.pop(label, None)
 
     def _target(self, read: Open, groups: Sequence[Group], states: Collection[Hashable]) -> Target | None:
         op = read.steps.op
@@ -142,13 +165,16 @@ class Changes:
         return Target(read.bit, reaches, 1 + (sys.getsizeof(op.output) >> _LARGE))
 
 
-def _all(groups: Iterable[Group]) -> Group:
-    found = Group()
-    for group in groups:
-        found.changes.extend(group.changes)
-        found.infos.extend(group.infos)
-    found.changes.sort()
-    return found
+def _merged(groups: Iterable[Group]) -> Group:
+    every = tuple(groups)
+    return Group(
+        [change for group in every for change in group.changes],
+        [steps for group in every for steps in group.infos],
+    )
+
+
+def _no_label(_: Operation) -> None:
+    return None
 
 
 def _always(_: Hashable, __: int) -> bool:

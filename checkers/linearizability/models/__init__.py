@@ -18,6 +18,7 @@ from checkers.linearizability.models.locks import (
 )
 from checkers.linearizability.models.model import (
     IMPOSSIBLE,
+    Holders,
     Impossible,
     Keys,
     Kinds,
@@ -52,6 +53,7 @@ __all__ = [
     "Fenced",
     "FencedMutex",
     "FencedNested",
+    "Holders",
     "Impossible",
     "KeyValue",
     "Keys",

@@ -24,6 +24,10 @@ def _kind_by_owner_and_token(op: Operation) -> Hashable:
     return (op.f, owner_of(op), op.output, op.outcome is Outcome.FAIL)
 
 
+def _holder(state: State) -> Hashable:
+    return state.owner
+
+
 @dataclass(frozen=True, slots=True)
 class Mutex:
     """`acquire` a free lock, `release` a held one, whichever process holds it."""
@@ -53,6 +57,11 @@ class OwnedMutex:
     initial: Hashable = None  # the holder; None: it is free
     key = staticmethod(key_of)
     kind = staticmethod(_kind_by_owner)
+    owner = staticmethod(owner_of)
+
+    def holder(self, state: State) -> Hashable:
+        """The state itself."""
+        return state
 
     def step(self, state: State, op: Operation) -> State:
         """The holder."""
@@ -83,6 +92,8 @@ class FencedMutex:
     initial: Fenced = field(default_factory=Fenced)
     key = staticmethod(key_of)
     kind = staticmethod(_kind_by_owner_and_token)
+    owner = staticmethod(owner_of)
+    holder = staticmethod(_holder)
 
     def step(self, state: State, op: Operation) -> State:
         """The holder, and the highest token so far."""
@@ -112,6 +123,8 @@ class ReentrantMutex:
     limit: int | None = None  # the deepest nesting that the service grants; None: any
     key = staticmethod(key_of)
     kind = staticmethod(_kind_by_owner)
+    owner = staticmethod(owner_of)
+    holder = staticmethod(_holder)
 
     def step(self, state: State, op: Operation) -> State:
         """The holder, and the depth of its nesting."""
@@ -145,6 +158,8 @@ class ReentrantFencedMutex:
     limit: int | None = None  # the deepest nesting that the service grants; None: any
     key = staticmethod(key_of)
     kind = staticmethod(_kind_by_owner_and_token)
+    owner = staticmethod(owner_of)
+    holder = staticmethod(_holder)
 
     def step(self, state: State, op: Operation) -> State:
         """The holder, the depth of its nesting, and the token of the hold."""

@@ -18,7 +18,7 @@ not). FAIL: it had no effect, so return the same state or `IMPOSSIBLE`; a failur
 says nothing about the state is always possible. States are hashable, and equal if they
 behave alike.
 
-`Reads`, `Kinds`, `Keys`, `Parts` and `Reach` are optional promises that make the search faster.
+`Reads`, `Kinds`, `Keys`, `Parts`, `Reach` and `Holders` are optional promises that make the search faster.
 """
 
 from __future__ import annotations
@@ -111,6 +111,22 @@ class Reach(Protocol):
         that number on, in some order, may lead from the state to one in which the read is possible.
         When in doubt, True.
         """
+        ...
+
+
+@runtime_checkable
+class Holders(Protocol):
+    """A model of an object that only its holder can change.
+
+    A change from a state that nobody holds makes its owner the holder.
+    """
+
+    def owner(self, op: Operation) -> Hashable:
+        """Who asks for a change."""
+        ...
+
+    def holder(self, state: State) -> Hashable:
+        """The only owner whose changes are possible in this state; None: anybody's may be."""
         ...
 
 
