@@ -14,7 +14,7 @@ from checkers.interop.event import Call
 from checkers.interop.operations import Operations, resource
 from checkers.linearizability.budget import Resource
 from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
-from checkers.linearizability.models import Fenced, FencedNested, Nested
+from checkers.linearizability.models import Fenced, FencedNested, Nested, Unseen
 from checkers.verdict import Account, Finding
 
 if TYPE_CHECKING:  # networkx is slow to load: only an explanation needs it
@@ -153,6 +153,8 @@ def _before(first: Call, then: Call) -> str:
 def _states_and_answer(model: str, judged: Operations, end: DeadEnd) -> tuple[str, ...]:
     """What the object can have been like by then, and that the answer fits none of it."""
     call = judged.calls[end.operation]
+    if not end.configurations:
+        return (as_sentence(call), f"Even without the other reads{_on(call)}, no order has this answer.")
     states = sorted({_state(model, one.state) for one in end.configurations})
     under_way = _open_then(judged.calls, call)
     return (
@@ -193,6 +195,8 @@ def _state(model: str, state: Hashable) -> str:
             return f"{_held(state.owner)} and the last token was {state.mark}"
         case Nested():
             return _held(state.owner)
+        case Unseen():
+            return "the value is one that was never seen"
     match model:
         case "mutex":
             return "the lock is held" if state else "the lock is free"

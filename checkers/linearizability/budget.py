@@ -16,10 +16,10 @@ from typing import Final
 
 MIB: Final = 1 << 20
 
-KEPT: Final = 200  # bytes of a configuration in a set, without its state: a tuple, two numbers, a slot
-EXAMINED: Final = 460  # of one that was examined: a key and its slot, a list of rivals, a place on the stack
-RIVAL: Final = 160  # of another one with the same key
-REMEMBERED: Final = 110  # of a result of a model's step: its slot in a dict that grows
+KEPT: Final = 120  # bytes of a configuration in a set, without its state: a tuple, two numbers, a slot
+EXAMINED: Final = 240  # of one that was examined: a key and its slot, a list of rivals, a place on the stack
+RIVAL: Final = 110  # of another one with the same key
+REMEMBERED: Final = 90  # of a result of a model's step: its slot in a dict that grows
 
 _BITS_PER_BYTE = 7  # of a large number
 _COMPUTE = 3  # steps that a step of the model takes
@@ -45,7 +45,7 @@ class Budget:
     """The limits of one search: bytes for each object, one after another, and steps for all of them."""
 
     bytes: int = 256 * MIB
-    steps: int = 2_000_000  # about two seconds
+    steps: int = 1_600_000  # about two seconds
     steps_per_operation: int = 250  # in addition: a long history may take longer
 
     def steps_for(self, operations: int) -> int:

@@ -250,11 +250,13 @@ class Configurations:
         for number in self._turns(plan, state, done, turn):
             group = plan.groups[number] if holder is None else self._changes.of(holder)
             tries = 0
-            for _, _, bit, steps in group.changes:
+            for kind, entries in group.changes.items():
                 tries += 1
-                if done & bit or steps.number in tried:
+                bit = self._first_to_do(entries, done)
+                if not bit or kind in tried:
                     continue
-                tried.add(steps.number)
+                tried.add(kind)
+                steps = entries[0].steps
                 after = steps[state]
                 if after is not IMPOSSIBLE and (before is _NOTHING or steps[before] != after):
                     self._states.spend(tries)
@@ -262,7 +264,7 @@ class Configurations:
                     now_done = self._with_reads(after, done | bit) if reads else done | bit
                     then = 0 if (now_done & ~done) & plan.whole else number
                     yield after, now_done, used, then, _NOTHING
-            for steps in group.infos:
+            for steps in group.infos.values():
                 tries += self._info_cost
                 after = steps[state]
                 if after is IMPOSSIBLE or after == state or steps.number in tried:
@@ -276,6 +278,14 @@ class Configurations:
                     then = 0 if (now_done & ~done) & plan.whole else number
                     yield after, now_done, used | (unused & -unused), then, unseen
             self._states.spend(tries)
+
+    def _first_to_do(self, entries: Sequence[Open], done: int) -> int:
+        """The bit of the one that returns first, of those that have not taken effect; 0 if all have."""
+        for tries, (_, _, bit, _) in enumerate(entries):
+            if not done & bit:
+                self._states.spend(tries)
+                return bit
+        return 0
 
     def _turns(self, plan: Plan, state: Hashable, done: int, turn: int) -> Iterator[int]:
         """The groups of which something may be next."""

@@ -61,7 +61,11 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadEnd:
-    """The first operation whose return no order explains, and the configurations before it."""
+    """An operation whose return no order explains.
+
+    It is the first one, and the configurations are those before it; or there are none, and
+    its return cannot be explained even if all other reads are left out.
+    """
 
     operation: int
     configurations: tuple[Configuration, ...]  # at most `DEAD_ENDS_SHOWN`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from bisect import insort
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
@@ -27,21 +28,40 @@ class Open(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The open changes of one part of the object, and its infos."""
+    """The open changes of one part of the object or of one owner, and the infos, by kind."""
 
-    changes: list[Open] = field(default_factory=list)  # by return
-    infos: list[Transitions] = field(default_factory=list)  # each kind that has any
+    changes: dict[int, list[Open]] = field(default_factory=dict)  # each kind by return
+    infos: dict[int, Transitions] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.changes) + len(self.infos)
 
+    @property
+    def has_several(self) -> bool:
+        """Is there more than one operation?"""
+        return (
+            len(self) > 1
+            or any(len(entries) > 1 for entries in self.changes.values())
+            or any(steps.infos.bit_count() > 1 for steps in self.infos.values())
+        )
+
+    def open(self, entry: Open) -> None:
+        """Add a change."""
+        insort(self.changes.setdefault(entry.steps.number, []), entry)
+
+    def close(self, entry: Open) -> None:
+        """Remove the change that returns first."""
+        entries = self.changes[entry.steps.number]
+        del entries[0]
+        if not entries:
+            del self.changes[entry.steps.number]
+
     def operations(self) -> Iterator[Operation]:
         """All of them, one by one."""
-        for entry in self.changes:
-            yield entry.steps.op
-        for steps in self.infos:
-            for _ in range(steps.infos.bit_count()):
-                yield steps.op
+        for entries in self.changes.values():
+            yield from (entry.steps.op for entry in entries)
+        for steps in self.infos.values():
+            yield from itertools.repeat(steps.op, steps.infos.bit_count())
 
 
 _NONE = Group()
@@ -64,6 +84,7 @@ class Plan:
     own: int  # the number of the group that matters to the goal itself; it is the last
     targets: Sequence[Target] = ()  # what the other groups can be for
     whole: int = 0  # the bits of the targets
+    cost: int = 1  # the steps that it took to make it
 
     def is_of_use(self, number: int, state: Hashable, done: int) -> bool:
         """Can a change of this group, or of a later one, help a target?"""
@@ -71,11 +92,6 @@ class Plan:
             if not done & bit and reaches(state, number):
                 return True
         return False
-
-    @property
-    def cost(self) -> int:
-        """The steps that it took to make it."""
-        return 1 + len(self.targets) * sum(map(len, self.groups))
 
     @property
     def cost_of_use(self) -> int:
@@ -94,29 +110,31 @@ class Changes:
         self._all = Group()
         self._groups: dict[Hashable, Group] = {}
         self._several: dict[Hashable, Group] = {}  # those with more than one operation
+        self._hopeless: set[int] = set()  # positions of reads that are out of reach of all open changes
 
     def open(self, entry: Open) -> None:
         """Add a change that was called."""
-        insort(self._all.changes, entry)
-        insort(self._group(entry.steps).changes, entry)
+        self._all.open(entry)
+        self._group(entry.steps).open(entry)
         self._count(entry.steps)
+        self._hopeless.clear()
 
     def presume(self, steps: Transitions, bit: int) -> None:
         """Add an info."""
-        if not steps.infos:
-            self._all.infos.append(steps)
-            self._group(steps).infos.append(steps)
         steps.infos |= bit
+        for group in (self._all, self._group(steps)):
+            group.infos[steps.number] = steps
         self._count(steps)
+        self._hopeless.clear()
 
     def close(self, entry: Open) -> None:
         """Remove the change that returns first."""
-        del self._all.changes[0]
-        del self._group(entry.steps).changes[0]
+        self._all.close(entry)
+        self._group(entry.steps).close(entry)
         self._count(entry.steps)
 
     def __iter__(self) -> Iterator[Open]:
-        return iter(self._all.changes)
+        return itertools.chain.from_iterable(self._all.changes.values())
 
     def of(self, owner: Hashable) -> Group:
         """Those of an owner."""
@@ -136,11 +154,16 @@ class Changes:
         if self._part is None or _WHOLE in self._groups:
             return Plan(goal, (self._all,), own=0)
         part = self._part(goal.steps.op)
-        whole = [read for read in reads if self._part(read.steps.op) is _WHOLE]
+        whole = [read for read in reads if self._is_in_question(read)]
         others = [group for other, group in self._groups.items() if other != part] if whole else []
         groups = [*others, self.of(part)]
         targets = [target for read in whole if (target := self._target(read, groups, states))]
-        return Plan(goal, groups, len(others), targets, sum(target.bit for target in targets))
+        cost = 1 + len(whole) * sum(map(len, groups))
+        return Plan(goal, groups, len(others), targets, sum(target.bit for target in targets), cost)
+
+    def _is_in_question(self, read: Open) -> bool:
+        is_whole = self._part is None or self._part(read.steps.op) is _WHOLE
+        return is_whole and read.position not in self._hopeless
 
     def _group(self, steps: Transitions) -> Group:
         return self._groups.setdefault(self._label(steps.op), Group())
@@ -150,7 +173,7 @@ class Changes:
         group = self._groups[label]
         if not group:
             del self._groups[label]
-        if len(group) > 1 or any(kind.infos.bit_count() > 1 for kind in group.infos):
+        if group.has_several:
             self._several[label] = group
         else:
             self._several.pop(label, None)
@@ -161,16 +184,17 @@ class Changes:
             return Target(read.bit, _always, 0)
         reaches = self._reach(op, [list(group.operations()) for group in groups])
         if not any(reaches(state, 0) for state in states):
+            self._hopeless.add(read.position)
             return None
         return Target(read.bit, reaches, 1 + (sys.getsizeof(op.output) >> _LARGE))
 
 
 def _merged(groups: Iterable[Group]) -> Group:
-    every = tuple(groups)
-    return Group(
-        [change for group in every for change in group.changes],
-        [steps for group in every for steps in group.infos],
-    )
+    merged = Group()
+    for group in groups:
+        merged.changes.update(group.changes)
+        merged.infos.update(group.infos)
+    return merged
 
 
 def _no_label(_: Operation) -> None:

@@ -47,7 +47,9 @@ history is linearizable iff that of each object is (Herlihy and Wing, 1990).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from operator import attrgetter
+from typing import NamedTuple
 
 from checkers.linearizability.budget import Budget, OutOfBudgetError, Resource
 from checkers.linearizability.configurations import Configurations
@@ -117,30 +119,87 @@ def _search_each(
     judged = []
     for positions in objects:
         steps = min(share, SHORT + budget.steps_per_operation * len(positions))
-        judged.append(search_one(operations, positions, model, budget.bytes, steps))
+        judged.append(_search_one(operations, positions, model, Allowance(budget.bytes, steps)))
         left -= judged[-1].steps
     if any(one.validity is Validity.INVALID for one in judged):
         return judged
     for number, positions in enumerate(objects):
-        for widest, steps in ((NARROW, left // 3), (None, left)):
-            if judged[number].validity is Validity.UNKNOWN:
-                judged[number] = search_one(
-                    operations, positions, model, budget.bytes, min(steps, left), widest
-                )
-                left -= judged[number].steps
+        if judged[number].validity is Validity.UNKNOWN:
+            judged[number] = _search_on(operations, positions, model, Allowance(budget.bytes, left))
+            left -= judged[number].steps
     return judged
 
 
-def search_one(
-    operations: Sequence[Operation],
-    positions: Sequence[int],
-    model: Model,
-    limit: int,
-    steps: int,
-    widest: int | None = None,
+class Allowance(NamedTuple):
+    """What one search of one object may use."""
+
+    bytes: int
+    steps: int
+    widest: int | None = None  # the configurations that are kept at a return
+
+
+def _search_on(
+    operations: Sequence[Operation], positions: Sequence[int], model: Model, allowed: Allowance
 ) -> ModelVerdict:
-    """The verdict on one object; `limit` is of bytes, `widest` of the configurations kept at a return."""
-    one = Configurations(operations, model, limit=limit, steps=steps, widest=widest)
+    """Search one object that is not decided soon, in three ways.
+
+    The first two are cheap where the third one is not: a read that no order of the changes explains,
+    and an order that is found although not all configurations are kept.
+    """
+    spent = 0
+    for look in (_read_alone, _narrow, _search_one):
+        steps = allowed.steps - spent
+        given = steps if look is _search_one else steps // 3
+        one = look(_coarse(operations, positions, model), positions, model, allowed._replace(steps=given))
+        spent += one.steps
+        if one.validity is not Validity.UNKNOWN:
+            break
+    return replace(one, steps=spent)
+
+
+def _coarse(operations: Sequence[Operation], positions: Sequence[int], model: Model) -> Sequence[Operation]:
+    coarse = optional_method(model, "coarse")
+    return operations if coarse is None else coarse(operations, positions)
+
+
+def _read_alone(
+    operations: Sequence[Operation], positions: Sequence[int], model: Model, allowed: Allowance
+) -> ModelVerdict:
+    """Is there a read that is wrong even if all other reads are left out? The last ones are tried first."""
+    is_read = optional_method(model, "is_read") or _never
+    reads = {
+        each for each in positions if operations[each].returned is not None and is_read(operations[each])
+    }
+    left = allowed.steps
+    for read in sorted(reads, key=lambda each: operations[each].returned or 0, reverse=True):
+        alone = [each for each in positions if each == read or each not in reads]
+        left -= len(positions)
+        if left < 0:
+            break
+        coarse = _coarse(operations, alone, model)
+        one = _search_one(coarse, alone, model, allowed._replace(steps=left // 2))
+        left -= one.steps
+        if one.validity is Validity.INVALID:
+            only = tuple(replace(each, configurations=()) for each in one.conflicts)
+            return replace(one, conflicts=only, steps=allowed.steps - left)
+    return ModelVerdict(validity=Validity.UNKNOWN, method="search", steps=allowed.steps - max(left, 0))
+
+
+def _never(_: Operation) -> bool:
+    return False
+
+
+def _narrow(
+    operations: Sequence[Operation], positions: Sequence[int], model: Model, allowed: Allowance
+) -> ModelVerdict:
+    return _search_one(operations, positions, model, allowed._replace(widest=NARROW))
+
+
+def _search_one(
+    operations: Sequence[Operation], positions: Sequence[int], model: Model, allowed: Allowance
+) -> ModelVerdict:
+    """The verdict on one object: the operations at its positions, in the order of calls."""
+    one = Configurations(operations, model, limit=allowed.bytes, steps=allowed.steps, widest=allowed.widest)
     dead_end, gave_up = None, None
     try:
         dead_end = one.run(positions)
@@ -155,7 +214,7 @@ def search_one(
         gave_up=() if gave_up is None else (gave_up,),
         reason="" if gave_up is None else str(gave_up),
         explored=one.explored,
-        steps=steps - one.steps_left,
+        steps=allowed.steps - one.steps_left,
     )
 
 

@@ -18,6 +18,7 @@ from checkers.linearizability.models.locks import (
 )
 from checkers.linearizability.models.model import (
     IMPOSSIBLE,
+    Coarse,
     Holders,
     Impossible,
     Keys,
@@ -29,7 +30,7 @@ from checkers.linearizability.models.model import (
     Reads,
     State,
 )
-from checkers.linearizability.models.registers import CasRegister, Register, expected_and_new
+from checkers.linearizability.models.registers import UNSEEN, CasRegister, Register, Unseen, expected_and_new
 
 MODELS: dict[str, Callable[[], Model]] = {
     "cas-register": CasRegister,
@@ -48,7 +49,9 @@ MODELS: dict[str, Callable[[], Model]] = {
 __all__ = [
     "IMPOSSIBLE",
     "MODELS",
+    "UNSEEN",
     "CasRegister",
+    "Coarse",
     "Counter",
     "Fenced",
     "FencedMutex",
@@ -71,6 +74,7 @@ __all__ = [
     "Register",
     "Set",
     "State",
+    "Unseen",
     "expected_and_new",
     "owner_of",
 ]

@@ -18,13 +18,14 @@ not). FAIL: it had no effect, so return the same state or `IMPOSSIBLE`; a failur
 says nothing about the state is always possible. States are hashable, and equal if they
 behave alike.
 
-`Reads`, `Kinds`, `Keys`, `Parts`, `Reach` and `Holders` are optional promises that make the search faster.
+`Reads`, `Kinds`, `Keys`, `Parts`, `Reach`, `Holders` and `Coarse` are optional promises that make the
+search faster.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
 from checkers.history.records import Outcome
@@ -127,6 +128,15 @@ class Holders(Protocol):
 
     def holder(self, state: State) -> Hashable:
         """The only owner whose changes are possible in this state; None: anybody's may be."""
+        ...
+
+
+@runtime_checkable
+class Coarse(Protocol):
+    """A model that knows which operations of a history no other operation of it tells apart."""
+
+    def coarse(self, operations: Sequence[Operation], positions: Iterable[int]) -> Sequence[Operation]:
+        """The same history with fewer kinds: an order explains those at `positions` iff it did before."""
         ...
 
 

@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+import enum
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from checkers.history.records import Outcome
 from checkers.linearizability.models.model import IMPOSSIBLE, State, key_of, kind_by_answer, observed
 from checkers.linearizability.operation import Operation
+
+
+class Unseen(enum.Enum):
+    """The type of `UNSEEN`."""
+
+    UNSEEN = "unseen"
+
+
+UNSEEN: Final = Unseen.UNSEEN
+"""In place of each written value that no operation sees: such values cannot be told apart."""
+
+
+def _coarse(operations: Sequence[Operation], positions: Iterable[int]) -> Sequence[Operation]:
+    """The operations with `UNSEEN` in place of the values that none of those at `positions` sees.
+
+    A value is seen by a read, by a cas that expects it, and by a failed cas that found it. In all
+    other values every operation is possible or not alike, and leads to equal values.
+    """
+    merged = list(operations)
+    chosen = [(position, operations[position]) for position in positions]
+    seen = {value for _, op in chosen for value in _sees(op)}
+    for position, op in chosen:
+        if op.f == "write" and op.input not in seen:
+            merged[position] = replace(op, input=UNSEEN)
+        elif op.f == "cas" and op.input[1] not in seen:
+            merged[position] = replace(op, input=(op.input[0], UNSEEN))
+    return merged
+
+
+def _sees(op: Operation) -> tuple[Hashable, ...]:
+    expected = expected_and_new(op.input)[:1] if op.f == "cas" else ()
+    return (*expected, op.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +50,7 @@ class Register:
 
     initial: Hashable = None
     key = staticmethod(key_of)
+    coarse = staticmethod(_coarse)
 
     def step(self, state: State, op: Operation) -> State:
         """A read returns the state, a write replaces it."""
@@ -42,6 +77,7 @@ class CasRegister:
 
     initial: Hashable = None
     key = staticmethod(key_of)
+    coarse = staticmethod(_coarse)
 
     def step(self, state: State, op: Operation) -> State:
         """A cas replaces the state if it expects it."""

@@ -10,6 +10,7 @@ import pytest
 
 import checkers
 from checkers.interop.foreign import judge_foreign
+from checkers.linearizability.budget import Budget
 from tests.support.repository import HISTORIES
 
 
@@ -187,15 +188,23 @@ def test_the_only_lock_of_a_history_needs_no_name() -> None:
     )
 
 
-def test_a_search_that_gave_up_says_at_which_answer() -> None:
-    verdict = judge_foreign(HISTORIES / "foreign" / "kv.valid.txt", "kv", budget=2).verdict
+@pytest.mark.parametrize(
+    ("budget", "why"),
+    [
+        (Budget(steps=0, steps_per_operation=0), "there are too many possible cases ({})"),
+        (Budget(bytes=0), "the possible cases ({}) need too much memory"),
+    ],
+    ids=["steps", "bytes"],
+)
+def test_a_search_that_gave_up_says_at_which_answer_and_what_to_do(budget: Budget, why: str) -> None:
+    verdict = judge_foreign(HISTORIES / "foreign" / "kv.valid.txt", "kv", budget).verdict
 
+    cases = "what the object may hold, and which of the operations in progress have happened"
     assert verdict.validity is checkers.Validity.UNKNOWN
-    assert verdict.reasons == (
-        (
-            "the search gave up on x after 2 configurations (what the object may hold, and which of the"
-            " operations in progress have happened): none of them explains the answer to process 1 at line 4"
-        ),
+    assert verdict.reasons[0] == (
+        f"the search gave up on x: {why.format(cases)}, and so far none of them explains the answer to"
+        " process 0 at line 3; it costs less to judge a history with fewer operations in progress at the"
+        " same time, or without an answer"
     )
 
 

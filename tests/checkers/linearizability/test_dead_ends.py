@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEnd
-from checkers.linearizability.models import (
-    Counter,
-    Register,
-)
+from checkers.linearizability.models import Counter, Register
 from checkers.linearizability.search import search
 from checkers.verdict import Validity
 from tests.support.model_operations import op, overlapping_adds
@@ -42,9 +39,10 @@ def test_infos_that_were_presumed_are_named() -> None:
 
 
 def test_few_of_many_configurations_are_shown_the_simplest_first() -> None:
-    history = (*overlapping_adds(6, None), op("add", 0, 50, 1000), op("read", 60, 61, answer=-1))
+    writes = tuple(op("write", 0, 100 + i, i) for i in range(6))
+    history = (*writes, op("write", 0, 50, 1000), op("read", 60, 61, answer=-1))
 
-    (dead_end,) = search(history, Counter()).conflicts
+    (dead_end,) = search(history, Register()).conflicts
 
     assert dead_end.operation == 7
     assert len(dead_end.configurations) == DEAD_ENDS_SHOWN
@@ -83,3 +81,20 @@ def test_a_read_that_returned_with_the_unexplained_one_is_ahead_of_it() -> None:
     (dead_end,) = search(history, Register()).conflicts
 
     assert dead_end == DeadEnd(operation=2, configurations=(Configuration(state=1, ahead=(1,), presumed=()),))
+
+
+def test_changes_that_nothing_has_forced_yet_are_not_ahead() -> None:
+    history = (*overlapping_adds(6, None), op("add", 0, 50, 1000), op("read", 60, 61, answer=-1))
+
+    (dead_end,) = search(history, Counter()).conflicts
+
+    assert dead_end == DeadEnd(
+        operation=7, configurations=(Configuration(state=1000, ahead=(), presumed=()),)
+    )
+
+
+def test_a_read_that_is_wrong_by_itself_needs_no_configurations() -> None:
+    adds = tuple(op("add", 0, 100 + i, i) for i in range(60))
+    history = (*adds, op("read", 1, 2, answer=900), op("read", 3, 4, answer=-1))
+
+    assert search(history, Counter()).conflicts == (DeadEnd(operation=61, configurations=()),)

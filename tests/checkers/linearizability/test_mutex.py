@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from checkers.history.records import Outcome
+from checkers.linearizability.budget import Budget
 from checkers.linearizability.model_verdict import Clash, Contradiction, DeadEnd
 from checkers.linearizability.mutex import judge_mutex
 from checkers.linearizability.operation import Operation
@@ -148,6 +149,8 @@ def test_a_lock_that_is_searched_is_searched_within_its_budget() -> None:
         for i in range(2)
     ]
 
-    verdict = judge_mutex([*nested, Operation(f="release", input="a", called=9, returned=10)], budget=0)
+    release = Operation(f="release", input="a", called=9, returned=10)
+
+    verdict = judge_mutex([*nested, release], Budget(steps=0, steps_per_operation=0))
 
     assert (verdict.method, verdict.validity) == ("search", Validity.UNKNOWN)

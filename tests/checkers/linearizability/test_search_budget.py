@@ -1,70 +1,89 @@
-"""The number of configurations that a search examines, and its limit."""
+"""What a search may use, and that it counts this honestly."""
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Sequence
+
 import pytest
 
+from checkers.linearizability.budget import MIB, Budget, Resource
+from checkers.linearizability.model_verdict import GaveUp
 from checkers.linearizability.models import (
     CasRegister,
     Counter,
+    KeyValue,
+    Model,
+    ReentrantMutex,
     Register,
+    Set,
 )
+from checkers.linearizability.models.model import key_of
+from checkers.linearizability.operation import Operation
 from checkers.linearizability.search import search
 from checkers.verdict import Validity
 from tests.support.model_operations import op, overlapping_adds
 
 
-def test_a_history_that_takes_too_long_is_unknown_and_says_why() -> None:
-    adds = [op("add", 0, 100 + i, i + 1) for i in range(12)]
-    history = (*adds, op("read", 300, 301, answer=-1))
+class Sums:
+    """A counter that promises nothing, so that all its totals are tried."""
 
-    verdict = search(history, Counter(), budget=500)
+    initial = 0
+    step = Counter().step
+    key = staticmethod(key_of)
+
+
+def hard(key: str | None) -> tuple[Operation, ...]:
+    """Unequal adds that all overlap, and a read that none of their many totals explains."""
+    return (*overlapping_adds(12, key), op("read", 300, 301, answer=-1, key=key))
+
+
+def steps(number: int) -> Budget:
+    return Budget(steps=number, steps_per_operation=0)
+
+
+def test_a_history_that_takes_too_long_is_unknown_and_says_why() -> None:
+    verdict = search(hard(None), Sums(), steps(2_000))
 
     assert verdict.validity is Validity.UNKNOWN
     assert verdict.reason == (
-        "the search examined 500 configurations and had not explained the return of operation 0"
+        "the search used up its steps before it had explained the return of operation 0"
     )
-    assert verdict.explored == 500
+    assert verdict.gave_up == (GaveUp(operation=0, spent=Resource.STEPS),)
     assert not verdict.conflicts
 
 
 def test_a_wrong_object_outranks_one_that_took_too_long() -> None:
-    slow = tuple(op("add", 0, 100 + i, i + 1, key="slow") for i in range(12))
+    slow = hard("slow")
     wrong = (op("read", 0, 1, answer=9, key="wrong"),)
 
-    assert search((*slow, *wrong), Counter(), budget=50).validity is Validity.INVALID
-    assert search(slow, Counter(), budget=50).validity is Validity.UNKNOWN
+    assert search((*slow, *wrong), Sums(), steps(2_000)).validity is Validity.INVALID
+    assert search(slow, Sums(), steps(2_000)).validity is Validity.UNKNOWN
 
 
-def test_a_long_search_goes_on_unless_another_object_is_wrong(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_long_search_goes_on_unless_another_object_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checkers.linearizability.search.SHORT", 20)
+    monkeypatch.setattr("checkers.linearizability.search.NARROW", 1)
     wrong = op("read", 0, 1, answer=9, key="wrong")
+    budget = steps(1_000_000)
 
-    alone = search(overlapping_adds(8, "x"), Counter())
-    with_wrong = search((*overlapping_adds(8, "x"), wrong), Counter())
+    alone = search(overlapping_adds(8, "x"), Sums(), budget)
+    with_wrong = search((*overlapping_adds(8, "x"), wrong), Sums(), budget)
 
     assert alone.validity is Validity.VALID
-    assert alone.explored > 20
+    assert alone.steps > 1_000
     assert with_wrong.validity is Validity.INVALID
-    assert with_wrong.explored == 20 + 1
-    assert with_wrong.reason.startswith("the search examined 20 configurations")
+    assert with_wrong.steps < 100
+    assert with_wrong.gave_up == (GaveUp(operation=0, spent=Resource.STEPS),)
 
 
-def test_a_short_budget_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checkers.linearizability.search.SHORT", 20)
+def test_all_objects_of_a_history_share_the_steps() -> None:
+    keys = [*(each for key in range(40) for each in hard(str(key)))]
 
-    assert search(overlapping_adds(8, "x"), Counter(), budget=10).explored == 10
-    assert search(overlapping_adds(8, "x"), Counter(), budget=30).explored == 30
+    verdict = search(keys, Sums(), steps(50_000))
 
-
-def test_as_many_configurations_as_are_needed_are_enough() -> None:
-    history = overlapping_adds(4, None)
-    needed = search(history, Counter()).explored
-
-    assert search(history, Counter(), budget=needed).validity is Validity.VALID
-    assert search(history, Counter(), budget=needed - 1).validity is Validity.UNKNOWN
+    assert verdict.validity is Validity.UNKNOWN
+    assert verdict.steps <= 50_000
 
 
 def test_many_unanswered_writes_cost_little() -> None:
@@ -97,3 +116,76 @@ def test_configurations_that_others_cover_are_left_out() -> None:
 
     assert verdict.validity is Validity.VALID
     assert verdict.explored < 90
+
+
+def concurrent(f: str, values: Sequence[object]) -> list[Operation]:
+    return [op(f, 0, 100 + place, value) for place, value in enumerate(values)]  # type: ignore[arg-type]
+
+
+_HALF, _REST = frozenset(range(20)), frozenset(range(10, 30))
+LARGE: dict[str, tuple[Model, list[Operation]]] = {
+    "counter": (
+        Counter(),
+        [
+            *concurrent("add", [3 * i + 1 for i in range(40)]),
+            op("read", 10, 11, answer=500),
+            op("read", 12, 13, answer=1_001),
+            op("read", 14, 15, answer=1_000),
+        ],
+    ),
+    "long texts": (
+        KeyValue(),
+        [*concurrent("append", [chr(97 + i) * 500 for i in range(20)]), op("get", 200, 201, answer="x")],
+    ),
+    "reentrant mutex": (
+        ReentrantMutex(),
+        [
+            *concurrent("acquire", range(15)),
+            *(op("release", 0, 200 + i, i) for i in range(15)),
+            op("release", 300, 301, 1),
+        ],
+    ),
+    "register": (
+        Register(),
+        [
+            *concurrent("write", [i % 40 for i in range(80)]),
+            *(op("read", 10 + 2 * i, 11 + 2 * i, answer=39 - i) for i in range(40)),
+            op("read", 95, 96, answer=39),
+        ],
+    ),
+    "set": (
+        Set(),
+        [
+            *concurrent("add", range(40)),
+            *(op("remove", 0, 200 + i, i) for i in range(40)),
+            op("read", 0, 90, answer=_HALF),
+            op("read", 0, 95, answer=_REST),
+        ],
+    ),
+    "texts": (
+        KeyValue(),
+        [*concurrent("append", [chr(97 + i) for i in range(20)]), op("get", 200, 201, answer="x")],
+    ),
+}
+"""Histories with more configurations than a few MiB hold."""
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_the_bytes_that_a_search_counts_are_those_that_it_takes(name: str) -> None:
+    model, history = LARGE[name]
+    limit = 4 * MIB
+
+    tracemalloc.start()
+    verdict = search(history, model, Budget(bytes=limit, steps=1_000_000_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert verdict.validity is Validity.UNKNOWN
+    assert [each.spent for each in verdict.gave_up] == [Resource.MEMORY]
+    assert limit / 2 < peak < 1.5 * limit
+
+
+def test_results_of_the_model_that_are_no_longer_needed_do_not_count() -> None:
+    history = [op("add", 2 * i, 2 * i + 1, i) for i in range(1_500)]  # 1,500 sets, 50 MiB in all
+
+    assert search(history, Set(), Budget(bytes=4 * MIB)).validity is Validity.VALID
