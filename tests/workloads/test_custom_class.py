@@ -58,7 +58,7 @@ def test_the_example_runs_and_is_judged(folder: Path, settings: tuple[str, ...],
         ("lock.kind=files:FileStorage", "files:FileStorage has no acquire, no release, no revoke, no close"),
         ("storage.kind=files:FileLock", "files:FileLock has no write, no read"),
         ("storage.kind=files:", 'storage.kind = "files:": must be "package.module:Class"'),
-        ("lock.nodes=3", "nodes and image are for servers that Fencepost starts: set server too"),
+        ("lock.nodes=3", "nodes, image and memory are for servers that Fencepost starts: set server too"),
     ],
 )
 def test_an_invalid_class_is_refused_in_one_sentence(folder: Path, setting: str, said: str) -> None:
