@@ -203,7 +203,7 @@ class Configurations:
     def _plan(self, leaving: Open) -> Plan:
         done_in_all = functools.reduce(operator.and_, (done for _, done, _ in self._nodes))
         reads = [read for bit, read in self._reads.items() if not done_in_all & bit]
-        states = {state for state, done, _ in self._nodes if not done & leaving.bit}
+        states = {state for state, _, _ in self._nodes}
         self._states.spend(len(self._nodes) * (1 + len(reads)))
         plan = self._changes.plan(leaving, reads, states)
         self._states.spend(plan.cost)

@@ -137,6 +137,18 @@ def test_overlapping_changes_are_judged_as_by_every_order(
     )
 
 
+def test_a_read_out_of_reach_of_one_configuration_may_be_in_reach_of_another() -> None:
+    history = (
+        op("add", 3, 4, -1),
+        op("read", 1, 9, answer=-1),
+        op("read", 5, 10, answer=0),
+        op("add", 3, None, 2),
+        op("add", 9, None, 1),
+    )
+
+    assert is_right(history, Counter())
+
+
 @pytest.mark.slow
 def test_every_history_of_three_operations_on_a_set_is_judged_right() -> None:
     asked = [

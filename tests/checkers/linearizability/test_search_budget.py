@@ -71,7 +71,7 @@ def test_a_long_search_goes_on_unless_another_object_is_wrong(monkeypatch: pytes
     with_wrong = search((*overlapping_adds(8, "x"), wrong), Sums(), budget)
 
     assert alone.validity is Validity.VALID
-    assert alone.steps > 1_000
+    assert alone.steps > 100
     assert with_wrong.validity is Validity.INVALID
     assert with_wrong.steps < 100
     assert with_wrong.gave_up == (GaveUp(operation=0, spent=Resource.STEPS),)
@@ -167,13 +167,13 @@ LARGE: dict[str, tuple[Model, list[Operation]]] = {
         [*concurrent("append", [chr(97 + i) for i in range(20)]), op("get", 200, 201, answer="x")],
     ),
 }
-"""Histories with more configurations than a few MiB hold."""
+"""Histories with more configurations than a MiB holds."""
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_the_bytes_that_a_search_counts_are_those_that_it_takes(name: str) -> None:
     model, history = LARGE[name]
-    limit = 4 * MIB
+    limit = MIB
 
     tracemalloc.start()
     verdict = search(history, model, Budget(bytes=limit, steps=1_000_000_000))
