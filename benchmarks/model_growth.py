@@ -3,7 +3,8 @@
     .venv/bin/python -m benchmarks.model_growth [--sizes 30,2000,100000] [--models set,counter]
 
 Each file is judged by `fencepost recheck FILE --model MODEL`, from the start of the command to its end,
-with the explanation of what it finds; other work on the machine hardly changes processor time. A new shape is a function in `SHAPES`.
+with the explanation of what it finds; other work on the machine hardly changes processor time. A new
+shape is a function in `SHAPES`.
 """
 
 from __future__ import annotations
@@ -182,7 +183,7 @@ def lost_releases(model: str, size: int) -> Events:
 
 
 def lost_acquires(model: str, size: int) -> Events:
-    """Locks: half of the acquires have no answer, the others overlap with their releases; wrong at the end."""
+    """Locks: half of the acquires have no answer, others overlap with their releases; wrong at the end."""
     for i in range(size // 4):
         yield Event("invoke", i, "acquire", "nil")
     for start in range(size // 4, size, 10):

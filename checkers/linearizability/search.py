@@ -74,7 +74,7 @@ SHORT = 40_000
 """The steps of a first pass over each object: if one of them is wrong, so is the history."""
 
 NARROW = 100
-"""The configurations that are kept at a return by a second pass, which looks for one that lasts to the end."""
+"""The configurations that a second pass keeps at a return: it looks for one that lasts to the end."""
 
 
 def search(operations: Sequence[Operation], model: Model, budget: Budget = BUDGET) -> ModelVerdict:
@@ -180,7 +180,9 @@ def _read_alone(
         one = _search_one(coarse, alone, model, allowed._replace(steps=left // 2))
         left -= one.steps
         if one.validity is Validity.INVALID:
-            only = tuple(replace(each, configurations=()) for each in one.conflicts)
+            only = tuple(
+                replace(each, configurations=()) for each in one.conflicts if isinstance(each, DeadEnd)
+            )
             return replace(one, conflicts=only, steps=allowed.steps - left)
     return ModelVerdict(validity=Validity.UNKNOWN, method="search", steps=allowed.steps - max(left, 0))
 
@@ -200,13 +202,15 @@ def _search_one(
 ) -> ModelVerdict:
     """The verdict on one object: the operations at its positions, in the order of calls."""
     one = Configurations(operations, model, limit=allowed.bytes, steps=allowed.steps, widest=allowed.widest)
-    dead_end, gave_up = None, None
+    dead_end: DeadEnd | None = None
+    gave_up: GaveUp | None = None
     try:
         dead_end = one.run(positions)
     except OutOfBudgetError as error:
         gave_up = GaveUp(operation=one.returning, spent=error.resource)
     if dead_end is not None and one.is_partial:
-        dead_end, gave_up = None, GaveUp(operation=dead_end.operation, spent=Resource.STEPS)
+        gave_up = GaveUp(operation=dead_end.operation, spent=Resource.STEPS)
+        dead_end = None
     return ModelVerdict(
         validity=_validity(dead_end, gave_up),
         method="search",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import Any
 
 from checkers.errors import ModelError
 from checkers.linearizability.budget import States
@@ -18,9 +19,9 @@ def initial_state(model: Model) -> Hashable:
     return model.initial
 
 
-def optional_method(model: Model, name: str) -> Callable[[Operation], Hashable] | None:
+def optional_method(model: Model, name: str) -> Callable[..., Any] | None:
     """A method that a model may have; `isinstance` of a protocol takes longer than many searches."""
-    method: Callable[[Operation], Hashable] | None = getattr(model, name, None)
+    method: Callable[..., Any] | None = getattr(model, name, None)
     return method
 
 

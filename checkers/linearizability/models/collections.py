@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from checkers.history.records import Outcome
 from checkers.linearizability.models.model import (
@@ -102,7 +103,7 @@ class Counter:
         """Can some of the numbers add up to what is missing?"""
         if not (isinstance(read.output, int) and isinstance(self.initial, int)):
             return lambda _, __: True
-        sums = Sums([[op.input for op in group] for group in groups])
+        sums = Sums([[cast("int", op.input) for op in group] for group in groups])
         return lambda state, number: sums.include(read.output - state, number)
 
 

@@ -25,7 +25,8 @@ def _kind_by_owner_and_token(op: Operation) -> Hashable:
 
 
 def _holder(state: State) -> Hashable:
-    return state.owner
+    owner: Hashable = state.owner
+    return owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class OwnedMutex:
     kind = staticmethod(_kind_by_owner)
     owner = staticmethod(owner_of)
 
-    def holder(self, state: State) -> Hashable:
+    def holder(self, state: Hashable) -> Hashable:
         """The state itself."""
         return state
 

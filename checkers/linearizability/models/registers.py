@@ -34,8 +34,10 @@ def _coarse(operations: Sequence[Operation], positions: Iterable[int]) -> Sequen
     for position, op in chosen:
         if op.f == "write" and op.input not in seen:
             merged[position] = replace(op, input=UNSEEN)
-        elif op.f == "cas" and op.input[1] not in seen:
-            merged[position] = replace(op, input=(op.input[0], UNSEEN))
+        elif op.f == "cas":
+            expected, new = expected_and_new(op.input)
+            if new not in seen:
+                merged[position] = replace(op, input=(expected, UNSEEN))
     return merged
 
 

@@ -116,7 +116,7 @@ def test_only_its_holder_changes_a_lock(model: Holders) -> None:
     states = {model.initial}  # type: ignore[attr-defined]
     for _ in range(4):
         for state, each in itertools.product(sorted(states, key=repr), asked):
-            now = after(model, state, each)  # type: ignore[arg-type]
+            now = after(model, state, each)
             if now is not IMPOSSIBLE:
                 assert model.holder(state) in {None, model.owner(each)}
                 assert model.holder(state) is not None or model.holder(now) == model.owner(each)

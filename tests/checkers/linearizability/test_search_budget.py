@@ -119,7 +119,7 @@ def test_configurations_that_others_cover_are_left_out() -> None:
 
 
 def concurrent(f: str, values: Sequence[object]) -> list[Operation]:
-    return [op(f, 0, 100 + place, value) for place, value in enumerate(values)]  # type: ignore[arg-type]
+    return [op(f, 0, 100 + place, value) for place, value in enumerate(values)]
 
 
 _HALF, _REST = frozenset(range(20)), frozenset(range(10, 30))
