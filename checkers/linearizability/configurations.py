@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import heapq
 import operator
@@ -13,27 +12,26 @@ from typing import Final
 from checkers.errors import ModelError
 from checkers.history.records import Outcome
 from checkers.linearizability.budget import EXAMINED, KEPT, RIVAL, States, of_numbers
-from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEnd
+from checkers.linearizability.dead_ends import Node, dead_end
+from checkers.linearizability.model_verdict import DeadEnd
 from checkers.linearizability.models import IMPOSSIBLE, Model
 from checkers.linearizability.operation import Operation
 from checkers.linearizability.relevance import Changes, Open, Plan
-from checkers.linearizability.transitions import Transitions, initial_state, optional_method
+from checkers.linearizability.transitions import (
+    Transitions,
+    initial_state,
+    never,
+    nobody,
+    optional_method,
+)
 
-
-class _Nothing(enum.Enum):
-    NOTHING = enum.auto()
-
-
-_NOTHING: Final = _Nothing.NOTHING  # no state at all; None can be a state
+_NOTHING: Final = object()  # no state at all; None can be a state
 
 _FAIL: Final = Outcome.FAIL  # an attribute of an enum takes longer than the comparison
 _INFO: Final = Outcome.INFO
 _EXAMINE: Final = 4  # steps of a configuration, besides one for each operation that may be next
 _FOLLOW: Final = 2  # steps of each configuration that follows
 _LARGE: Final = 10  # a number of so many bits, as a power of two, takes another step
-
-_Node = tuple[Hashable, int, int]
-"""A configuration: state, bits of the open operations done, bits of the infos used."""
 
 _Step = tuple[Hashable, int, int, int, Hashable]
 """A configuration, the first group that may still have its turn (pruning 7), and the state before an
@@ -61,13 +59,13 @@ class Configurations:
         self._widest = sys.maxsize if widest is None else widest
         self._operations = operations
         self._model = model
-        self._is_read = optional_method(model, "is_read") or _never
+        self._is_read = optional_method(model, "is_read") or never
         self._kind = optional_method(model, "kind") or id
-        self._holder = optional_method(model, "holder") or _nobody
+        self._holder = optional_method(model, "holder") or nobody
         self._states = States(limit=limit, steps=steps)
         self._read_steps: dict[Hashable, Transitions] = {}  # by kind
         self._change_steps: dict[Hashable, Transitions] = {}
-        self._nodes: set[_Node] = {(initial_state(model), 0, 0)}
+        self._nodes: set[Node] = {(initial_state(model), 0, 0)}
         self._returns: list[Open] = []  # a heap of those to come
         self._reads: dict[int, Open] = {}  # open ones, by bit
         self._read_by_all: list[tuple[int, int]] = []  # possible in every configuration
@@ -101,7 +99,7 @@ class Configurations:
         """What is left of the steps."""
         return max(self._states.steps, 0)
 
-    def _bytes_of(self, nodes: set[_Node]) -> int:
+    def _bytes_of(self, nodes: set[Node]) -> int:
         return sum(KEPT + of_numbers(done, used) for _, done, used in nodes)
 
     def _forget_steps(self) -> None:
@@ -183,7 +181,7 @@ class Configurations:
             self._change_bits ^= leaving.bit
             self._changes.close(leaving)
 
-    def _survivors(self, leaving: Open) -> set[_Node]:
+    def _survivors(self, leaving: Open) -> set[Node]:
         """The configurations in which `leaving` has taken effect, without it."""
         bit = leaving.bit
         survivors = {(state, done ^ bit, used) for state, done, used in self._nodes if done & bit}
@@ -209,7 +207,7 @@ class Configurations:
         self._states.spend(plan.cost)
         return plan
 
-    def _explore(self, start: _Node, plan: Plan, found: set[_Node], seen: _Seen) -> None:
+    def _explore(self, start: Node, plan: Plan, found: set[Node], seen: _Seen) -> None:
         """Add to `found` every configuration reachable from `start` by which the goal has taken effect."""
         goal = plan.goal.bit
         stack = [self._next(plan, *start, 0, _NOTHING)]
@@ -322,10 +320,10 @@ class Configurations:
         self._states.hold(RIVAL + of_numbers(done, used))
         return False
 
-    def _undominated(self, nodes: set[_Node]) -> set[_Node]:
+    def _undominated(self, nodes: set[Node]) -> set[Node]:
         """The configurations that no other covers."""
         changes = self._change_bits
-        rivals: dict[tuple[Hashable, int], list[_Node]] = {}
+        rivals: dict[tuple[Hashable, int], list[Node]] = {}
         for node in nodes:
             rivals.setdefault((node[0], node[1] & changes), []).append(node)
         if len(rivals) == len(nodes):
@@ -341,35 +339,9 @@ class Configurations:
     def _dead_end(self, leaving: Open) -> DeadEnd:
         entries = [*self._reads.values(), *self._changes]
         read = [position for returned, position in self._read_by_all if returned >= leaving.returned]
-        simplest = sorted(self._nodes, key=_fewer_infos_first)
-        return DeadEnd(
-            operation=leaving.position,
-            configurations=tuple(
-                Configuration(
-                    state=state,
-                    ahead=tuple(sorted([*read, *(entry.position for entry in entries if done & entry.bit)])),
-                    presumed=tuple(
-                        position for bit, position in enumerate(self._info_positions) if used >> bit & 1
-                    ),
-                )
-                for state, done, used in simplest[:DEAD_ENDS_SHOWN]
-            ),
-        )
+        return dead_end(leaving.position, self._nodes, entries, read, self._info_positions)
 
 
-def _nobody(_: Hashable) -> None:
-    return None
-
-
-def _never(_: Operation) -> bool:
-    return False
-
-
-def _fewer_infos_first(node: _Node) -> tuple[int, int, int, str]:
-    state, done, used = node
-    return used.bit_count(), done, used, repr(state)  # states may have no order, and a set has none
-
-
-def _least_covered_first(node: _Node) -> int:
+def _least_covered_first(node: Node) -> int:
     _, done, used = node
     return used.bit_count() - done.bit_count()

@@ -64,7 +64,7 @@ from checkers.linearizability.model_verdict import (
 )
 from checkers.linearizability.models import Model
 from checkers.linearizability.operation import Operation, by_key
-from checkers.linearizability.transitions import optional_method
+from checkers.linearizability.transitions import never, optional_method
 from checkers.verdict import Validity
 
 BUDGET = Budget()
@@ -166,7 +166,7 @@ def _read_alone(
     operations: Sequence[Operation], positions: Sequence[int], model: Model, allowed: Allowance
 ) -> ModelVerdict:
     """Is there a read that is wrong even if all other reads are left out? The last ones are tried first."""
-    is_read = optional_method(model, "is_read") or _never
+    is_read = optional_method(model, "is_read") or never
     reads = {
         each for each in positions if operations[each].returned is not None and is_read(operations[each])
     }
@@ -185,10 +185,6 @@ def _read_alone(
             )
             return replace(one, conflicts=only, steps=allowed.steps - left)
     return ModelVerdict(validity=Validity.UNKNOWN, method="search", steps=allowed.steps - max(left, 0))
-
-
-def _never(_: Operation) -> bool:
-    return False
 
 
 def _narrow(

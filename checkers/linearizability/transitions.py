@@ -25,6 +25,15 @@ def optional_method(model: Model, name: str) -> Callable[..., Any] | None:
     return method
 
 
+def never(_: Operation) -> bool:
+    """Stand for an absent method of a model that says what an operation is."""
+    return False
+
+
+def nobody(_: Hashable) -> None:
+    """Stand for an absent `holder` of a model."""
+
+
 def _check_hashable(model: Model, state: Hashable) -> None:
     try:
         hash(state)
