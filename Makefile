@@ -72,6 +72,7 @@ docs: install  ## the documentation site, in site/; fails on a broken link
 
 bench: install  ## the figures of docs/benchmarks.md; about two hours (Porcupine needs Go)
 	$(BIN)/python -m benchmarks.checkers
+	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.clients
 	$(BIN)/python -m benchmarks.killed --engine $(ENGINE) --times 10
 	$(BIN)/python -m benchmarks.runs --engine $(ENGINE) --times 20 etcd-postgres-unfenced $(FENCED)

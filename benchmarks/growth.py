@@ -1,108 +1,104 @@
-"""A log-log plot of time against size, as SVG, with the slope of each line."""
+"""How reading and judging grow with a run that has many of one thing.
+
+    python -m benchmarks.growth [--sizes 1000,4000,16000] [--seconds 60] [KIND…]
+
+Prints a table in Markdown: for each kind of run the processor seconds of `read` and `judge` for each
+number of operations, the exponent by which they grow, and the peak memory of the largest one.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-_WIDTH, _HEIGHT = 640, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 150, 20, 50
-_COLOURS = ("#0b6e4f", "#b3541e", "#3d5a98")
-_STYLE = (
-    "text{font:12px system-ui,sans-serif;fill:#444}"
-    ".grid{stroke:#ddd}.line{fill:none;stroke-width:2}"
-    "@media(prefers-color-scheme:dark){text{fill:#bbb}.grid{stroke:#444}}"
-)
+import checkers
+from benchmarks.many_faults import MANY
+from benchmarks.measuring import peak
+from benchmarks.plot import Series, slope
 
+_SIZES = "1000,4000,16000"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """One line of the plot, with (size, seconds) of each point."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
+_Measured = tuple[int, dict[str, Any]]
+"""A number of operations, and what was measured."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Axis:
-    """Powers of ten from `low` to `high`, drawn between two positions."""
-
-    low: int
-    high: int
-    start: float
-    end: float
-
-    def place(self, number: float) -> float:
-        return self.start + (math.log10(number) - self.low) / (self.high - self.low) * (self.end - self.start)
-
-    def powers(self) -> range:
-        return range(self.low, self.high + 1)
+def judged(kind: str, operations: int) -> dict[str, Any]:
+    """Read and judge one run."""
+    with tempfile.TemporaryDirectory() as folder:
+        history, log = MANY[kind].script(operations).written_to(Path(folder))
+        began = sum(os.times()[:4])
+        commits = None if log is None else checkers.read_commits(log)
+        verdict = checkers.judge(checkers.read(history), commits, same_run=True)
+        seconds = sum(os.times()[:4]) - began  # of a second process that reads, too
+    finds = MANY[kind].finds
+    count = 0 if finds is None else verdict.anomalies[finds]
+    return {"seconds": seconds, "mebibytes": peak() / 1024, "found": count}
 
 
-def slope(series: Series) -> float:
-    """Return the exponent by which time grows with size: least squares on the logarithms."""
-    sizes = [math.log(size) for size, _ in series.points]
-    times = [math.log(seconds) for _, seconds in series.points]
-    size, time = sum(sizes) / len(sizes), sum(times) / len(times)
-    above = sum((x - size) * (y - time) for x, y in zip(sizes, times, strict=True))
-    return above / sum((x - size) ** 2 for x in sizes)
+def in_own_process(kind: str, operations: int, limit: float) -> dict[str, Any] | None:
+    """The same in a process of its own; None if that takes more processor time than the limit, in s."""
+    command = [sys.executable, "-m", "benchmarks.growth", "--one", kind]
+    command += ["--sizes", str(operations), "--seconds", str(limit)]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    if done.returncode == -signal.SIGXCPU:
+        return None
+    done.check_returncode()
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
-def plot(series: Sequence[Series], across: str, up: str) -> str:
-    """Draw the plot; both axes are logarithmic."""
-    sizes = [size for each in series for size, _ in each.points]
-    times = [seconds for each in series for _, seconds in each.points]
-    x = _axis(sizes, _LEFT, _WIDTH - _RIGHT)
-    y = _axis(times, _HEIGHT - _BOTTOM, _TOP)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
-            f"<title>{up} against {across}</title>",
-            f"<style>{_STYLE}</style>",
-            *_grid(x, y),
-            _label(across, (_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 10),
-            _label(up, 14, _HEIGHT / 2, f' transform="rotate(-90 14 {_HEIGHT / 2})"'),
-            *(_line(each, colour, x, y) for each, colour in zip(series, _COLOURS, strict=False)),
-            *_names(series, y, x),
-            "</svg>\n",
-        ]
-    )
-
-
-def _label(text: str, x: float, y: float, turned: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle"{turned}>{text}</text>'
-
-
-def _axis(numbers: Sequence[float], start: float, end: float) -> _Axis:
-    low, high = math.floor(math.log10(min(numbers))), math.ceil(math.log10(max(numbers)))
-    return _Axis(low=low, high=max(high, low + 1), start=start, end=end)
-
-
-def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
-    for power in x.powers():
-        at = x.place(10.0**power)
-        yield f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>'
-        yield f'<text x="{at:.1f}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{10**power:,}</text>'
-    for power in y.powers():
-        at = y.place(10.0**power)
-        yield f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
-        yield f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{10.0**power:g}</text>'
-
-
-def _line(series: Series, colour: str, x: _Axis, y: _Axis) -> str:
-    points = " ".join(f"{x.place(size):.1f},{y.place(seconds):.1f}" for size, seconds in series.points)
-    return f'<polyline class="line" stroke="{colour}" points="{points}"/>'
-
-
-def _names(series: Sequence[Series], y: _Axis, x: _Axis) -> Iterator[str]:
-    """Draw the name of each line next to its end, without overlaps."""
-    lowest = math.inf
-    ends = sorted(zip(series, _COLOURS, strict=False), key=lambda each: each[0].points[-1][1])
-    for each, colour in ends:
-        size, seconds = each.points[-1]
-        lowest = min(lowest - 16, y.place(seconds) + 4)
-        yield (
-            f'<text x="{x.place(size) + 8:.1f}" y="{lowest:.1f}" style="fill:{colour}">'
-            f"{each.name}, slope {slope(each):.2f}</text>"
+def rows(kinds: list[str], sizes: list[int], limit: float) -> Iterator[str]:
+    """The lines of the table."""
+    yield f"| run with many … | {' | '.join(f'{size:,}' for size in sizes)} | exponent | memory | found |"
+    yield f"|---|{'---:|' * (len(sizes) + 3)}"
+    for kind in kinds:
+        measured = [in_own_process(kind, size, limit) for size in sizes]
+        done = [(size, each) for size, each in zip(sizes, measured, strict=True) if each is not None]
+        times = " | ".join(
+            f"> {limit:.0f} s" if each is None else f"{each['seconds']:.2f} s" for each in measured
         )
+        yield f"| {kind} | {times} | {_exponent(done)} | {_last(done)} |"
+
+
+def _exponent(done: Sequence[_Measured]) -> str:
+    """Between the two largest runs that were judged."""
+    points = tuple((float(size), float(each["seconds"])) for size, each in done[-2:])
+    return f"{slope(Series(name='', points=points)):.2f}" if len(points) > 1 else "–"
+
+
+def _last(done: Sequence[_Measured]) -> str:
+    if not done:
+        return "– | –"
+    _, largest = done[-1]
+    return f"{largest['mebibytes']:.0f} MiB | {largest['found']:,}"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="all, by default")
+    parser.add_argument("--sizes", default=_SIZES, help="numbers of operations")
+    parser.add_argument("--seconds", type=float, default=60, help="the most for one run")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    sizes = [int(size) for size in arguments.sizes.split(",")]
+    if arguments.one:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(arguments.seconds), resource.RLIM_INFINITY))
+        print(json.dumps(judged(arguments.one, sizes[0])))
+        return
+    for row in rows(arguments.kinds or list(MANY), sizes, arguments.seconds):
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -27,7 +27,7 @@ def measured(times: int, work: Callable[[], object]) -> dict[str, Any]:
         began = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - began)
-    return result(seconds, _peak())
+    return result(seconds, peak())
 
 
 def result(seconds: Sequence[float], kibibytes: int) -> dict[str, Any]:
@@ -67,6 +67,7 @@ def _rechecked(path: Path, caches: Path) -> tuple[float, int]:
     return time.perf_counter() - began, usage.ru_maxrss
 
 
-def _peak() -> int:
+def peak() -> int:
+    """The peak memory of this process, in KiB."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))  # KiB

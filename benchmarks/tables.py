@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from benchmarks import others
 from benchmarks.generated import Policy, Shape
-from benchmarks.growth import Series, plot, slope
+from benchmarks.plot import Series, plot, slope
 from benchmarks.registers import CLIENTS, DECIDED, LOST, PEER_SECONDS, SIZES, name_of
 from benchmarks.results import Results
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from checkers.anomalies import COVERAGE
 from checkers.evidence import Evidence
@@ -49,16 +48,17 @@ def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
     healed = [
         fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf or fault.is_death
     ]
+    times = Counter(fault.words.count for fault in healed)
     for kind in (*KINDS.values(), *evidence.history.header.faults.values()):
         if kind.count is not None:
-            counts[kind.count] = sum(fault.words.count == kind.count for fault in healed)
+            counts[kind.count] = times[kind.count]
     pauses = [fault for fault in healed if fault.kind == "pause"]
     if not pauses:
         return
     known = _Holds(
         narrowed(evidence, partial(of_pauses, pauses=pauses, clients=evidence.history.header.clients))
     )
-    others: set[int] = set()
+    others = 0
     for pause in pauses:
         hold = known.hit_by(pause)
         if hold is None:
@@ -67,8 +67,8 @@ def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
         if pause.owner is None and _was_over(hold, pause, operations):
             continue
         counts["pauses_past_lease"] += _promised_end(hold, operations, pause) < pause.healed
-        others.update(op.index for op in known.meanwhile(hold, pause))
-    counts["grants_to_others"] = len(others)
+        others += sum(1 for _ in known.meanwhile(hold, pause))
+    counts["grants_to_others"] = others
 
 
 class _Holds:
@@ -76,16 +76,21 @@ class _Holds:
 
     def __init__(self, evidence: Evidence) -> None:
         self._header = evidence.history.header
-        self._of_owner: dict[str | None, list[Op]] = defaultdict(list)
+        self._of_owner: dict[tuple[str | None, str | None], list[Op]] = defaultdict(list)
         self._of_client: dict[int, list[Op]] = defaultdict(list)
         self._returned: dict[str, list[tuple[int, Op]]] = defaultdict(list)
         for grant in granted(evidence.named("acquire")):
-            self._of_owner[grant.owner].append(grant)
+            self._of_owner[grant.owner, grant.resource].append(grant)
+            self._of_owner[grant.owner, None].append(grant)
             self._of_client[client_of(grant.process, self._header)].append(grant)
             if grant.returned is not None:
                 self._returned[grant.resource].append((grant.returned, grant))
-        for returned in self._returned.values():
+        for grants in (*self._of_owner.values(), *self._of_client.values()):
+            grants.sort(key=lambda grant: (grant.called, -grant.index))  # of one time the first last
+        self._following: dict[str, list[int]] = {}  # the next place that may not be counted, of each
+        for resource, returned in self._returned.items():
             returned.sort(key=itemgetter(0))
+            self._following[resource] = list(range(len(returned) + 1))
         self._operations: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
         for op in evidence.named("acquire", "renew", "release", "revoke"):
             self._operations[op.resource, op.owner].append(op)
@@ -103,31 +108,45 @@ class _Holds:
         not every acquire says when the request that was granted was sent.
         """
         named = self._named(pause)
-        held = [grant for grant in named if _was_sent(grant, pause.began)]
-        if not held and pause.owner is not None:
-            held = [grant for grant in named if grant.called <= pause.began]
-        return max(held, key=lambda grant: grant.called, default=None)
+        begun = bisect_right(named, pause.began, key=attrgetter("called"))
+        backwards = (named[place] for place in range(begun - 1, -1, -1))
+        last = next((grant for grant in backwards if _was_sent(grant, pause.began)), None)
+        return named[begun - 1] if last is None and begun and pause.owner is not None else last
 
-    def _named(self, pause: Fault) -> list[Op]:
-        """The grants of the owner or the client that a pause names."""
+    def _named(self, pause: Fault) -> Sequence[Op]:
+        """The grants of the owner or the client that a pause names, by call."""
         if pause.owner is not None:
-            return [op for op in self._of_owner[pause.owner] if pause.resource in {None, op.resource}]
+            return self._of_owner[pause.owner, pause.resource]
         client = pause.client
-        return [] if client is None else self._of_client[client]
+        return () if client is None else self._of_client[client]
 
     def of_owner(self, hold: Op) -> list[Op]:
         """What the owner of a hold did with the lock, by call."""
         return self._operations[hold.resource, hold.owner]
 
     def meanwhile(self, hold: Op, pause: Fault) -> Iterator[Op]:
-        """Who else got the lock of this hold while the pause was in force."""
-        returned = self._returned[hold.resource]
-        first = bisect_left(returned, pause.began, key=itemgetter(0))
-        for moment, grant in islice(returned, first, None):
+        """Who else got the lock of this hold while the pause was in force, and was not counted yet."""
+        returned, following = self._returned[hold.resource], self._following[hold.resource]
+        place = bisect_left(returned, pause.began, key=itemgetter(0))
+        while (place := _first_left(following, place)) < len(returned):
+            moment, grant = returned[place]
             if moment > pause.healed:
                 return
             if grant.owner != hold.owner and _is_later(grant, hold, pause):
+                following[place] = place + 1
                 yield grant
+            place += 1
+
+
+def _first_left(following: list[int], place: int) -> int:
+    """The first place from one on that was not counted; it shortens the way of the next one that asks."""
+    way = []
+    while following[place] != place:
+        way.append(place)
+        place = following[place]
+    for each in way:
+        following[each] = place
+    return place
 
 
 def _was_sent(grant: Op, moment: int) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import NamedTuple
 
 from checkers.anomalies import RANK
@@ -25,7 +26,11 @@ def deduplicate(results: Iterable[CheckerResult]) -> tuple[Finding, ...]:
             of_each[finding.accused, finding.is_violation].append(candidate)
     first = (_first(sorted(same, key=lambda each: _rank(each.finding))) for same in of_each.values())
     joined = sorted(first, key=lambda finding: (_rank(finding), finding.accused))
-    return tuple(_with_cause(finding, joined) for finding in joined)
+    causes: dict[int, tuple[int, Finding]] = {}  # of each accused operation the first, and its place
+    for place, finding in enumerate(joined):
+        if finding.is_violation and _rank(finding) < RANK["lost-update"]:
+            causes.setdefault(finding.accused, (place, finding))
+    return tuple(_with_cause(finding, causes) for finding in joined)
 
 
 class _Candidate(NamedTuple):
@@ -54,11 +59,11 @@ def _is_of_another_event(candidate: _Candidate, first: Finding) -> bool:
     return is_apart and finding.anomaly != "non-linearizable"
 
 
-def _with_cause(finding: Finding, joined: Sequence[Finding]) -> Finding:
+def _with_cause(finding: Finding, causes: Mapping[int, tuple[int, Finding]]) -> Finding:
     if finding.anomaly != "lost-update" or not finding.is_violation:
         return finding
-    earlier = (each for each in joined if each.is_violation and _rank(each) < _rank(finding))
-    cause = next((each for each in earlier if each.accused in finding.because), None)
+    named = (causes[op] for op in finding.because if op in causes)
+    _, cause = min(named, key=itemgetter(0), default=(0, None))
     return finding if cause is None else replace(finding, caused_by=cause)
 
 

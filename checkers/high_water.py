@@ -33,8 +33,3 @@ class HighWater(Generic[T]):
     def first(self, count: int) -> tuple[float, T] | None:
         """The highest of the `count` earliest entries."""
         return self._highest[count - 1] if count else None
-
-
-def is_stale(token: int, mark: float, *, strict: bool) -> bool:
-    """Would a fence at this mark refuse the token?"""
-    return token <= mark if strict else token < mark

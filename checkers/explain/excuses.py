@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from checkers.explain.narrator import Narrator
 from checkers.history.records import Op, Outcome
 
 MOST_EXPLAINED = 2
-"""How many are explained; all are checked."""
+"""How many are explained; more are checked."""
+_MOST_CHECKED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,10 @@ class Excuse:
 
 
 def excuses(n: Narrator, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
-    """Why each of these cannot have raised the mark before a rejection returned."""
+    """Why each of these cannot have raised the mark before a rejection returned; of very many the first."""
     moment, least = rejected.returned or 0, n.least_above(rejected)
-    return [_excuse(n, op, moment, least) for op in in_time if op != rejected]
+    others = (op for op in in_time if op != rejected)
+    return [_excuse(n, op, moment, least) for op in islice(others, _MOST_CHECKED)]
 
 
 def _excuse(n: Narrator, op: Op, moment: int, least: int) -> Excuse:
@@ -43,7 +45,7 @@ def _excuse(n: Narrator, op: Op, moment: int, least: int) -> Excuse:
 
 
 def _by_log(n: Narrator, op: Op, moment: int, least: int) -> tuple[Op | None, str]:
-    first = _reached_by(n, op.resource, least)
+    first = n.index.first_logged(op.resource, least)
     if not n.numbers(op) or n.log is None:
         return first, "had it been accepted by then, there could not have been"
     if first is None or first.called <= moment or n.log.places(first) > n.log.places(op):
@@ -52,17 +54,9 @@ def _by_log(n: Narrator, op: Op, moment: int, least: int) -> tuple[Op | None, st
 
 
 def _by_clients(n: Narrator, op: Op, moment: int) -> tuple[Op | None, str]:
-    same = n.index.raising(op.resource, op.token or 0, math.inf)
-    late = (each for each in same if each.token == op.token and each.called > moment)
+    late = (each for each in n.index.raising_to(op.resource, op.token or 0) if each.called > moment)
     first = next((each for each in late if each.outcome is Outcome.OK or n.index.readers(each)), None)
     is_strict = n.history.header.policy == "strict"
     return first, (
         "a strict fence accepts its token once, for" if is_strict else "with the same token, it came after"
     )
-
-
-def _reached_by(n: Narrator, resource: str, least: int) -> Op | None:
-    """The first write in the storage's own order that has a token of `least` or more."""
-    reaching = n.index.raising(resource, least, math.inf)
-    placed = [op for op in reaching if n.log is not None and n.log.places(op)]
-    return min(placed, key=lambda op: () if n.log is None else n.log.places(op), default=None)

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 
 from checkers.explain.fault_phrases import part_of_run
 from checkers.explain.narrator import Narrator
-from checkers.history.faults import Fault, is_client
+from checkers.history.faults import Fault
 from checkers.history.records import Op
+
+_MOST_NAMED = 20
 
 
 def held_up_by(n: Narrator, op: Op) -> Fault | None:
@@ -23,10 +26,7 @@ def held_up_by(n: Narrator, op: Op) -> Fault | None:
     grant = _grant_of(n, op)
     start = op.called if grant is None else (grant.returned or grant.called)
     end = op.called if op.learned is None else op.learned
-    return next(
-        (fault for fault in n.faults if fault.overlaps(start, end) and _hit(n, fault, op, grant)),
-        None,
-    )
+    return n.faults.first_on_holder(op, grant, start, end)
 
 
 def fault_steps(n: Narrator, fault: Fault | None, op: Op | None = None) -> Iterator[str]:
@@ -39,12 +39,18 @@ def fault_steps(n: Narrator, fault: Fault | None, op: Op | None = None) -> Itera
     over = over if fault.client is not None and lease < math.inf else ""
     what = _in_words(n, fault)
     yield f"{what[:1].upper()}{what[1:]}{over}."
-    for other in faults_meanwhile(n, fault, op):
+    others = faults_meanwhile(n, fault, op)
+    for other in others[:_MOST_NAMED]:
         yield f"{_when(n, grant, lease)}, another fault was in force: {_in_words(n, other)}."
+    if len(others) > _MOST_NAMED:
+        yield f"{_when(n, grant, lease)}, more faults were in force than are named here."
 
 
 def faults_meanwhile(n: Narrator, fault: Fault | None, op: Op | None) -> tuple[Fault, ...]:
-    """Other faults on the holder behind a write, or the lock service, in force when its lease ended."""
+    """Other faults on the holder behind a write, or the lock service, in force when its lease ended.
+
+    Of very many, one more than are named.
+    """
     grant = None if op is None else _grant_of(n, op)
     if fault is None or fault.client is None or op is None or grant is None:
         return ()
@@ -52,13 +58,8 @@ def faults_meanwhile(n: Narrator, fault: Fault | None, op: Op | None) -> tuple[F
     start, end = (
         (lease, lease) if math.isfinite(lease) else (fault.began, min(fault.healed, n.next_grant(grant)))
     )
-    return tuple(
-        other
-        for other in n.faults
-        if other != fault
-        and (_is_of_lock(other) or (other.client is not None and _hit(n, other, op, grant)))
-        and other.overlaps(start, end)
-    )
+    others = (other for other in n.faults.on_holder_or_lock(op, grant, start, end) if other != fault)
+    return tuple(islice(others, _MOST_NAMED + 1))
 
 
 def _when(n: Narrator, grant: Op | None, lease: float) -> str:
@@ -68,18 +69,8 @@ def _when(n: Narrator, grant: Op | None, lease: float) -> str:
     return f"When the lease{n.with_token(grant)} ended, at {n.at(lease)}"
 
 
-def _is_of_lock(fault: Fault) -> bool:
-    return fault.target.partition(":")[0] == "lock"
-
-
 def _grant_of(n: Narrator, op: Op) -> Op | None:
     return next(iter(n.granted(op)), None)
-
-
-def _hit(n: Narrator, fault: Fault, op: Op, grant: Op | None) -> bool:
-    if fault.owner is not None:
-        return grant is not None and fault.owner == grant.owner
-    return fault.client is None or is_client(op.process, fault.client, n.history.header)
 
 
 def _in_words(n: Narrator, fault: Fault) -> str:

@@ -75,7 +75,11 @@ def _proved(evidence: Evidence, checker: Checker, conflict: Conflict) -> Account
         return _account(story, conflict, candidates, _NOT_ALONE)
     shown = replace(_with_the_same_accused(conflict, proof.conflict), proof=proof.operations)
     story = shown.breach.story(narrator, shown)
-    lasting = not story.others or holds(evidence, checker, proof.conflict, {*proof.operations, *story.others})
+    if not proof.is_smallest:
+        story = replace(story, steps=(*story.steps, _NOT_REDUCED))
+    others = {*proof.operations, *story.others}
+    is_checked = bool(story.others) and proof.is_smallest
+    lasting = not is_checked or holds(evidence, checker, proof.conflict, others)
     return _account(story, shown, proof.operations, "" if lasting else _CHANGED)
 
 
@@ -87,6 +91,10 @@ def _with_the_same_accused(conflict: Conflict, shown: Conflict) -> Conflict:
     return replace(shown, accused=conflict.accused, because=(shown.accused, *shown.because))
 
 
+_NOT_REDUCED = (
+    "Not reduced to the smallest proof: the proofs of this verdict had taken as much work as they may, so"
+    " some of the operations named here may not be needed."
+)
 _NOT_ALONE = "the operations named here were not found to be wrong by themselves"
 _CHANGED = "other operations than those named here may explain it"
 

@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 
 from checkers.evidence import Evidence, in_columns, log_of
-from checkers.history.columns import FUNCTIONS, OUTCOMES, Flags, Ints
+from checkers.history.columns import ABSENT, FAIL, FENCE, FUNCTIONS, OUTCOMES, READ, Columns, Flags, Ints
 from checkers.history.ranks import stable_order
 from checkers.history.records import WRITES, Op, Outcome
+from checkers.ranges import Above
 
 _RAISING = (*WRITES, "fence")
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+class Raising:
+    """Writes and fences with a token, by token and by call."""
+
+    def __init__(self, columns: Columns, rows: Ints) -> None:
+        tokens = columns.token[rows]
+        self._by_token = rows[np.lexsort((rows, tokens))]
+        self._tokens = columns.token[self._by_token]
+        self._called = Above(-columns.called[self._by_token])
+        self._by_call = rows[np.lexsort((rows, tokens, columns.called[rows]))]
+        self._calls = columns.called[self._by_call]
+        self._token = Above(columns.token[self._by_call])
+        fences = (columns.f[rows] == FENCE) & (columns.outcome[rows] != FAIL)
+        self.highest_fence = int(tokens[fences].max(initial=ABSENT))
+
+    def sent_by(self, least: int, moment: float) -> Iterator[int]:
+        """The rows of this token or a higher one that were called by a moment, in ns, by token."""
+        return _rows(self._by_token, self._called, -moment - 1, np.searchsorted(self._tokens, least))
+
+    def sent_after(self, least: int, moment: int) -> Iterator[int]:
+        """The rows of this token or a higher one that were called after a moment, in ns, by call."""
+        return _rows(self._by_call, self._token, least - 1, np.searchsorted(self._calls, moment, "right"))
+
+    def of_token(self, token: int) -> list[int]:
+        """The rows of one token, by call."""
+        first, last = np.searchsorted(self._tokens, (token, token + 1))
+        rows: list[int] = self._by_token[first:last].tolist()
+        return rows
+
+
+def _rows(rows: Ints, above: Above, limit: float, start: np.int64) -> Iterator[int]:
+    """The rows above a limit, from a place on."""
+    place = above.first((limit,), int(start))
+    while place is not None:
+        yield int(rows[place])
+        place = above.first((limit,), place + 1)
 
 
 class HistoryIndex:
@@ -22,6 +62,7 @@ class HistoryIndex:
         self._log = log_of(evidence)
         self._ops = in_columns(evidence)
         self._columns = self._ops.columns
+        self._raising: dict[tuple[str, bool], Raising] = {}
 
     @cached_property
     def ended(self) -> int:
@@ -40,32 +81,84 @@ class HistoryIndex:
         found = self._ops.at(same[self._has(same, write.resource, ("read",))])
         return sorted(found, key=lambda read: read.returned or 0)
 
-    def raising(self, resource: str, least: int, before: float) -> list[Op]:
+    def raising(self, resource: str, least: int, before: float) -> Iterator[Op]:
         """What was sent by some moment, in ns, and can have raised the mark to `least` or more, by token.
 
         Writes that failed, or that were never acknowledged and are missing from the commit log, count
         only if they were read.
         """
-        sent = self._sent(resource, least, self._columns.called <= before)
-        found = self._ops.at(sent)
-        return sorted((op for op in found if self._can_raise(op)), key=lambda op: op.token or 0)
+        found = self._raising_of(resource).sent_by(least, before)
+        return (op for op in map(self._op, found) if self._can_raise(op))
+
+    def raising_to(self, resource: str, token: int) -> Iterator[Op]:
+        """What can have raised the mark to exactly this token, by call."""
+        found = self._raising_of(resource).of_token(token)
+        return (op for op in map(self._op, found) if self._can_raise(op))
 
     def first_raising(self, resource: str, least: int, after: int) -> Op | None:
         """Of what was sent after some moment, in ns, and can have raised the mark so, what was sent first."""
-        sent = self._sent(resource, least, self._columns.called > after)
-        order = np.lexsort((self._columns.token[sent], self._columns.called[sent]))
-        return next((op for row in sent[order] if self._can_raise(op := self._ops[int(row)])), None)
+        found = self._raising_of(resource).sent_after(least, after)
+        return next((op for op in map(self._op, found) if self._can_raise(op)), None)
+
+    def first_logged(self, resource: str, least: int) -> Op | None:
+        """Of what can have raised the mark to `least` or more, the first in the storage's own order."""
+        if self._log is None:
+            return None
+        number = self._numbers_of_resources.get(resource, -1)
+        rows, first = self._log.row, int(self._log.first[number])
+        found = _rows(rows, self._sent_tokens, least - 1, np.int64(first)) if number >= 0 else iter(())
+        own = takewhile(lambda row: self._columns.resource[row] == number, found)
+        return next((op for op in map(self._op, own) if self._can_raise(op)), None)
+
+    @cached_property
+    def _sent_tokens(self) -> Above:
+        """The token that each commit was sent with."""
+        rows = _NO_ROWS if self._log is None else self._log.row
+        return Above(np.append(self._columns.token, ABSENT)[rows])
 
     def was_sent(self, rejected: Op, least: int) -> bool:
         """Was anything else of `least` or more sent before a rejection returned, whatever became of it?"""
-        by_then = self._columns.called <= (rejected.returned or 0)
-        sent = self._sent(rejected.resource, least, by_then)
-        return bool(np.any(sent != self._ops.row(rejected)))
+        sent = self._raising_of(rejected.resource, or_failed=True).sent_by(least, rejected.returned or 0)
+        return any(row != self._ops.row(rejected) for row in sent)
 
     def has_fence(self, resource: str, least: int) -> bool:
         """Was there a fence without a write that can have raised the mark to `least` or more?"""
-        fences = self._sent(resource, least, self._columns.f == FUNCTIONS.index("fence"))
-        return bool(np.any(self._columns.outcome[fences] != OUTCOMES.index(Outcome.FAIL)))
+        return self._raising_of(resource).highest_fence >= least
+
+    def _raising_of(self, resource: str, *, or_failed: bool = False) -> Raising:
+        """The writes and fences of a resource that can have raised the mark, or all of them."""
+        if (resource, or_failed) not in self._raising:
+            number = self._numbers_of_resources.get(resource, -1)
+            order, resources = self._raising_by_resource
+            first, last = np.searchsorted(resources, (number, number + 1))
+            rows = order[first:last]
+            rows = rows if or_failed else rows[self._may_have_happened(rows)]
+            self._raising[resource, or_failed] = Raising(self._columns, rows)
+        return self._raising[resource, or_failed]
+
+    def _may_have_happened(self, rows: Ints) -> Flags:
+        """Which of these did not fail, or wrote a value that was read?"""
+        columns = self._columns
+        may: Flags = (columns.outcome[rows] != FAIL) | self._was_read[columns.value[rows]]
+        return may
+
+    @cached_property
+    def _was_read(self) -> Flags:
+        """Which values were read?"""
+        columns = self._columns
+        was_read = np.zeros(len(columns.values), dtype=np.bool_)
+        was_read[columns.value[columns.rows(READ)]] = True
+        return was_read
+
+    @cached_property
+    def _raising_by_resource(self) -> tuple[Ints, Ints]:
+        rows = self._columns.rows(*map(FUNCTIONS.index, _RAISING))
+        rows = rows[self._columns.token[rows] != ABSENT]
+        rows = rows[stable_order(self._columns.resource[rows])]
+        return rows, self._columns.resource[rows]
+
+    def _op(self, row: int) -> Op:
+        return self._ops[row]
 
     def logged_before(self, write: Op) -> Op | None:
         """Of the writes that stand before this one in the storage's own order, the one that was sent last."""
@@ -86,20 +179,18 @@ class HistoryIndex:
         return {value: number for number, value in enumerate(self._columns.values)}
 
     @cached_property
+    def _numbers_of_resources(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self._columns.resources)}
+
+    @cached_property
     def _by_value(self) -> tuple[Ints, Ints]:
         """The rows by their values, and those values."""
         rows = stable_order(self._columns.value)
         return rows, self._columns.value[rows]
 
-    def _sent(self, resource: str, least: int, chosen: Flags) -> Ints:
-        """Of the chosen rows, those that would raise the mark of a resource to `least` or more."""
-        rows = np.flatnonzero(chosen & (self._columns.token >= least))
-        return rows[self._has(rows, resource, _RAISING)]
-
     def _has(self, rows: Ints, resource: str, functions: Iterable[str]) -> Flags:
         """Which of these rows are about a resource, and of these kinds?"""
-        resources, f = self._columns.resources, self._columns.f[rows]
-        number = resources.index(resource) if resource in resources else -1
+        f, number = self._columns.f[rows], self._numbers_of_resources.get(resource, -1)
         is_kind = np.zeros(len(rows), dtype=np.bool_)
         for name in functions:
             is_kind |= f == FUNCTIONS.index(name)

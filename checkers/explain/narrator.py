@@ -7,21 +7,26 @@ its file. A process number stands for one sequential thread of a client.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from checkers.evidence import Evidence, log_of
+from checkers.explain.by_call import ByCall
 from checkers.explain.clock import Clock
+from checkers.explain.fault_index import FaultIndex
 from checkers.explain.fault_phrases import clients_left, restarted
 from checkers.explain.history_index import HistoryIndex
+from checkers.explain.late_releases import LateReleases
 from checkers.explain.phrases import content, lock_on
 from checkers.history.faults import Fault, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.history.restarts import restarts_of_storage
-from checkers.locks.hold_order import came_before, hold_order
-from checkers.locks.leases import ENDS, granted, lease_of, leases_of, promises_of
+from checkers.locks.hold_order import hold_order
+from checkers.locks.leases import ENDS, Lease, granted, promises_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,10 @@ class Narrator:
         self.history = evidence.history
         self.log = log_of(evidence)
         self.index = HistoryIndex(evidence)
-        self.faults = faults_of(evidence.history.faults)
+        self.faults = FaultIndex(faults_of(evidence.history.faults), evidence.history.header)
         self.evidence = evidence
+        self._own: dict[tuple[str, str | None, str | None], ByCall] = {}
+        self._promised: dict[tuple[str, str | None], dict[int, list[Lease]]] = {}
 
     @cached_property
     def _granted_on(self) -> dict[str, list[Op]]:
@@ -67,6 +74,10 @@ class Narrator:
             for op in on_resource:
                 grants.setdefault((op.resource, op.token), op)
         return grants
+
+    @cached_property
+    def _releases(self) -> LateReleases:
+        return LateReleases(self._leases, self.whom)
 
     @cached_property
     def _leases(self) -> dict[tuple[str, str | None], list[Op]]:
@@ -92,9 +103,16 @@ class Narrator:
         """A duration in ns."""
         return self._clock.duration(duration)
 
-    def own(self, grant: Op) -> tuple[Op, ...]:
-        """What the owner of a grant did with the lock, by call."""
-        return tuple(self._leases.get((grant.resource, grant.owner), ()))
+    def own(self, grant: Op, since: int, until: float, *, f: str | None = None) -> tuple[Op, ...]:
+        """What the owner of a grant did with the lock: called by a moment, and not over before another.
+
+        By call; with `f`, only the operations of that name.
+        """
+        key = grant.resource, grant.owner, f
+        if key not in self._own:
+            own = self._leases.get(key[:2], ())
+            self._own[key] = ByCall([op for op in own if f in {None, op.f}])
+        return tuple(self._own[key].backwards(until, since))[::-1]
 
     def may_have_ended(self, holder: Op, grant: Op) -> tuple[Op, ...]:
         """Late operations of other holds, between two grants, that may have ended the first grant's lease.
@@ -104,36 +122,11 @@ class Narrator:
         had no effect are left out, and so are answered ones of a hold that was still promised then:
         they let the holder in.
         """
-        of_others = [
-            (op, own)
-            for (resource, owner), own in self._leases.items()
-            if resource == holder.resource and owner != holder.owner
-            for op in own
-            if op.f != "acquire" and op.outcome is not Outcome.FAIL and op.called <= (grant.returned or 0)
-        ]
-        unanswered = (op for op, _ in of_others if op.f in ENDS and op.outcome is Outcome.INFO)
-        late = [
-            op
-            for op, own in of_others
-            if op.returned is None or op.returned >= holder.sent
-            if not _is_promised_at(op, own, holder.returned or 0)
-        ]
-        return (
-            tuple(sorted((op for op in late if op.f in ENDS and op.returned is not None), key=_called))
-            or tuple(sorted(unanswered, key=lambda op: (self.whom(op) == self.whom(holder), op.called))[-1:])
-            or tuple(sorted((op for op in late if op.f not in ENDS), key=_called))
-        )
+        return self._releases.between(holder, grant)
 
     def service_fault(self, start: float, end: float) -> Fault | None:
         """The first fault on the lock service between two moments."""
-        return next(
-            (
-                fault
-                for fault in self.faults
-                if fault.target.partition(":")[0] == "lock" and fault.overlaps(start, end)
-            ),
-            None,
-        )
+        return self.faults.first_on_lock(start, end)
 
     def sent(self, op: Op) -> str:
         """When an operation was called, and where that is written."""
@@ -214,8 +207,9 @@ class Narrator:
 
     def commit(self, write: Op) -> Commit:
         """The commit of a write that was not sent as it is logged."""
-        unmatched = () if self.log is None else self.log.unmatched
-        return next(each.commit for each in unmatched if each.accused.index == write.index)
+        if self.log is None:
+            raise LookupError("there is no commit without a commit log")
+        return self.log.unmatched_as(write).commit
 
     def with_token(self, op: Op) -> str:
         """With which token, if there is one."""
@@ -238,12 +232,20 @@ class Narrator:
 
         It has a higher token; without tokens, it was asked for after this one had been granted.
         """
-        later = (
-            op.returned or op.called
-            for op in self._granted_on[grant.resource]
-            if (came_before(grant, op) if grant.token is None else (op.token or 0) > grant.token)
-        )
-        return min(later, default=math.inf)
+        orders = self._by_token if grant.token is not None else self._by_request
+        keys, first_return = orders[grant.resource]
+        asked = grant.returned if grant.token is None else grant.token
+        return math.inf if asked is None else first_return[bisect_right(keys, asked)]
+
+    @cached_property
+    def _by_token(self) -> dict[str, tuple[list[int], list[float]]]:
+        """Of each lock the tokens in their order, and from each on when the first grant returned."""
+        return {name: _first_returns(own, lambda op: op.token or 0) for name, own in self._granted_on.items()}
+
+    @cached_property
+    def _by_request(self) -> dict[str, tuple[list[int], list[float]]]:
+        """The same by when each was asked for."""
+        return {name: _first_returns(own, lambda op: op.sent) for name, own in self._granted_on.items()}
 
     def grant_steps(self, *grants: Op) -> list[str]:
         """Who was given which token when."""
@@ -256,8 +258,7 @@ class Narrator:
     def restart(self, first: Op, then: Op | None) -> Fault | None:
         """The restart of the storage that came between two operations, or after the first."""
         end = math.inf if then is None or then.returned is None else then.returned
-        restarts = restarts_of_storage(self.history.faults)
-        return next((fault for fault in restarts if fault.overlaps(_over(first), end)), None)
+        return restarts_of_storage(self.history.faults).first_between(_over(first), end)
 
     def restart_steps(self, fault: Fault | None, first: Op) -> list[str]:
         """When the storage was restarted, seen from an operation."""
@@ -269,10 +270,18 @@ class Narrator:
 
     def lease(self, grant: Op, setter: Op | None = None) -> float:
         """Until when a hold was promised, in ns; with a setter that may be of another hold, by that."""
-        own = self.own(grant)
-        doubtful = (each for each in promises_of(own) if each.is_doubtful and each.grant.index == grant.index)
-        by_setter = (each.end for each in doubtful if each.set_by == setter)
-        return next(by_setter, lease_of(grant, own).end)
+        promised = self._promises_of(grant.resource, grant.owner)[grant.index]
+        by_setter = (each.end for each in promised if each.is_doubtful and each.set_by == setter)
+        return next(by_setter, next(each for each in promised if not each.is_doubtful).end)
+
+    def _promises_of(self, resource: str, owner: str | None) -> dict[int, list[Lease]]:
+        """The leases of one owner, by the index of the grant."""
+        if (resource, owner) not in self._promised:
+            promised: dict[int, list[Lease]] = defaultdict(list)
+            for lease in promises_of(self._leases.get((resource, owner), ())):
+                promised[lease.grant.index].append(lease)
+            self._promised[resource, owner] = promised
+        return self._promised[resource, owner]
 
     def least_above(self, rejected: Op) -> int:
         """The lowest token that makes a rejected one stale."""
@@ -295,12 +304,8 @@ def _over(op: Op) -> int:
     return op.called if op.returned is None else op.returned
 
 
-def _called(op: Op) -> int:
-    return op.called
-
-
-def _is_promised_at(op: Op, own: Sequence[Op], moment: int) -> bool:
-    """Was the hold that an operation is of promised at a moment, but for its own end?"""
-    kept = [each for each in own if each.f not in ENDS]
-    leases = [lease for lease in leases_of(kept) if lease.grant.called <= op.called]
-    return bool(leases) and leases[-1].end > moment
+def _first_returns(grants: Sequence[Op], key: Callable[[Op], int]) -> tuple[list[int], list[float]]:
+    """The grants by a key, and from each one on when the first of them returned."""
+    ordered = sorted(grants, key=key)
+    returned = (op.returned or op.called for op in reversed(ordered))
+    return [key(op) for op in ordered], [*accumulate(returned, min, initial=math.inf)][::-1]

@@ -21,34 +21,74 @@ from dataclasses import dataclass, replace
 
 from checkers.checker import Checker
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence, gather, log_of
-from checkers.explain.shapes import conflicts_among
+from checkers.evidence import Evidence, as_seen, gather, log_of
+from checkers.explain.shapes import conflicts_among, may_be_known
 from checkers.history.records import WRITES, Op, Outcome
+from checkers.memoized import memoized
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """Operations that are wrong by themselves, and without any one of them no more."""
+    """Operations that are wrong by themselves, and without any one of them no more.
+
+    If the work that the proofs of a verdict may take is over, there may be more than are needed.
+    """
 
     operations: tuple[Op, ...]  # in the order of their calls
     conflict: Conflict  # as it is found among them alone
+    is_smallest: bool  # False: the work was over before that was known
+
+
+_MOST_WORK = 1_000_000  # operations that are judged again for all proofs of a verdict
+_MOST_WORK_EACH = 50  # and more of them for each operation of the run
+_OF_A_TRY = 100  # to judge nothing takes as long as so many operations
+_OF_A_KNOWN_SHAPE = 5  # and to look up what is known
+_MANY = 32  # operations of which several are left out at once
+
+
+class _Work:
+    """The work that is left for the proofs of a verdict."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    @property
+    def is_over(self) -> bool:
+        """Is none left?"""
+        return self._left <= 0
+
+    def take(self, operations: int) -> None:
+        """So many operations are judged again."""
+        self._left -= operations
+
+
+def work_of(evidence: Evidence) -> _Work:
+    """The work that is left for all proofs of a verdict, with its log and without."""
+    return _work(as_seen(evidence))
+
+
+@memoized
+def _work(evidence: Evidence) -> _Work:
+    return _Work(_MOST_WORK + _MOST_WORK_EACH * len(evidence.history.operations))
 
 
 def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: Iterable[Op]) -> Proof | None:
     """The smallest set within the candidates that shows a conflict; None if even all of them do not."""
-    operations = _in_order(candidates)
+    operations, work = _in_order(candidates), work_of(evidence)
+    if work.is_over:
+        return Proof(operations=operations, conflict=conflict, is_smallest=False)
     found = _found(evidence, checker, conflict, operations)
     if found is None:
         return None
     known = _shows_its_run(evidence, operations)
     while (smaller := _smaller(evidence, checker, conflict, operations, known=known)) is not None:
         operations, found = smaller
-    return Proof(operations=operations, conflict=found)
+    return Proof(operations=operations, conflict=found, is_smallest=not work.is_over)
 
 
 def holds(evidence: Evidence, checker: Checker, conflict: Conflict, operations: Iterable[Op]) -> bool:
     """Is this very conflict found among these operations alone?"""
-    found = conflicts_among(evidence, alone(evidence, _in_order(operations)), checker)
+    found = _conflicts(evidence, checker, _in_order(operations))
     return any(
         (each.breach, each.accused.index) == (conflict.breach, conflict.accused.index) for each in found
     )
@@ -58,12 +98,18 @@ def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
     """The same run with the same faults, if its clients had done nothing but these operations."""
     recorded = tuple(op for op in operations if op.lines)
     history = evidence.history
-    began = min([*(op.called for op in recorded), *(fault.time for fault in history.faults)], default=0)
+    began = min([*(op.called for op in recorded), *_first_fault(evidence)], default=0)
     history = replace(history, operations=recorded, started=began)
     log = log_of(evidence)
     if log is None:
         return gather(history)
     return Evidence(history=history, log=log.only({op.index for op in operations}))
+
+
+@memoized
+def _first_fault(evidence: Evidence) -> tuple[int, ...]:
+    """The time of the first event of the nemesis, if there is any."""
+    return tuple(sorted(fault.time for fault in evidence.history.faults)[:1])
 
 
 def without(operations: Sequence[Op], one: Op) -> tuple[Op, ...]:
@@ -82,15 +128,26 @@ def _smaller(
     evidence: Evidence, checker: Checker, conflict: Conflict, operations: Sequence[Op], *, known: bool
 ) -> tuple[tuple[Op, ...], Conflict] | None:
     """A set that lacks one operation; if the log was `known` to be that of these, it still is."""
-    for rest in _each_without_one(operations):
+    work = work_of(evidence)
+    for rest in _each_without_some(operations):
+        if work.is_over:
+            return None
         found = _found(evidence, checker, conflict, rest)
         if found is not None and (not known or _shows_its_run(evidence, rest)):
             return rest, found
     return None
 
 
-def _each_without_one(operations: Sequence[Op]) -> Iterator[tuple[Op, ...]]:
-    """Sets that lack one operation; reads go first, since they explain the least."""
+def _each_without_some(operations: Sequence[Op]) -> Iterator[tuple[Op, ...]]:
+    """Sets that lack one operation; reads go first, since they explain the least.
+
+    Of many operations first those that lack a half of them, a quarter, and so on: most can be left out.
+    """
+    size = len(operations) // 2
+    while size >= _MANY:
+        for first in range(0, len(operations), size):
+            yield (*operations[:first], *operations[first + size :])
+        size //= 2
     for one in sorted(operations, key=lambda op: op.f != "read"):
         rest = without(operations, one)
         if rest:
@@ -103,11 +160,18 @@ def _found(
     """The same anomaly on the same resource, if these operations show it; of several that of the accused."""
     same = [
         each
-        for each in conflicts_among(evidence, alone(evidence, operations), checker)
+        for each in _conflicts(evidence, checker, operations)
         if (each.anomaly, each.accused.resource) == (conflict.anomaly, conflict.accused.resource)
     ]
     own = (each for each in same if each.accused.index == conflict.accused.index)
     return next(own, same[0] if same else None)
+
+
+def _conflicts(evidence: Evidence, checker: Checker, operations: Sequence[Op]) -> Sequence[Conflict]:
+    """What is found among these operations alone."""
+    by_shape = may_be_known(evidence, checker)
+    work_of(evidence).take(len(operations) + (_OF_A_KNOWN_SHAPE if by_shape else _OF_A_TRY))
+    return conflicts_among(evidence, alone(evidence, operations), checker)
 
 
 def _shows_its_run(evidence: Evidence, operations: Sequence[Op]) -> bool:

@@ -38,7 +38,7 @@ _KNOWN: dict[Hashable, list[_Placed]] = {}
 
 def conflicts_among(whole: Evidence, part: Evidence, checker: Checker) -> Sequence[Conflict]:
     """What a checker finds in some of a run's operations, which are evidence of their own."""
-    if not checker.compares_only or _has_restarts(whole):
+    if not may_be_known(whole, checker):
         return list(checker.check(part))
     entries = part.log.entries if isinstance(part.log, CommitLog) else ()
     operations = _operations(part, entries)
@@ -53,6 +53,11 @@ def conflicts_among(whole: Evidence, part: Evidence, checker: Checker) -> Sequen
             _KNOWN[shape] = [_placed(conflict, place) for conflict in conflicts]
         return conflicts
     return [_of_others(placed, operations) for placed in known]
+
+
+def may_be_known(whole: Evidence, checker: Checker) -> bool:
+    """Does it depend on the shape alone what a checker finds?"""
+    return checker.compares_only and not _has_restarts(whole)
 
 
 @memoized

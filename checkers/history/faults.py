@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import overload
 
+import numpy as np
+
+from checkers.history.columns import NEVER
 from checkers.history.fault_kinds import FaultKind, words_of
 from checkers.history.records import FaultEvent, Header
+from checkers.memoized import of_the_last
+from checkers.ranges import Above
 
 _LONGEST = 18  # digits of a client's number
 
@@ -45,16 +54,54 @@ class Fault:
         return self.began <= end and start <= self.healed
 
 
-def faults_of(events: Iterable[FaultEvent]) -> list[Fault]:
+class Faults(Sequence[Fault]):
+    """Some faults by when they began, for questions about stretches of time."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self._faults = faults
+        self.began = [fault.began for fault in faults]
+        self.healed_by_then = list(accumulate((fault.healed for fault in faults), max))  # the last up to each
+
+    def __len__(self) -> int:
+        return len(self._faults)
+
+    @overload
+    def __getitem__(self, at: int) -> Fault: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Fault]: ...
+
+    def __getitem__(self, at: int | slice) -> Fault | Sequence[Fault]:
+        return self._faults[at]
+
+    def first_between(self, start: float, end: float) -> Fault | None:
+        """The first that was in force at some moment of `[start, end]`."""
+        first = next(self.places_between(start, end), None)
+        return None if first is None else self[first]
+
+    def places_between(self, start: float, end: float) -> Iterator[int]:
+        """The places of those that were in force at some moment of `[start, end]`, the first first."""
+        place: int | None = bisect_left(self.healed_by_then, start)  # those before had healed by then
+        while place is not None and place < len(self) and self._faults[place].began <= end:
+            yield place
+            place = self._healed.first((start - 1,), place + 1)
+
+    @cached_property
+    def _healed(self) -> Above:
+        return Above(np.array([min(fault.healed, NEVER) for fault in self._faults], dtype=np.int64))
+
+
+@of_the_last
+def faults_of(events: Sequence[FaultEvent]) -> Sequence[Fault]:
     """Join each "in force" with the next "healed" of the same kind and target."""
     faults: list[Fault] = []
-    in_force: dict[tuple[str, str], list[FaultEvent]] = defaultdict(list)
+    in_force: dict[tuple[str, str], deque[FaultEvent]] = defaultdict(deque)
     for event in events:
         running = in_force[event.kind, event.target]
         if event.state == "in force":
             running.append(event)
         elif running:
-            faults.append(_fault(running.pop(0), event))
+            faults.append(_fault(running.popleft(), event))
     faults.extend(_fault(event, None) for running in in_force.values() for event in running)
     return sorted(faults, key=lambda fault: fault.began)
 

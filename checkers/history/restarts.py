@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from checkers.history.faults import Fault, faults_of
+from checkers.history.faults import Faults, faults_of
 from checkers.history.records import FaultEvent
+from checkers.memoized import of_the_last
 
 _FORGETTING = ("kill", "restart", "failover", "script")  # a script may do any of these
 
 
-def restarts_of_storage(events: Iterable[FaultEvent]) -> list[Fault]:
+@of_the_last
+def restarts_of_storage(events: Sequence[FaultEvent]) -> Faults:
     """Observed kills, restarts, failovers and scripts of the storage or of one of its members."""
-    return [
-        fault
-        for fault in faults_of(events)
-        if fault.kind in _FORGETTING and fault.target.partition(":")[0] == "storage"
-    ]
-
-
-def any_between(restarts: Iterable[Fault], start: float, end: float) -> bool:
-    """Was one of them in force at some moment of `[start, end]`?"""
-    return any(fault.overlaps(start, end) for fault in restarts)
+    return Faults(
+        [
+            fault
+            for fault in faults_of(events)
+            if fault.kind in _FORGETTING and fault.target.partition(":")[0] == "storage"
+        ]
+    )

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from checkers.evidence import Evidence
 from checkers.history.records import WRITES, Element, Header, List, Op, Outcome
+from checkers.lists.ancestry import Ancestry
 from checkers.lists.shown_appends import shown_appends
 from checkers.locks.hold_order import came_before, hold_order
 
@@ -36,6 +37,10 @@ def _readings(operations: Iterable[Op]) -> Iterator[tuple[Op, List]]:
     for op in operations:
         if (op.f == "append" and op.seen is not None) or (op.f == "read" and op.outcome is Outcome.OK):
             yield op, found_by(op)
+
+
+Step = tuple[Op, List]
+"""An append, and the list that it had read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +124,9 @@ class Lists:
 
     def way_back(self, found: List, lost: Op, known: Known) -> Iterator[Op]:
         """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
-        built_on = set() if lost.seen is None else {op.index for op in self._back(lost.seen)}
-        for op in self._back(found):
-            if op.index in built_on or self._came_before(op, lost, known):
+        for op, built_on in self._back(found):
+            own = None if lost.seen is None else self._step(lost.seen)
+            if self._ancestry.leads_to(own, (op, built_on)) or self._came_before(op, lost, known):
                 return
             yield op
             if lost.element in self.left_out.get(op.index, ()):
@@ -145,18 +150,32 @@ class Lists:
             return False
         return lost.token == op.token or (lost.token < op.token and not self.header.fence_on_acquire)
 
-    def _back(self, found: List) -> Iterator[Op]:
-        """The append that wrote a list, the one that wrote the list which that had read, and so on.
+    def _back(self, found: List) -> Iterator[Step]:
+        """The append that wrote a list, the one that wrote the list which that had read, and so on."""
+        passed: set[int] = set()
+        step = self._step(found)
+        while step is not None and step[0].index not in passed:
+            passed.add(step[0].index)
+            yield step
+            step = self._step(step[1])
+
+    def _step(self, found: List) -> Step | None:
+        """The append that wrote a list, and the list that it had read.
 
         What an append read that does not say it is taken to be all but its own element.
         """
-        passed: set[int] = set()
         op = self._writer(found)
-        while op is not None and op.index not in passed:
-            passed.add(op.index)
-            yield op
-            found = found[:-1] if op.seen is None else op.seen
-            op = self._writer(found)
+        return None if op is None else (op, found[:-1] if op.seen is None else op.seen)
+
+    @cached_property
+    def _ancestry(self) -> Ancestry[Step]:
+        """The way back from each list that an append had read."""
+        starts = (self._step(op.seen) for op in self.appends if op.seen is not None)
+        return Ancestry(
+            (step for step in starts if step is not None),
+            before=lambda step: self._step(step[1]),
+            name=lambda step: (step[0].index, step[1]),
+        )
 
     def _writer(self, found: List) -> Op | None:
         """The append of a list; if it does not say what it read, its element shows that."""

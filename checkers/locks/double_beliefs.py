@@ -8,18 +8,24 @@ that failed, or until the client is killed.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+
+import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
+from checkers.history.columns import NEVER
 from checkers.history.faults import client_of, faults_of
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_beliefs
-from checkers.locks.leases import granted
+from checkers.locks.leases import ENDS, granted
+from checkers.ranges import Above
 
 
 def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
@@ -34,14 +40,19 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
         by_owner: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
             by_owner[op.owner].append(op)
-        believing: list[tuple[float, Op]] = []
-        for grant in sorted(granted(operations), key=lambda op: op.returned or 0):
-            returned = grant.returned or 0
-            believing = [each for each in believing if each[0] > returned]
-            others = [each for each in believing if each[1].owner != grant.owner]
-            if others:
-                yield BOTH_BELIEVED.conflict(grant, others[0][1])
-            believing.append((min(killed_at(grant), belief_end(grant, by_owner[grant.owner])), grant))
+        ended = {owner: Beliefs(own) for owner, own in by_owner.items()}
+        grants = sorted(granted(operations), key=lambda op: op.returned or 0)
+        ends = [min(killed_at(grant), ended[grant.owner].end(grant)) for grant in grants]
+        numbers = {owner: number for number, owner in enumerate(ended)}
+        number = np.array([numbers[grant.owner] for grant in grants], dtype=np.int64)
+        end = np.array([min(each, NEVER) for each in ends], dtype=np.int64)
+        sides = Above(end, number), Above(end, -number)
+        for place, grant in enumerate(grants):
+            limits = (grant.returned or 0, number[place]), (grant.returned or 0, -number[place])
+            found = [side.first(each) for side, each in zip(sides, limits, strict=True)]
+            other = min((each for each in found if each is not None), default=place)
+            if other < place:
+                yield BOTH_BELIEVED.conflict(grant, grants[other])
 
 
 def _killed_at(evidence: Evidence) -> Callable[[Op], float]:
@@ -54,15 +65,29 @@ def _killed_at(evidence: Evidence) -> Callable[[Op], float]:
     return lambda op: moments.get(client_of(op.process, header), math.inf)
 
 
-def belief_end(grant: Op, operations: Iterable[Op]) -> float:
-    """When the owner of these operations stopped to believe that it held this grant."""
-    ends = [math.inf]
-    for op in operations:
-        if op.f in {"release", "revoke"} and (op.returned is None or op.returned >= grant.called):
-            ends.append(op.called)
-        elif op.f == "renew" and op.outcome is Outcome.FAIL and not op.precedes(grant):
-            ends.append(max(op.returned or 0, grant.returned or 0))
-    return min(ends)
+class Beliefs:
+    """When the owner of some operations stopped to believe that it held a grant."""
+
+    def __init__(self, operations: Iterable[Op]) -> None:
+        operations = list(operations)
+        given_back = sorted((_over(op), op.called) for op in operations if op.f in ENDS)
+        self._given_back = [returned for returned, _ in given_back]
+        called = (called for _, called in reversed(given_back))
+        self._first_call = [*accumulate(called, min, initial=math.inf)][::-1]  # of those from each one on
+        refused = (op for op in operations if op.f == "renew" and op.outcome is Outcome.FAIL)
+        self._lost = sorted(map(_over, refused))
+
+    def end(self, grant: Op) -> float:
+        """When it stopped to believe in this grant."""
+        given_back = self._first_call[bisect_left(self._given_back, grant.called)]
+        lost = bisect_left(self._lost, grant.called)
+        return min(
+            given_back, max(self._lost[lost], grant.returned or 0) if lost < len(self._lost) else math.inf
+        )
+
+
+def _over(op: Op) -> float:
+    return math.inf if op.returned is None else op.returned
 
 
 def _both_believed(n: Narrator, conflict: Conflict) -> Story:

@@ -8,7 +8,11 @@ regressed or was given to two owners, and of a grant without a token, real time 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
@@ -17,10 +21,12 @@ from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.high_water import HighWater
+from checkers.history.columns import ABSENT, NEVER
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_promised_leases
 from checkers.locks.leases import ENDS, Lease, promises
 from checkers.locks.tokens import duplicate_tokens, token_regressions
+from checkers.ranges import Above
 
 
 def early_grants(evidence: Evidence) -> Iterator[Conflict]:
@@ -28,16 +34,11 @@ def early_grants(evidence: Evidence) -> Iterator[Conflict]:
     involved = list(promises(narrowed(evidence, of_promised_leases)))
     untrusted = _with_misleading_tokens(evidence) if involved else set()
     for held in involved:
-        certain = [lease for lease in held if not lease.is_doubtful]
-        after = HighWater((lease.since, lease.end, lease) for lease in held)
-        above = HighWater(
-            (lease.grant.token, lease.end, lease) for lease in certain if lease.grant.token is not None
-        )
-        for later in certain:
-            found = [_longest(held, later, after.before(later.grant.sent), _sent_after)]
+        promised = _Promised(held)
+        for later in promised.certain:
+            found = [promised.sent_before(later)]
             if later.grant.token is not None and later.grant.resource not in untrusted:
-                highest = above.before(later.grant.token)
-                found.append(_longest(held, later, highest, _token_above))
+                found.append(promised.below(later))
             holders = [lease for lease in found if lease and later.returned < lease.end]
             if holders:
                 yield _early(later, max(holders, key=lambda lease: lease.end))
@@ -48,30 +49,68 @@ def _with_misleading_tokens(evidence: Evidence) -> set[str]:
     return {each.accused.resource for each in (*duplicate_tokens(evidence), *token_regressions(evidence))}
 
 
-def _longest(
-    held: Sequence[Lease],
-    later: Lease,
-    found: tuple[float, Lease] | None,
-    is_later: Callable[[Lease, Lease], bool],
-) -> Lease | None:
-    """The earlier lease of another owner that was promised longest."""
-    if found is None or found[0] <= later.returned:
-        return None
-    if found[1].grant.owner != later.grant.owner and is_later(later, found[1]):
-        return found[1]
-    others = [each for each in held if each.grant.owner != later.grant.owner and is_later(later, each)]
-    return max(others, key=lambda lease: lease.end, default=None)
+class _Promised:
+    """The leases of one resource, for the earlier one of another owner that was promised longest."""
+
+    def __init__(self, held: Sequence[Lease]) -> None:
+        self._longest_first = sorted(held, key=lambda lease: -lease.end)
+        self.certain = [lease for lease in held if not lease.is_doubtful]
+        self._after = HighWater((lease.since, lease.end, lease) for lease in held)
+        self._above = HighWater(
+            (lease.grant.token, lease.end, lease) for lease in self.certain if lease.grant.token is not None
+        )
+
+    def sent_before(self, later: Lease) -> Lease | None:
+        """That of what had been granted before the later one was sent."""
+        found = self._after.before(later.grant.sent)
+        if found is None or found[0] <= later.returned:
+            return None
+        if found[1].grant.owner != later.grant.owner:
+            return found[1]
+        return self._of_another(later, self._by_time, (-later.grant.sent,))
+
+    def below(self, later: Lease) -> Lease | None:
+        """That of a lower token, if real time does not say the opposite, as in a token-regression."""
+        token = later.grant.token
+        found = None if token is None else self._above.before(token)
+        if token is None or found is None or found[0] <= later.returned:
+            return None
+        if found[1].grant.owner != later.grant.owner and later.returned >= found[1].grant.sent:
+            return found[1]
+        return self._of_another(later, self._by_token, (-token, -later.returned - 1))
+
+    def _of_another(self, later: Lease, leases: Sequence[Above], limits: Sequence[float]) -> Lease | None:
+        """The longest above these limits whose owner has a higher number or a lower one."""
+        own = self._owners[later.grant.owner]
+        found = [each.first((side * own, *limits)) for each, side in zip(leases, (1, -1), strict=True)]
+        places = [place for place in found if place is not None]
+        return self._longest_first[min(places)] if places else None
+
+    @cached_property
+    def _owners(self) -> dict[str | None, int]:
+        return {lease.grant.owner: number for number, lease in enumerate(self._longest_first)}
+
+    @cached_property
+    def _by_time(self) -> Sequence[Above]:
+        return self._both_sides([-_moment(lease.since) for lease in self._longest_first])
+
+    @cached_property
+    def _by_token(self) -> Sequence[Above]:
+        """Doubtful leases, and those without a token, are above no limit."""
+        tokens = [
+            ABSENT if lease.is_doubtful or lease.grant.token is None else -lease.grant.token
+            for lease in self._longest_first
+        ]
+        return self._both_sides(tokens, [-lease.grant.sent for lease in self._longest_first])
+
+    def _both_sides(self, *columns: Sequence[int]) -> Sequence[Above]:
+        owners = np.array([self._owners[lease.grant.owner] for lease in self._longest_first], dtype=np.int64)
+        others = [np.array(column, dtype=np.int64) for column in columns]
+        return Above(owners, *others), Above(-owners, *others)
 
 
-def _sent_after(later: Lease, earlier: Lease) -> bool:
-    return later.grant.sent > earlier.since
-
-
-def _token_above(later: Lease, earlier: Lease) -> bool:
-    """Do the tokens say so, and real time not the opposite, as in a token-regression?"""
-    if later.grant.token is None or earlier.grant.token is None or earlier.is_doubtful:
-        return False
-    return later.grant.token > earlier.grant.token and later.returned >= earlier.grant.sent
+def _moment(time: float) -> int:
+    return NEVER if time == math.inf else int(time)
 
 
 def _early(later: Lease, holder: Lease) -> Conflict:
@@ -108,7 +147,10 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
                 f" {n.answered(grant)}, before {n.at(lease)}: too early."
             ),
         ),
-        others=n.own(holder),
+        others=(
+            *n.own(holder, holder.sent, setter.sent, f="acquire"),
+            *n.own(holder, setter.sent, grant.returned or 0),
+        ),
         cause=ended[-1:],
         fault=fault,
     )
@@ -146,7 +188,8 @@ def _freed_by(n: Narrator, holder: Op, ended: Sequence[Op]) -> str:
 
 
 def _kept_until(n: Narrator, holder: Op, lease: float) -> str:
-    given_back = next((op for op in n.own(holder) if op.f in ENDS and op.called == lease), None)
+    own = n.own(holder, int(lease), lease)
+    given_back = next((op for op in own if op.f in ENDS and op.called == lease), None)
     if given_back is None:
         return f"Until then {n.whom(holder)} had not started to release it."
     return (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 Interval = tuple[float, float]
 
@@ -19,18 +20,14 @@ def joined(intervals: Iterable[Interval], gap: float = 0) -> list[Interval]:
     return stretches
 
 
-def without(stretches: Iterable[Interval], holes: Iterable[Interval]) -> list[Interval]:
+def without(stretches: Iterable[Interval], holes: Sequence[Interval]) -> list[Interval]:
     """What is left of them between the holes; both are in order, and none overlaps the next."""
     left: list[Interval] = []
-    holes = list(holes)
-    first = 0
     for start, end in stretches:
-        while first < len(holes) and holes[first][1] < start:
-            first += 1
+        first = bisect_left(holes, start, key=itemgetter(1))
+        last = bisect_right(holes, end, key=itemgetter(0))
         free = start
-        for hole in itertools.islice(holes, first, None):
-            if hole[0] > end:
-                break
+        for hole in holes[first:last]:
             if free < hole[0]:
                 left.append((free, hole[0]))
             free = max(free, hole[1])

@@ -21,11 +21,13 @@ before the service made it, so no clock of a server is needed.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from heapq import heapify, heappop, heappush
+from itertools import accumulate, compress
+from operator import not_
 
 from checkers.evidence import Evidence
 from checkers.history.records import Op, Outcome
@@ -83,22 +85,30 @@ def promises_of(own: Iterable[Op]) -> Iterator[Lease]:
     """The lease of each of an owner's grants, and then those of its doubtful renewals."""
     own = list(own)
     holds = _holds(own)
+    later = _Later(holds)
+    earlier = _Earlier()
     ends = deque(op for op in own if op.f in ENDS)
-    lingering: list[Op] = []  # setters of earlier holds that may take effect during this one
     for place, hold in enumerate(holds):
         while ends and ends[0].precedes(hold.acquire):
             ends.popleft()
-        lingering = [op for op in lingering if not op.precedes(hold.acquire)]
+        earlier.drop_before(hold.acquire)
         if hold.acquire.outcome is Outcome.OK:
             given_up = ends[0].called if ends else math.inf
-            last = _last_promise(hold)
+            promised = _Promised(hold)
+            last = _last_promise(hold, promised)
             if last is None:
                 yield Lease(grant=hold.acquire, end=-math.inf, set_by=None)
             certain = [] if last is None else [last]
             for setter in (*certain, *_doubtful_after(hold, last)):
-                later = _setters(holds, place + 1)
-                yield _lease(hold, setter, given_up, lingering, later, is_doubtful=setter is not last)
-        lingering += hold.setters
+                is_doubtful = setter is not last
+                others = (
+                    earlier.shortened(setter, is_doubtful=is_doubtful),
+                    _shortened(setter, hold.acquire, is_doubtful=True) if is_doubtful else math.inf,
+                    later.shortened(place, setter, is_doubtful=is_doubtful),
+                )
+                end = min(promised.by(setter.sent), given_up, *others)
+                yield Lease(grant=hold.acquire, end=end, set_by=setter, is_doubtful=is_doubtful)
+        earlier.add(hold.setters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,38 +152,74 @@ def _holds(own: Sequence[Op]) -> list[_Hold]:
     return holds
 
 
-def _setters(holds: Sequence[_Hold], first: int) -> Iterator[Op]:
-    """The setters of the holds from the first one on, by call."""
-    for place in range(first, len(holds)):
-        yield from holds[place].setters
+class _Earlier:
+    """The setters of an owner's earlier holds that may take effect during this one."""
+
+    def __init__(self) -> None:
+        self._answered: list[Op] = []
+        self._shortest = {False: math.inf, True: math.inf}  # of the ttls of those without an answer
+
+    def add(self, setters: Iterable[Op]) -> None:
+        """Those of the hold that was looked at last."""
+        for op in setters:
+            if op.returned is not None:
+                self._answered.append(op)
+                continue
+            for is_doubtful, shortest in self._shortest.items():
+                if _may_shorten(op, is_doubtful=is_doubtful):
+                    self._shortest[is_doubtful] = min(shortest, op.ttl or 0)
+
+    def drop_before(self, acquire: Op) -> None:
+        """Only those count that had not returned when the next hold was asked for."""
+        self._answered = [op for op in self._answered if not op.precedes(acquire)]
+
+    def shortened(self, last: Op, *, is_doubtful: bool) -> float:
+        """The earliest end of a lease that any of them may have set after a setter of this hold.
+
+        Those without an answer were all called before that.
+        """
+        ends = (_shortened(last, op, is_doubtful=is_doubtful) for op in self._answered)
+        return min([last.sent + self._shortest[is_doubtful], *ends])
 
 
-def _lease(
-    hold: _Hold,
-    last: Op,
-    given_up: float,
-    earlier: Iterable[Op],
-    later: Iterable[Op],
-    *,
-    is_doubtful: bool = False,
-) -> Lease:
-    """The lease of a hold from a setter on, shortened by those of the owner's earlier and later holds."""
-    others = (*earlier, hold.acquire) if is_doubtful else earlier
-    shortened = partial(_shortened, last, is_doubtful=is_doubtful)
-    end = min([_promised_by(hold, last), given_up, *map(shortened, others)])
-    for op in later:
-        if op.called >= end:
-            break
-        end = min(end, shortened(op))
-    return Lease(grant=hold.acquire, end=end, set_by=last, is_doubtful=is_doubtful)
+class _Later:
+    """The setters of an owner's later holds."""
+
+    def __init__(self, holds: Sequence[_Hold]) -> None:
+        self._holds = holds
+        self._calls = [hold.acquire.called for hold in holds]
+        self._first_end = {is_doubtful: self._ends(is_doubtful=is_doubtful) for is_doubtful in (False, True)}
+
+    def shortened(self, place: int, last: Op, *, is_doubtful: bool) -> float:
+        """The earliest end of a lease that any of them may have set after a setter of the hold at a place.
+
+        What was called after that was sent after it, too.
+        """
+        after = max(bisect_left(self._calls, last.sent), place + 1)
+        during = (op for hold in self._holds[place + 1 : after] for op in hold.setters)
+        ends = (_shortened(last, op, is_doubtful=is_doubtful) for op in during)
+        return min([self._first_end[is_doubtful][after], *ends])
+
+    def _ends(self, *, is_doubtful: bool) -> list[float]:
+        """From each hold on, the earliest end that its setters and those after it may have set."""
+        ends = (
+            min(
+                (op.sent + (op.ttl or 0) for op in hold.setters if _may_shorten(op, is_doubtful=is_doubtful)),
+                default=math.inf,
+            )
+            for hold in reversed(self._holds)
+        )
+        return [*accumulate(ends, min, initial=math.inf)][::-1]
+
+
+def _may_shorten(op: Op, *, is_doubtful: bool) -> bool:
+    """Does it say which lease it set? An acquire that does not leaves nothing of a doubtful promise."""
+    return op.ttl is not None or (is_doubtful and op.f == "acquire")
 
 
 def _shortened(last: Op, other: Op, *, is_doubtful: bool) -> float:
-    """The earliest end of a lease that an operation of another hold may have set after `last`.
-
-    An acquire that does not say which lease it set leaves nothing of a doubtful promise.
-    """
-    if _returned(other) < last.sent or (other.ttl is None and not (is_doubtful and other.f == "acquire")):
+    """The earliest end of a lease that an operation of another hold may have set after `last`."""
+    if _returned(other) < last.sent or not _may_shorten(other, is_doubtful=is_doubtful):
         return math.inf
     return max(last.sent, other.sent) + (other.ttl or 0)
 
@@ -184,12 +230,12 @@ def _promises(hold: _Hold) -> list[Op]:
     return sorted(promises, key=lambda op: op.sent)
 
 
-def _last_promise(hold: _Hold) -> Op | None:
+def _last_promise(hold: _Hold, promised: _Promised) -> Op | None:
     """The ok setter with the latest start, of those that are certainly of this hold."""
-    last = None
+    last, end = None, -math.inf
     for op in _promises(hold):
-        if not hold.is_in_doubt(op) or (last is not None and _returned(op) < _promised_by(hold, last)):
-            last = op
+        if not hold.is_in_doubt(op) or _returned(op) < end:
+            last, end = op, promised.by(op.sent)
     return last
 
 
@@ -198,16 +244,32 @@ def _doubtful_after(hold: _Hold, last: Op | None) -> list[Op]:
     return [op for op in _promises(hold) if last is None or op.sent > last.sent]
 
 
-def _promised_by(hold: _Hold, last: Op) -> float:
-    """Until when the lock was promised from the start of this setter on, in ns."""
-    setters = [op for op in hold.setters if _returned(op) >= last.sent]
-    return min(_start(hold, last, op) + op.ttl for op in setters if op.ttl is not None)
+class _Promised:
+    """Until when a lock was promised from some start on, in ns; asked for the starts in their order.
 
+    The ttl of another setter counts from that start on. That of an answered one which may be of
+    another hold counts from its own start on, if that is later.
+    """
 
-def _start(hold: _Hold, last: Op, other: Op) -> int:
-    """From when on the ttl of another setter counts at the earliest, whichever hold that one is of."""
-    is_later = hold.is_in_doubt(other) and other.outcome is Outcome.OK
-    return max(last.sent, other.sent) if is_later else last.sent
+    def __init__(self, hold: _Hold) -> None:
+        carry = [op for op in hold.setters if op.ttl is not None]
+        is_apart = [hold.is_in_doubt(op) and op.outcome is Outcome.OK for op in carry]
+        apart = compress(carry, is_apart)
+        self._coming = sorted(((op.sent, op.ttl or 0, _returned(op)) for op in apart), reverse=True)
+        ends = (sent + ttl for sent, ttl, _ in self._coming)
+        self._first_end = [*accumulate(ends, min, initial=math.inf)]  # of so many that are still coming
+        self._open = [(op.ttl or 0, _returned(op)) for op in compress(carry, map(not_, is_apart))]
+        heapify(self._open)
+
+    def by(self, start: int) -> float:
+        """The earliest end that a setter may have set which had not returned before this start."""
+        while self._coming and self._coming[-1][0] <= start:
+            _, ttl, returned = self._coming.pop()
+            heappush(self._open, (ttl, returned))
+        while self._open and self._open[0][1] < start:
+            heappop(self._open)
+        shortest = self._open[0][0] if self._open else math.inf
+        return min(start + shortest, self._first_end[len(self._coming)])
 
 
 def _returned(op: Op) -> float:

@@ -28,22 +28,25 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from operator import itemgetter
+from functools import cached_property, partial
+from operator import attrgetter, itemgetter
+
+import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
+from checkers.evidence import Evidence, as_seen
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
-from checkers.history.faults import Fault, client_of, faults_of, is_client
-from checkers.history.records import Header, Op, Outcome
+from checkers.history.records import Op, Outcome
 from checkers.locks.holds import count_of_grants, grants_without_lease, narrowed, of_long_waits
 from checkers.locks.intervals import Interval, joined, without
+from checkers.locks.surroundings import Surroundings, surroundings_of
+from checkers.memoized import memoized
+from checkers.ranges import Above
 
-_BREATHS = 10  # a gap between two acquires is a breath if it is so small a part of the grace
 _MOST_NAMED = 3  # of those who waited; the others are only counted
 
 
@@ -60,15 +63,20 @@ class Stuck:
 
 def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
     """One conflict for each stretch of time in which a lock was stuck."""
-    for stuck in stretches(evidence):
+    for stuck in stretches(as_seen(evidence)):
         kept_by = None if stuck.last is None else stuck.last.setter
         yield NOBODY_GRANTED.conflict(stuck.waiting[-1], kept_by, *stuck.waiting[:-1])
 
 
-def stretches(evidence: Evidence) -> Iterator[Stuck]:
+@memoized
+def stretches(evidence: Evidence) -> Sequence[Stuck]:
     """The stretches of time in which a lock was stuck, resource by resource."""
+    return tuple(_stretches(evidence))
+
+
+def _stretches(evidence: Evidence) -> Iterator[Stuck]:
     history = evidence.history
-    surroundings = Surroundings(history.header, faults_of(history.faults))
+    surroundings = surroundings_of(history.header, history.faults)
     relevant = partial(of_long_waits, least=surroundings.patience, gap=surroundings.breath)
     chosen = narrowed(evidence, relevant)
     acquires_lease = count_of_grants(evidence) > 0 and not grants_without_lease(evidence)
@@ -76,9 +84,9 @@ def stretches(evidence: Evidence) -> Iterator[Stuck]:
         queue = Queue(surroundings, operations, acquires_lease=acquires_lease)
         waited = queue.waited()
         if any(queue.is_long(stretch) for stretch in waited):  # else there is nothing to look for
-            holds = list(queue.holds())
-            doubts = joined(queue.doubts(holds, history.started))
-            yield from (queue.stuck(each, holds) for each in without(waited, doubts) if queue.is_long(each))
+            holds = sorted(queue.holds(), key=lambda hold: hold.end)
+            free = without(without(waited, queue.faults()), queue.held(holds, history.started))
+            yield from (queue.stuck(each, holds) for each in free if queue.is_long(each))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,62 +99,6 @@ class Hold:
     release: Op | None = None  # that ended it; None if its lease did
 
 
-class Surroundings:
-    """The faults of a run: on its clients, and on what is not the storage."""
-
-    def __init__(self, header: Header, faults: Sequence[Fault]) -> None:
-        self.header = header
-        self._away: dict[int | None, list[Interval]] = {}  # by client; None: unknown clients
-        self.of_clients = [fault for fault in faults if fault.client is not None]
-        self.of_service = [
-            fault for fault in faults if fault.client is None and not fault.target.startswith("storage")
-        ]
-
-    @property
-    def breath(self) -> float:
-        """The longest gap between two acquires that counts as waiting, in ns."""
-        return self.header.grace / _BREATHS
-
-    def patience(self, lease: int) -> float:
-        """How long a lock may take to be granted again, in ns; `lease` is the longest that it knows."""
-        lease = max(lease, self.header.ttl or 0)
-        return lease + self.header.grace if lease > 0 else math.inf
-
-    def away(self, op: Op, after: float) -> list[Interval]:
-        """When the client of an operation may have been stopped, killed or cut off; and so long after."""
-        client = None if self.header.clients is None else client_of(op.process, self.header)
-        if client not in self._away:
-            hits = (fault for fault in self.of_clients if client in {None, fault.client})
-            self._away[client] = joined((fault.began, fault.healed + after) for fault in hits)
-        return self._away[client]
-
-    def in_force(self, setter: Op) -> float:
-        """The latest moment at which a request can have been taken up."""
-        if setter.returned is not None:
-            return setter.returned
-        left = self._killed(setter) if setter.learned is None else setter.learned
-        until = left + self.header.grace
-        held_up = (
-            fault.healed
-            for fault in (*self.of_service, *self.of_clients)
-            if not (fault.kind == "kill" and fault.client is not None)
-            and fault.overlaps(setter.called, until)
-        )
-        return max([left, *held_up]) + self.header.grace
-
-    def _killed(self, op: Op) -> float:
-        """When the client of an operation without an end was killed; infinity if no kill is known."""
-        kills = (
-            fault.began
-            for fault in self.of_clients
-            if fault.kind == "kill" and fault.began >= op.called and self._hit(fault, op)
-        )
-        return math.inf if self.header.clients is None else min(kills, default=math.inf)
-
-    def _hit(self, fault: Fault, op: Op) -> bool:
-        return fault.client is not None and is_client(op.process, fault.client, self.header)
-
-
 class Queue:
     """Those who asked for one lock, and what may have kept them from getting it."""
 
@@ -157,6 +109,7 @@ class Queue:
         self._own: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
             self._own[op.owner].append(op)
+        self._waits = {op.index: self._waits_of(op) for op in self._acquires}
         self._lease = max([surroundings.header.ttl or 0, *(op.ttl or 0 for op in operations)])  # the longest
 
     def is_long(self, stretch: Interval) -> bool:
@@ -165,38 +118,52 @@ class Queue:
 
     def waited(self) -> list[Interval]:
         """When somebody waited."""
-        return joined((each for op in self._acquires for each in self._waits(op)), self._surroundings.breath)
+        return joined((each for waits in self._waits.values() for each in waits), self._surroundings.breath)
 
     def holds(self) -> Iterator[Hold]:
         """Every stretch in which a grant, or a renewal of it, may have been in force."""
-        for acquire in self._acquires:
-            if acquire.outcome is not Outcome.FAIL:
-                yield from self._holds(acquire)
+        for own in self._own.values():
+            yield from self._holds_of(own)
 
-    def doubts(self, holds: Sequence[Hold], started: int) -> Iterator[Interval]:
-        """When somebody may have held the lock, or the service was not healthy."""
-        yield -math.inf, started + self._lease
-        for fault in self._surroundings.of_service:
-            yield fault.began, fault.healed + self._lease
-        for hold in holds:
-            yield hold.start, hold.end
+    def faults(self) -> list[Interval]:
+        """When the service was not healthy."""
+        return self._surroundings.down(self._lease)
+
+    def held(self, holds: Iterable[Hold], started: int) -> list[Interval]:
+        """When somebody may have held the lock."""
+        before = (-math.inf, started + self._lease)
+        return joined([before, *((hold.start, hold.end) for hold in holds)])
 
     def stuck(self, stretch: Interval, holds: Sequence[Hold]) -> Stuck:
-        """What happened before and during a stretch."""
+        """What happened before and during a stretch; the holds are given by their ends."""
         start, end = stretch
-        before = (hold for hold in holds if hold.end <= start)
-        last = max(before, key=lambda hold: hold.end, default=None)
+        before = bisect_right(holds, start, key=attrgetter("end"))
+        last = bisect_left(holds, holds[before - 1].end, key=attrgetter("end")) if before else None
         return Stuck(
             start=start,
             end=end,
             lease=self._lease,
-            waiting=tuple(
-                op for op in self._acquires if any(a < end and start < b for a, b in self._waits(op))
-            ),
-            last=last,
+            waiting=tuple(self._waiting(start, end)),
+            last=None if last is None else holds[last],
         )
 
-    def _waits(self, op: Op) -> list[Interval]:
+    def _waiting(self, start: float, end: float) -> Iterator[Op]:
+        """The acquires that waited at some time between these moments, by call."""
+        called = bisect_left(self._acquires, end, key=attrgetter("called"))
+        place = self._until.first((start,))
+        while place is not None and place < called:
+            op = self._acquires[place]
+            if any(first < end and start < last for first, last in self._waits[op.index]):
+                yield op
+            place = self._until.first((start,), place + 1)
+
+    @cached_property
+    def _until(self) -> Above:
+        """Until when each acquire waited; before all if it did not."""
+        last = [max((end for _, end in self._waits[op.index]), default=-1) for op in self._acquires]
+        return Above(np.array(last, dtype=np.int64))
+
+    def _waits_of(self, op: Op) -> list[Interval]:
         """When the client of an acquire waited for certain."""
         end = op.returned if op.outcome is Outcome.FAIL else op.attempt
         if end is None or end <= op.called:
@@ -206,35 +173,49 @@ class Queue:
         last = bisect_right(away, end, key=itemgetter(0))
         return without([(op.called, end)], away[first:last])
 
-    def _holds(self, acquire: Op) -> Iterator[Hold]:
-        own = self._own[acquire.owner]
+    def _holds_of(self, own: Sequence[Op]) -> Iterator[Hold]:
+        """The holds of an owner: of its acquires, and of renewals of the first that may have been in force.
+
+        Any renewal may be of any of them, and lasts as long whichever it is of.
+        """
+        acquires = [op for op in own if op.f == "acquire" and op.outcome is not Outcome.FAIL]
         renewals = [op for op in own if op.f == "renew" and op.outcome is not Outcome.FAIL]
-        is_leased = self._is_leased(acquire, renewals)
-        release = self._release(acquire)
+        release = self._release(own)
         over = math.inf if release is None or release.returned is None else release.returned
-        for setter in (acquire, *renewals):
-            lapses = self._surroundings.in_force(setter) + self._lease if is_leased else math.inf
-            start, end = max(setter.sent, acquire.sent), min(lapses, over)
-            if start <= end:
-                yield Hold(setter=setter, start=start, end=end, release=release if end == over else None)
+        is_leased = self._leased(own, renewals)
+        first = min((op.sent for op in acquires if is_leased(op)), default=math.inf)
+        renewed = False
+        for acquire in acquires:
+            leased = is_leased(acquire)
+            for setter in (acquire, *(renewals if leased and not renewed else ())):
+                lapses = self._surroundings.in_force(setter) + self._lease if leased else math.inf
+                since = acquire.sent if setter is acquire else max(setter.sent, first)
+                end = min(lapses, over)
+                if since <= end:
+                    yield Hold(setter=setter, start=since, end=end, release=release if end == over else None)
+            renewed = renewed or leased
 
-    def _is_leased(self, acquire: Op, renewals: Sequence[Op]) -> bool:
-        """Does the hold end by itself, after no more than the longest lease?"""
-        if acquire.ttl is not None or (acquire.outcome is Outcome.INFO and self._acquires_lease):
-            return True
-        again = (
-            op.called for op in self._own[acquire.owner] if op.f == "acquire" and op.called > acquire.called
-        )
-        until = min(again, default=math.inf)  # renewals after that are of another hold
-        return any(op.ttl is not None and acquire.called <= op.called < until for op in renewals)
+    def _leased(self, own: Sequence[Op], renewals: Sequence[Op]) -> Callable[[Op], bool]:
+        """Does the hold of an acquire end by itself, after no more than the longest lease?"""
+        acquired = [op.called for op in own if op.f == "acquire"]
+        promised = [op.called for op in renewals if op.ttl is not None]
 
-    def _release(self, acquire: Op) -> Op | None:
+        def is_leased(acquire: Op) -> bool:
+            if acquire.ttl is not None or (acquire.outcome is Outcome.INFO and self._acquires_lease):
+                return True
+            again = bisect_right(acquired, acquire.called)
+            until = acquired[again] if again < len(acquired) else math.inf  # then they are of another hold
+            return bisect_left(promised, acquire.called) < bisect_left(promised, until)
+
+        return is_leased
+
+    def _release(self, own: Sequence[Op]) -> Op | None:
         """The release by which the service acknowledged the end of a hold; None if that is not certain."""
-        own = self._own[acquire.owner]
-        if sum(op.f == "acquire" for op in own) > 1:  # it may have to be given back as often
+        acquires = [op for op in own if op.f == "acquire"]
+        if len(acquires) != 1:  # it may have to be given back as often
             return None
         acknowledged = (
-            op for op in own if op.f == "release" and op.outcome is Outcome.OK and acquire.precedes(op)
+            op for op in own if op.f == "release" and op.outcome is Outcome.OK and acquires[0].precedes(op)
         )
         return min(acknowledged, key=lambda op: op.returned or 0, default=None)
 
@@ -267,11 +248,13 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
 
 def _stretch(n: Narrator, conflict: Conflict) -> Stuck:
     """The stretch in the whole history that the conflict is about."""
-    return next(
-        stuck
-        for stuck in stretches(Evidence(history=n.history))
-        if any(op.index == conflict.accused.index for op in stuck.waiting)
-    )
+    return _by_waiting(as_seen(n.evidence))[conflict.accused.index]
+
+
+@memoized
+def _by_waiting(evidence: Evidence) -> dict[int, Stuck]:
+    """The first stretch in which each acquire waited."""
+    return {op.index: stuck for stuck in reversed(stretches(evidence)) for op in stuck.waiting}
 
 
 def _held_last(n: Narrator, stuck: Stuck) -> Iterator[str]:

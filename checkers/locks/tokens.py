@@ -8,7 +8,9 @@ the lease may have ended in between. Grants without a token are not compared.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
@@ -20,6 +22,7 @@ from checkers.high_water import HighWater
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_lower_tokens, of_shared_tokens
 from checkers.locks.leases import ENDS, granted
+from checkers.ranges import Above
 
 
 def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
@@ -38,7 +41,7 @@ def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
     involved = narrowed(evidence, of_lower_tokens)
     for _, operations in sorted(involved.by_resource("acquire", "release", "revoke").items()):
         grants = granted(operations)
-        ends = _ends(operations)
+        holds = _OfTokens(grants, _ends(operations))
         reached = HighWater(
             (grant.returned, grant.token, grant)
             for grant in grants
@@ -49,28 +52,59 @@ def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
             if found is None or grant.token is None or found[0] < grant.token:
                 continue
             other: Op | None = found[1]
-            if same_hold(found[1], grant, ends):
-                other = _highest_of_others(grants, grant, ends)
+            if holds.are_one(found[1], grant):
+                other = holds.first_of_others(grant)
             if other is not None and other.token is not None and other.token >= grant.token:
                 yield TOKEN_NOT_ABOVE.conflict(grant, other)
 
 
-def same_hold(earlier: Op, later: Op, ends: dict[str | None, list[Op]]) -> bool:
-    """Are these grants one hold: of one owner, with one token and no end of it known to lie between?"""
-    return (earlier.owner, earlier.token) == (later.owner, later.token) and not any(
-        earlier.precedes(end) and end.returned is not None and end.returned < later.sent
-        for end in ends[earlier.owner]
-    )
+class _OfTokens:
+    """The grants of each token, and the releases and revokes that certainly ended a hold, by owner."""
 
+    def __init__(self, grants: Sequence[Op], ends: Mapping[str | None, Sequence[Op]]) -> None:
+        self._ended = {
+            owner: HighWater((end.returned, end.called, end) for end in own if end.returned is not None)
+            for owner, own in ends.items()
+        }
+        self._of_token: dict[int | None, list[Op]] = defaultdict(list)
+        for grant in grants:
+            self._of_token[grant.token].append(grant)
+        self._others: dict[int | None, tuple[Sequence[Op], dict[str | None, int], Sequence[Above]]] = {}
 
-def _highest_of_others(grants: Sequence[Op], grant: Op, ends: dict[str | None, list[Op]]) -> Op | None:
-    """Of the other holds that had been granted before the attempt, the one with the highest token."""
-    others = (
-        other
-        for other in grants
-        if other.returned is not None and other.returned < grant.sent and not same_hold(other, grant, ends)
-    )
-    return max(others, key=lambda other: other.token or 0, default=None)
+    def are_one(self, earlier: Op, later: Op) -> bool:
+        """Are these grants one hold: of one owner, with one token and no end of it known to lie between?"""
+        is_before = (earlier.returned or 0) < self._last_end(later)
+        return (earlier.owner, earlier.token) == (later.owner, later.token) and not is_before
+
+    def first_of_others(self, grant: Op) -> Op | None:
+        """Of the other holds with the same token that had been granted before the attempt, the first."""
+        own, owners, sides = self._prepared(grant.token)
+        number = owners[grant.owner]
+        higher, same, lower = sides
+        found = (
+            higher.first((number, -grant.sent)),
+            lower.first((-number, -grant.sent)),
+            same.first((number - 1, -number - 1, -min(grant.sent, self._last_end(grant)))),
+        )
+        places = [place for place in found if place is not None]
+        return own[min(places)] if places else None
+
+    def _last_end(self, later: Op) -> float:
+        """When the last end of its owner that had returned before a grant was sent was called."""
+        ends = self._ended.get(later.owner)
+        last = None if ends is None else ends.before(later.sent)
+        return -1 if last is None else last[0]
+
+    def _prepared(self, token: int | None) -> tuple[Sequence[Op], dict[str | None, int], Sequence[Above]]:
+        """The grants of a token that returned, the number of each owner, and the grants by those numbers."""
+        if token not in self._others:
+            own = [grant for grant in self._of_token[token] if grant.returned is not None]
+            owners = {owner: number for number, owner in enumerate(dict.fromkeys(op.owner for op in own))}
+            number = np.array([owners[grant.owner] for grant in own], dtype=np.int64)
+            returned = np.array([-(grant.returned or 0) for grant in own], dtype=np.int64)
+            sides = Above(number, returned), Above(number, -number, returned), Above(-number, returned)
+            self._others[token] = own, owners, sides
+        return self._others[token]
 
 
 def _ends(operations: Iterable[Op]) -> dict[str | None, list[Op]]:
@@ -124,7 +158,8 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
 def _end_between(n: Narrator, conflict: Conflict) -> list[Op]:
     """The release that makes two grants to one owner two holds."""
     earlier, later = conflict.because[0], conflict.accused
-    ends = [op for op in n.own(earlier) if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)]
+    own = n.own(earlier, earlier.returned or 0, later.sent)
+    ends = [op for op in own if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)]
     return [end for end in ends if (end.returned or 0) < later.sent and earlier.owner == later.owner][:1]
 
 

@@ -10,14 +10,14 @@ later, hides those above it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from checkers.history.columns import FENCE, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, distinct, places_in, stable_order
+from checkers.ranges import first_at_most
 from checkers.storage.cluster_columns import ZoneColumns
-
-_AT_ONCE = 32  # levels that are tried for all rejections together, before each is looked at alone
 
 
 def refused_heights(zones: ZoneColumns) -> Ints:
@@ -36,25 +36,41 @@ def were_shut_out(zones: ZoneColumns) -> bool:
     return bool((zones.mark.before(called) >= refused_heights(zones)).all())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Causes:
-    """The levels, and for each rejected write those that refuse it."""
+    """The levels, and for each rejected write those that refuse it; the number of all levels: none."""
 
     levels: Levels
-    least: Ints  # the lowest level that refuses each
-    cause: Ints  # the one that can have caused it; -1 if one that came too late hides it
+    in_time: Ints  # the lowest level that refuses each and had started when it returned
+    definite: Ints  # the lowest that refuses each and was certainly reached: it hides those above it
+
+    @cached_property
+    def cause(self) -> Ints:
+        """The level that can have caused each; -1 if one that came too late hides it."""
+        can_be = (self.in_time <= self.definite) & ~self.is_without
+        return np.where(can_be, self.in_time, -1)
+
+    @property
+    def is_without(self) -> Flags:
+        """Which rejections returned before anything that refuses them had started?"""
+        without: Flags = self.in_time == len(self.levels.height)
+        return without
 
 
 def causes(zones: ZoneColumns, broken: Flags) -> Causes:
     """Find what can have caused each rejection; `broken` zones are those of stale writes."""
     levels = _levels(zones, broken)
     least = places_in(levels.height, refused_heights(zones))
+    count = len(levels.height)
+    definite = np.append(np.where(levels.definite, np.arange(count), count), count)
     return Causes(
-        levels=levels, least=least, cause=_causes(levels, least, zones.ranks.returned[zones.rejected])
+        levels=levels,
+        in_time=first_at_most(levels.start, least, zones.ranks.returned[zones.rejected]),
+        definite=np.minimum.accumulate(definite[::-1])[::-1][least],
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Levels:
     """The tokens that the marks reached, or may have: lowest first, resource by resource."""
 
@@ -63,6 +79,13 @@ class Levels:
     start: Ints  # rank; the mark cannot have been there before
     firsts: Ints  # places of zones that can have been the first of their level
     first_levels: Ints  # and their levels
+
+    @cached_property
+    def first_of_each(self) -> Ints:
+        """The zone that can have been the first of each level; of several, the one that was sent first."""
+        first = np.full(len(self.height), UNRANKED, dtype=np.int64)
+        np.minimum.at(first, self.first_levels, self.firsts)
+        return first
 
 
 def _levels(zones: ZoneColumns, broken: Flags) -> Levels:
@@ -105,30 +128,6 @@ def _possible_firsts(zones: ZoneColumns, places: Ints, level: Ints, count: int) 
     any_possible[level[possible]] = True
     possible |= ~any_possible[level]  # none: a flip-flop, which is found by itself
     return places[possible], level[possible]
-
-
-def _causes(levels: Levels, least: Ints, returned: Ints) -> Ints:
-    """The lowest level that can have caused each rejection; -1 if one that came too late hides it."""
-    count = len(levels.height)
-    ever = np.append(np.minimum.accumulate(levels.start[::-1])[::-1], UNRANKED)
-    next_definite = np.append(np.where(levels.definite, np.arange(count), count), count)
-    next_definite = np.minimum.accumulate(next_definite[::-1])[::-1]
-    causes = np.full(len(least), -1, dtype=np.int64)
-    level, left = least.copy(), indices(ever[least] <= returned)
-    for _ in range(_AT_ONCE):
-        left = left[level[left] <= next_definite[least[left]]]
-        can_be = levels.start[level[left]] <= returned[left]
-        causes[left[can_be]] = level[left[can_be]]
-        left = left[~can_be]
-        if not len(left):
-            break
-        level[left] += 1
-    for place in left.tolist():
-        upto = next_definite[least[place]] + 1
-        can_be_any = indices(levels.start[level[place] : upto] <= returned[place])
-        if len(can_be_any):
-            causes[place] = level[place] + can_be_any[0]
-    return causes
 
 
 def called_of_zones(zones: ZoneColumns, places: Ints) -> Ints:

@@ -53,6 +53,7 @@ class ZoneColumns:
         self.height, self.initial_height = recorded.height, recorded.initial_height
         self.writes, self.fences = recorded.writes, recorded.fences
         self.log = log
+        self._made: dict[int, Zone] = {}
         self._sort_reads()
         self._sort_writes()
         self._bound_zones()
@@ -234,6 +235,36 @@ class ZoneColumns:
         order = stable_order(zones)
         return reads[order], zones[order]
 
+    @cached_property
+    def read_by(self) -> Ints:
+        """When the first read of each zone had returned; UNRANKED if it was never read."""
+        reads, zones = self.all_reads
+        first = np.full(len(self.level), UNRANKED, dtype=np.int64)
+        np.minimum.at(first, zones, self.ranks.returned[reads])
+        return first
+
+    def zone_of_read(self, row: int) -> int:
+        """The zone of a read that has one."""
+        return int(self._zone_of_read[row])
+
+    @cached_property
+    def _zone_of_read(self) -> Ints:
+        reads, zones = self.all_reads
+        found = np.full(len(self.columns), -1, dtype=np.int64)
+        found[reads] = zones
+        return found
+
+    def of_resource(self, resource: int) -> Ints:
+        """The places of a resource's zones: that of the initial value first."""
+        order, resources = self._by_resource
+        first, last = np.searchsorted(resources, (resource, resource + 1))
+        return order[first:last]
+
+    @cached_property
+    def _by_resource(self) -> tuple[Ints, Ints]:
+        order = stable_order(self.resource)
+        return order, self.resource[order]
+
     def reads_of(self, zone: int) -> Ints:
         """The rows of the reads of a zone, in the order of their calls."""
         reads, zones = self._reads_by_zone
@@ -242,6 +273,11 @@ class ZoneColumns:
 
     def zone(self, place: int) -> Zone:
         """One zone as an object."""
+        if place not in self._made:
+            self._made[place] = self._zone(place)
+        return self._made[place]
+
+    def _zone(self, place: int) -> Zone:
         reads = self.operations(self.reads_of(place))
         if place < self.initials:
             return initial_zone(self.header, reads)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
@@ -81,8 +82,8 @@ def _causes(n: Narrator, conflict: Conflict) -> Iterable[Op]:
     if order is not None:
         return order.causes(rejected, accused)
     least = max(n.least_above(rejected), _shown(n, accused) + 1)
-    sent = n.index.raising(rejected.resource, least, rejected.returned or 0)
-    return sorted(sent, key=lambda op: op.called)[:1]
+    first = n.index.first_raising(rejected.resource, least, -1)
+    return [] if first is None or first.called > (rejected.returned or 0) else [first]
 
 
 def _shown(n: Narrator, op: Op) -> int:
@@ -102,7 +103,7 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
     least = reached + 1 if log is None else n.least_above(rejected)
     cause = next(each for each in (raising if log is None else log) if (each.token or 0) >= least)
     in_time = n.index.raising(rejected.resource, n.least_above(rejected), rejected.returned or 0)
-    lower = [each for each in in_time if (each.token or 0) <= reached]
+    lower = takewhile(lambda each: (each.token or 0) <= reached, in_time)
     found = excuses(n, rejected, lower) if log is None else []  # a log says which was the first
     return Story(
         summary=(

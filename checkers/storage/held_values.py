@@ -8,8 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.history.columns import Flags, Ints, indices
+from checkers.history.columns import ABSENT, Ints
+from checkers.history.ranks import UNRANKED
 from checkers.history.records import Op
+from checkers.ranges import Above, highest_places
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
 
@@ -25,7 +27,7 @@ class Values:
     claimed: Ints
     called: Ints  # when its write was sent
     token: Ints
-    was_read: Flags
+    read_by: Ints  # when the first read of it had returned; UNRANKED if it was never read
     zone: Callable[[int], Zone]
     place_of: Callable[[Op], int]  # of the value that a read returned
     moments: Callable[[Op], tuple[int, int]]  # call and return of a read or write
@@ -40,6 +42,19 @@ class Values:
         return self.settled[self.order]
 
     @cached_property
+    def _claimed(self) -> Above:
+        return Above(self.claimed[self.order])
+
+    @cached_property
+    def _read_last(self) -> Above:
+        """Of those that were read, the last settled first: their tokens, and when they were read."""
+        last = self.order[::-1]
+        was_read = self.read_by[last] != UNRANKED
+        return Above(
+            np.where(was_read, self.token[last], ABSENT), np.where(was_read, -self.read_by[last], ABSENT)
+        )
+
+    @cached_property
     def _latest_call(self) -> Ints:
         return np.maximum.accumulate(self.called[self.order])
 
@@ -51,20 +66,17 @@ class Values:
     def _latest_claim_from(self) -> Ints:
         return np.maximum.accumulate(self.claimed[self.order][::-1])[::-1]
 
-    def there_before(self, moment: int) -> Ints:
-        """The places of the values that had surely been there before a moment."""
-        return self.order[: np.searchsorted(self._settled, moment)]
-
-    def last_before(self, moment: int, *, fenced: bool) -> int:
-        """The last value that had surely been there: none of the others surely replaced it.
+    def last_before(self, moments: Ints, *, fenced: bool) -> Ints:
+        """The last value that had surely been there before each moment: no other surely replaced it.
 
         Of several it is the one that a fence would have let through last, or that was sent last.
         """
-        count = int(np.searchsorted(self._settled, moment))
-        first = int(np.searchsorted(self._settled, self._latest_call[count - 1]))
-        of = self.order[first:count]
-        tokens = self.token[of] if fenced else np.zeros(len(of), dtype=np.int64)
-        return int(of[np.lexsort((self.called[of], tokens))[-1]])
+        counts = np.searchsorted(self._settled, moments)
+        firsts = np.searchsorted(self._settled, self._latest_call[counts - 1])
+        tokens = self.token[self.order] if fenced else np.zeros(len(self.order), dtype=np.int64)
+        place = np.empty(len(self.order), dtype=np.int64)
+        place[np.lexsort((self.called[self.order], tokens))] = np.arange(len(self.order))
+        return self.order[highest_places(place, firsts, counts)]
 
     def stayed(self, value: int, moment: int) -> bool:
         """After a moment, was something read from before a value, and nothing else sent or read?"""
@@ -73,8 +85,9 @@ class Values:
 
     def last_seen_from_before(self, value: int) -> Op:
         """The last read of something that had been there before a value was sent, if there is one."""
-        older = self.there_before(int(self.called[value]))
-        seen = self.zone(int(older[np.argmax(self.claimed[older])])).claimed_by
+        older = int(np.searchsorted(self._settled, self.called[value]))
+        last = int(np.searchsorted(self._latest_claim, self._latest_claim[older - 1]))
+        seen = self.zone(int(self.order[last])).claimed_by
         if seen is None:
             raise ValueError("no read returned anything from before that value")
         return seen
@@ -82,35 +95,30 @@ class Values:
     def came_back(self, value: int, read: Op) -> Op | None:
         """What returned it after a read had returned, or another that had been there and is not older."""
         called, returned = self.moments(read)
-        first, last = np.searchsorted(self._settled, (self.called[value], called))
-        there = self.order[first:last]
-        seen = there[self.claimed[there] > returned]
-        return self.zone(int(seen[0])).claimed_by if len(seen) else None
+        first, last = np.searchsorted(self._settled, (self.called[value], called)).tolist()
+        seen = self._claimed.first((returned,), first)
+        return None if seen is None or seen >= last else self.zone(int(self.order[seen])).claimed_by
 
     def higher_read(self, token: int, moment: int) -> Op | None:
         """A read that had returned a higher token before a moment: the last settled one's first."""
-        before = self.there_before(moment)
-        for place in before[self.was_read[before] & (self.token[before] > token)][::-1].tolist():
-            for read in self.zone(place).reads:
-                if self.moments(read)[1] < moment:
-                    return read
-        return None
+        found = self._read_last.first((token, -moment))
+        if found is None:
+            return None
+        reads = self.zone(int(self.order[len(self.order) - 1 - found])).reads
+        return next(read for read in reads if self.moments(read)[1] < moment)
 
 
 def of_columns(zones: ZoneColumns, resource: int) -> Values:
     """Moments are ranks; tokens are those of the columns."""
-    places, row = indices(zones.resource == resource), zones.ops.row
+    places, row = zones.of_resource(resource), zones.ops.row
     rows = zones.write[places[1:] - zones.initials]  # the first is the initial value's
-    reads, of = zones.all_reads
-    was_read = np.zeros(len(zones.resource), dtype=np.bool_)
-    was_read[of] = True
     return Values(
         settled=zones.settled[places],
         claimed=zones.claimed[places],
         called=np.append(zones.ranks.start[resource], zones.ranks.called[rows]),
         token=zones.token[places],
-        was_read=was_read[places],
+        read_by=zones.read_by[places],
         zone=lambda place: zones.zone(int(places[place])),
-        place_of=lambda read: int(np.searchsorted(places, of[indices(reads == row(read))[0]])),
+        place_of=lambda read: int(np.searchsorted(places, zones.zone_of_read(row(read)))),
         moments=lambda op: (int(zones.ranks.called[row(op)]), int(zones.ranks.returned[row(op)])),
     )

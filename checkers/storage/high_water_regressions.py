@@ -12,18 +12,11 @@ from checkers.conflict import Breach, Conflict, each_once
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read
 from checkers.storage.held_values import Values
-from checkers.storage.losses import Loss, Read
+from checkers.storage.losses import Read
 
 
-def high_water_regression(
-    values: Values, loss: Loss, lost: Conflict, reads: Iterable[Read]
-) -> Conflict | None:
-    """The first read of a lower mark that belongs to a loss, after another had returned a higher one."""
-    own = (
-        read
-        for read in reads
-        if read.last == loss.value and values.claimed[loss.value] <= values.moments(read.op)[1]
-    )
+def high_water_regression(values: Values, lost: Conflict, own: Iterable[Read]) -> Conflict | None:
+    """Of a loss' own reads, the first of a lower mark after another had returned a higher one."""
     for read in sorted(own, key=lambda each: each.op.index):
         higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])
         if higher is not None:

@@ -7,10 +7,11 @@ Entries and operations are made of the positions that somebody looks at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -200,37 +201,54 @@ class LogColumns:
     def _near(self, unmatched: int) -> Op | None:
         """A write that fits: the last before an unmatched commit of its resource, the first, or any."""
         fitting = self._fitting
-        if not len(fitting):
+        if not len(fitting.positions):
             return None
         sender = int(self.sender[unmatched])
         resource = int(self.resource[unmatched] if sender < 0 else self._ops.columns.resource[sender])
-        first, last = np.searchsorted(self.resource[fitting], (resource, resource + 1))
+        first, last = np.searchsorted(fitting.resource, (resource, resource + 1))
         if first == last:
-            last_fitting = fitting[np.argmax(self.place[fitting])]
-            beside = fitting[np.searchsorted(self.resource[fitting], self.resource[last_fitting])]
+            beside = fitting.positions[fitting.beside_last]
         else:
-            before = first + np.searchsorted(self.place[fitting[first:last]], self.place[unmatched])
-            beside = fitting[max(before - 1, first)]
+            before = first + np.searchsorted(fitting.place[first:last], self.place[unmatched])
+            beside = fitting.positions[max(before - 1, first)]
         row = int(self.row[beside])
         return None if row == sender else self._ops[row]
 
     @cached_property
-    def _fitting(self) -> Ints:
-        return indices(self.fits)
+    def _fitting(self) -> _Fitting:
+        positions = indices(self.fits)
+        resource, place = self.resource[positions], self.place[positions]
+        of_last = resource[np.argmax(place)] if len(place) else 0
+        return _Fitting(positions, resource, place, int(np.searchsorted(resource, of_last)))
 
     @property
     def entries(self) -> Iterator[Entry]:
         """All of it, place by place."""
         return map(self.entry, self._position.tolist())
 
-    @property
-    def unmatched(self) -> Iterator[Entry]:
+    @cached_property
+    def unmatched(self) -> tuple[Entry, ...]:
         """The commits that no client sent as they were stored."""
-        return map(self.entry, self.unmatched_positions.tolist())
+        return tuple(map(self.entry, self.unmatched_positions.tolist()))
 
-    def unmatched_of(self, resource: str) -> tuple[Entry, ...]:
+    def unmatched_of(self, resource: str) -> Sequence[Entry]:
         """Those of one resource."""
-        return tuple(each for each in self.unmatched if each.commit.resource == resource)
+        return self._unmatched_of.get(resource, ())
+
+    @cached_property
+    def _unmatched_of(self) -> Mapping[str, Sequence[Entry]]:
+        of_each: dict[str, list[Entry]] = defaultdict(list)
+        for each in self.unmatched:
+            of_each[each.commit.resource].append(each)
+        return of_each
+
+    def unmatched_as(self, accused: Op) -> Entry:
+        """The first that no client sent as it was stored, and that accuses this operation."""
+        return self._unmatched_as[accused.index]
+
+    @cached_property
+    def _unmatched_as(self) -> Mapping[int, Entry]:
+        return {each.accused.index: each for each in reversed(self.unmatched)}
 
     def positions(self, op: Op) -> list[int]:
         """Where an operation stands."""
@@ -258,12 +276,23 @@ class LogColumns:
     def sent_last_before(self, write: Op) -> Op | None:
         """Of what stands before a write on its resource, the operation that was sent last."""
         position = self.positions(write)[0]
-        before = np.arange(self.first[self.resource[position]], position)
-        before = before[self.row[before] >= 0]
-        if not len(before):
-            return None
-        called = self._ops.columns.called[self.row[before]]
-        return self.op(int(before[np.argmax(called)]))
+        is_first = position == self.first[self.resource[position]]
+        last = None if is_first else self.sent_last_up_to(position - 1)
+        return None if last is None else self.op(last)
+
+    def sent_last_up_to(self, position: int) -> int | None:
+        """Of the positions up to one, on its resource, that of what was sent last; None if nothing was."""
+        found = int(np.searchsorted(self._sent_last, self._sent_last[position]))
+        was_sent = self.row[found] >= 0 and self.resource[found] == self.resource[position]
+        return found if was_sent else None
+
+    @cached_property
+    def _sent_last(self) -> Ints:
+        """When what was sent last up to each position was sent, as heights; 0 if nobody sent any."""
+        called = np.append(self._ops.columns.called, ABSENT)[self.row]
+        moments = Scale(called, len(self.resources))
+        latest: Ints = np.maximum.accumulate(moments.heights(self.resource, called))
+        return latest
 
     def only(self, indexes: AbstractSet[int]) -> CommitLog:
         """What is left of it if nothing but these operations had taken effect."""
@@ -291,6 +320,15 @@ class LogColumns:
         moved = np.zeros(len(self._ops), dtype=np.bool_)
         moved[self.sender[self.is_elsewhere]] = True
         return moved & (self.first_of_row < 0)
+
+
+class _Fitting(NamedTuple):
+    """The commits that were sent as they were stored."""
+
+    positions: Ints
+    resource: Ints
+    place: Ints
+    beside_last: int  # which of them is the first of the resource that the last in the log is of
 
 
 def _numbers_of(names: Iterable[str], known: list[str]) -> Ints:

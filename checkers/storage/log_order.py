@@ -20,6 +20,7 @@ positions of the log, and one more for each resource, for what was there before 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -278,8 +279,8 @@ class LogOrder:
                 upto = end
             above = int(self._above[columns.resource[row]])
             places = repeated[row]
-            free = (place for place in places if self.log.following[place + 1] + above > reached)
-            place = next(free, places[0])
+            free = bisect_right(places, reached - above, key=lambda place: self.log.following[place + 1])
+            place = places[free] if free < len(places) else places[0]
             levels[row] = place + above
             if place != places[0]:
                 refusals[row] = refusals[by]

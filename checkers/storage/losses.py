@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from checkers.evidence import Evidence
-from checkers.high_water import is_stale
-from checkers.history.faults import Fault
+from checkers.history.faults import Faults
 from checkers.history.records import Op
-from checkers.history.restarts import any_between, restarts_of_storage
+from checkers.history.restarts import restarts_of_storage
+from checkers.ranges import Above
 from checkers.storage.clusters import token_of
 from checkers.storage.held_values import Values
 
@@ -23,7 +23,7 @@ class Storage:
 
     fenced: bool
     strict: bool
-    restarts: Sequence[Fault]
+    restarts: Faults
 
     @classmethod
     def of(cls, evidence: Evidence) -> Self:
@@ -35,6 +35,10 @@ class Storage:
             restarts=restarts_of_storage(evidence.history.faults),
         )
 
+    def has_restarted(self, start: float, end: float) -> bool:
+        """Was a restart in force at some moment of `[start, end]`?"""
+        return self.restarts.first_between(start, end) is not None
+
 
 class StaleWrites:
     """The stale writes of a resource, in the order of their calls; none where there is no mark."""
@@ -42,15 +46,16 @@ class StaleWrites:
     def __init__(self, storage: Storage, values: Values, stale: Iterable[Op]) -> None:
         self._ops = sorted(stale, key=lambda op: values.moments(op)[0]) if storage.fenced else []
         self._called = np.array([values.moments(op)[0] for op in self._ops], dtype=np.int64)
-        self._token = np.array([token_of(op) for op in self._ops], dtype=np.int64)
+        token = np.array([token_of(op) for op in self._ops], dtype=np.int64)
+        self._between = Above(token, -token)
         self._strict = storage.strict
 
     def first_after(self, moment: int, past: int, mark: int) -> Op | None:
         """The first sent after a moment that the mark of the past lets through, and `mark` does not."""
         first = int(np.searchsorted(self._called, moment, side="right"))
-        token = self._token[first:]
-        passes = (token > past) & (token <= mark) if self._strict else (token >= past) & (token < mark)
-        return self._ops[first + int(np.argmax(passes))] if np.any(passes) else None
+        limits = (past, -mark - 1) if self._strict else (past - 1, -mark)
+        found = self._between.first(limits, first)
+        return None if found is None else self._ops[found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +70,10 @@ class Read:
 def reads_of_suspects(values: Values, storage: Storage, suspects: Iterable[Op]) -> list[Read]:
     """All reads of the values that these reads returned, the first answered first."""
     places = sorted({values.place_of(read) for read in suspects})
-    reads = [
-        Read(op=op, value=place, last=values.last_before(values.moments(op)[0], fenced=storage.fenced))
-        for place in places
-        for op in values.zone(place).reads
-    ]
+    found = [(op, place) for place in places for op in values.zone(place).reads]
+    called = np.array([values.moments(op)[0] for op, _ in found], dtype=np.int64)
+    lasts = values.last_before(called, fenced=storage.fenced).tolist()
+    reads = [Read(op=op, value=place, last=last) for (op, place), last in zip(found, lasts, strict=True)]
     return sorted(reads, key=lambda read: (values.moments(read.op)[1], read.op.index))
 
 
@@ -111,13 +115,4 @@ def _witness(values: Values, storage: Storage, read: Read, stale: StaleWrites) -
 def is_after_restart(values: Values, storage: Storage, read: Read) -> bool:
     """Was the storage restarted after the last value had been sent, and before the read returned?"""
     write = values.zone(read.last).write
-    return write is not None and any_between(storage.restarts, write.called, read.op.returned or 0)
-
-
-def lets_pass(values: Values, storage: Storage, read: Read, write: Op) -> bool:
-    """Does the mark of the past let a write through that the one before does not?"""
-    token, strict = token_of(write), storage.strict
-    return storage.fenced and (
-        is_stale(token, int(values.token[read.last]), strict=strict)
-        and not is_stale(token, int(values.token[read.value]), strict=strict)
-    )
+    return write is not None and storage.has_restarted(write.called, read.op.returned or 0)

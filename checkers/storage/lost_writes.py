@@ -33,14 +33,19 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
 from checkers.evidence import Evidence
 from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content
+from checkers.history.columns import ABSENT, NEVER
 from checkers.history.records import Op, Outcome
+from checkers.ranges import Above
 from checkers.storage.cluster_columns import zones_of
+from checkers.storage.clusters import token_of
 from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.held_values import Values
 from checkers.storage.high_water_regressions import high_water_regression
@@ -50,7 +55,6 @@ from checkers.storage.losses import (
     StaleWrites,
     Storage,
     is_after_restart,
-    lets_pass,
     losses_of,
     reads_of_suspects,
 )
@@ -91,22 +95,23 @@ def with_losses(
     reads = reads_of_suspects(values, storage, suspects)
     losses = losses_of(values, storage, reads, stale)
     lost = [_lost_write(values, loss) for loss in losses.values()]
+    own_reads: dict[int, list[Read]] = {value: [] for value in losses}
+    for read in reads:
+        if read.last in losses and values.claimed[read.last] <= values.moments(read.op)[1]:
+            own_reads[read.last].append(read)
     regressions = [
-        high_water_regression(values, loss, own, reads) if storage.fenced else None
+        high_water_regression(values, own, own_reads[loss.value]) if storage.fenced else None
         for loss, own in zip(losses.values(), lost, strict=True)
     ]
     results = [each or own for each, own in zip(regressions, lost, strict=True)]
     back = _returns(values, storage, reads)
-    explained = {
-        read.op.index
-        for read in reads
-        if read.last in losses and values.claimed[read.last] <= values.moments(read.op)[1]
-    }
+    explained = {read.op.index for own in own_reads.values() for read in own}
+    causes = _Causes(values, storage, list(zip(losses.values(), results, strict=True)))
     return [
         *lost,
         *(each for each in regressions if each is not None),
         *(
-            _with_cause(values, storage, _with_return(conflict, back), losses.values(), results)
+            causes.named(_with_return(conflict, back))
             for conflict in conflicts
             if not (_is_suspect(conflict) and conflict.accused.index in explained)
         ),
@@ -141,23 +146,35 @@ def _with_return(conflict: Conflict, back: Mapping[int, Op]) -> Conflict:
     return replace(conflict, because=tuple(each_once(conflict.accused, *conflict.because, op)))
 
 
-def _with_cause(
-    values: Values,
-    storage: Storage,
-    conflict: Conflict,
-    losses: Iterable[Loss],
-    results: Iterable[Conflict],
-) -> Conflict:
-    """Name the loss that a stale write follows from: nothing newer than what was lost proves it stale."""
-    if conflict.anomaly != "stale-write":
-        return conflict
-    newest = max((op.token for op in conflict.because if op.token is not None), default=math.inf)
-    for loss, result in zip(losses, results, strict=True):
-        lost = values.zone(loss.value)
-        is_after = lost.settled < conflict.accused.called and newest <= lost.token
-        if is_after and lets_pass(values, storage, loss.read, conflict.accused):
-            return replace(conflict, cause=result)
-    return conflict
+class _Causes:
+    """The losses that stale writes may follow from, and what is reported of each."""
+
+    def __init__(self, values: Values, storage: Storage, losses: Sequence[tuple[Loss, Conflict]]) -> None:
+        self._storage = storage
+        self._losses = losses
+        settled = [_moment(values.zone(loss.value).settled) for loss, _ in losses]
+        lost = [values.zone(loss.value).token for loss, _ in losses]
+        past = [int(values.token[loss.read.value]) for loss, _ in losses]
+        columns = [np.array(each, dtype=np.int64) for each in (settled, lost, past)]
+        self._above = Above(-columns[0], columns[1], -columns[2]) if losses else None
+
+    def named(self, conflict: Conflict) -> Conflict:
+        """A stale write with the loss that it follows from: nothing newer than what was lost proves it stale.
+
+        The mark of the past lets it through, and the one before does not.
+        """
+        if conflict.anomaly != "stale-write" or self._above is None or not self._storage.fenced:
+            return conflict
+        newest = max((op.token for op in conflict.because if op.token is not None), default=NEVER)
+        token, strict = token_of(conflict.accused), self._storage.strict
+        refused_from = token if strict else token + 1
+        limits = (-conflict.accused.called, max(newest, refused_from) - 1, -token - (not strict))
+        found = self._above.first(limits)
+        return conflict if found is None else replace(conflict, cause=self._losses[found][1])
+
+
+def _moment(time: float) -> int:
+    return int(time) if math.isfinite(time) else NEVER if time > 0 else ABSENT + 1
 
 
 def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:

@@ -41,12 +41,16 @@ def read_places(recorded: Recorded, log: LogColumns) -> ReadPlaces:
     logged = indices(~known & (first != NOWHERE) & is_after)
     known[logged] = _has_token(recorded, log, rows[logged], write[logged], first[logged])
     repeated: dict[int, Sequence[int]] = {}
+    known_of: dict[tuple[int, int, int], tuple[bool, Sequence[int]]] = {}
     for place in logged[first[logged] != last[logged]].tolist():
         row = rows[place]
-        positions = values.positions(int(columns.resource[row]), int(columns.value[row]))
-        each = np.full(len(positions), place)
-        known[place] = _has_token(recorded, log, rows[each], write[each], positions).any()
-        repeated[int(row)] = positions.tolist()
+        asked = int(columns.resource[row]), int(columns.value[row]), int(columns.token[row])
+        if asked not in known_of:
+            positions = values.positions(*asked[:2])
+            each = np.full(len(positions), place)
+            has_token = _has_token(recorded, log, rows[each], write[each], positions).any()
+            known_of[asked] = bool(has_token), positions.tolist()
+        known[place], repeated[int(row)] = known_of[asked]
     return ReadPlaces(rows=rows[known], first=first[known], last=last[known], repeated=repeated)
 
 

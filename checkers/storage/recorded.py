@@ -40,8 +40,8 @@ def recorded(evidence: Evidence) -> Recorded:
 @memoized
 def last_restart(evidence: Evidence) -> int:
     """Until when, in ns, a restart of the storage was in force; the lowest number if none was."""
-    healed = (restart.healed for restart in restarts_of_storage(evidence.history.faults))
-    return int(min(max(healed, default=ABSENT), NEVER))
+    restarts = restarts_of_storage(evidence.history.faults)
+    return int(min(restarts.healed_by_then[-1], NEVER)) if len(restarts) else ABSENT
 
 
 class Recorded:

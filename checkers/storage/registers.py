@@ -75,14 +75,12 @@ def observed(evidence: Evidence) -> Sequence[Conflict]:
         found: Iterable[Conflict] = unless_undone(zones, storage.restarts, _fenced(zones))
     else:
         found = chain(_plain(zones), sent_after_later(evidence), seen_after_later(evidence))
-    resources = zones.columns.resources
+    number = {name: number for number, name in enumerate(zones.columns.resources)}
     of_each = groupby(firsts(_by_register(zones, found)), key=lambda each: each.accused.resource)
     return tuple(
         conflict
         for name, conflicts in of_each
-        for conflict in with_losses(
-            partial(of_columns, zones, resources.index(name)), storage, list(conflicts)
-        )
+        for conflict in with_losses(partial(of_columns, zones, number[name]), storage, list(conflicts))
     )
 
 

@@ -19,6 +19,7 @@ and any fence where the log has none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -61,15 +62,13 @@ def of_fenced(zones: ZoneColumns, broken: Flags, odd: Flags) -> Iterator[Conflic
 
 
 def _uncaused(zones: ZoneColumns, found: Causes) -> Iterator[Conflict]:
-    levels, returned = found.levels, zones.ranks.returned[zones.rejected]
     for place in indices(found.cause < 0).tolist():
-        rejected, least = zones.ops[int(zones.rejected[place])], found.least[place]
-        if not np.any(levels.start[least:] <= returned[place]):
+        rejected = zones.ops[int(zones.rejected[place])]
+        if found.is_without[place]:
             yield _false(rejected)
-            continue
-        hidden_by = least + np.argmax(levels.definite[least:])
-        first = levels.firsts[levels.first_levels == hidden_by].min()
-        yield false_or_stale(zones.write_of(first), rejected)
+        else:
+            first = found.levels.first_of_each[found.definite[place]]
+            yield false_or_stale(zones.write_of(int(first)), rejected)
 
 
 def of_logged(evidence: Evidence) -> Iterator[Conflict]:
@@ -117,7 +116,7 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     least = n.least_above(write)
     in_time = n.index.raising(write.resource, least, write.returned or 0)
-    found = excuses(n, write, [*in_time, *_unrecorded(n, write.resource, least)])
+    found = excuses(n, write, chain(in_time, _unrecorded(n, write.resource, least)))
     return Story(
         summary=(
             f"the storage refused {n.whom(write)}'s write of {content(write.value)} with token"
@@ -162,10 +161,10 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _unrecorded(n: Narrator, resource: str, least: int) -> list[Op]:
+def _unrecorded(n: Narrator, resource: str, least: int) -> Iterator[Op]:
     """What no client sent, and raised the mark to `least` or more in the storage's own order."""
     commits = () if n.log is None else n.log.unmatched_of(resource)
-    return [each.op for each in commits if each.is_unrecorded and (each.token or 0) >= least]
+    return (each.op for each in commits if each.is_unrecorded and (each.token or 0) >= least)
 
 
 NO_CAUSE = Breach(anomaly="false-rejection", rule="no-cause", story=_no_cause)

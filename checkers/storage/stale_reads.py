@@ -22,6 +22,7 @@ from checkers.explain.phrases import as_read, content
 from checkers.history.columns import Flags, Ints, indices
 from checkers.history.ranks import Summit, distinct, is_repeated, places_in, stable_order
 from checkers.history.records import Op
+from checkers.ranges import Above
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
 
@@ -48,13 +49,35 @@ def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     of_odd = indices(odd[of] | (of >= zones.bare))
     latest = Summit(zones.ranks.size, zones.settled, zones.claimed)
     late = of_odd[latest.before(zones.ranks.called[reads[of_odd]]) > zones.settled[of[of_odd]]]
+    replacing = _Replacing(zones)
     for place in np.unique(of[late]).tolist():
-        replaced = indices((zones.resource == zones.resource[place]) & (zones.claimed > zones.settled[place]))
-        replaced = replaced[(replaced != place) & (replaced >= zones.initials) & (replaced < zones.bare)]
         for read in zones.reads_of(place).tolist():
-            before = zones.settled[replaced] < zones.ranks.called[read]
-            if np.any(before):
-                yield _replaced(zones, place, int(replaced[np.argmax(before)]), zones.ops[read])
+            by = replacing.first(place, int(zones.ranks.called[read]))
+            if by is not None:
+                yield _replaced(zones, place, by, zones.ops[read])
+
+
+class _Replacing:
+    """The writes with a token of each resource, for what replaced a value before a read was called."""
+
+    def __init__(self, zones: ZoneColumns) -> None:
+        self._zones = zones
+        self._places = np.arange(zones.initials, zones.bare)
+        self._places = self._places[stable_order(zones.resource[self._places])]
+        self._resource = zones.resource[self._places]
+        self._above = Above(zones.claimed[self._places], -zones.settled[self._places])
+
+    def first(self, place: int, called: int) -> int | None:
+        """The first that was there after a value had been, and before a moment.
+
+        Whatever is of a later resource has settled later than anything of this one was called.
+        """
+        limits = (int(self._zones.settled[place]), -called)
+        start = int(np.searchsorted(self._resource, self._zones.resource[place]))
+        found = self._above.first(limits, start)
+        if found is not None and self._places[found] == place:
+            found = self._above.first(limits, found + 1)
+        return None if found is None else int(self._places[found])
 
 
 def _replaced(zones: ZoneColumns, place: int, by: int, read: Op) -> Conflict:

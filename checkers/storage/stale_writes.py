@@ -33,6 +33,7 @@ from checkers.explain.phrases import content, listed, times
 from checkers.history.columns import ABSENT, Flags, Ints, indices
 from checkers.history.ranks import Summit, distinct, stable_order
 from checkers.history.records import WRITES, Op
+from checkers.ranges import first_at_most
 from checkers.storage import earlier_holds
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
@@ -88,16 +89,9 @@ def after_fence(zones: ZoneColumns, log: LogColumns, starts: Ints) -> Iterator[C
     stale = log.token[fenced] <= newer if zones.header.policy == "strict" else log.token[fenced] < newer
     stale &= zones.columns.resource[by] == log.resource[fenced]
     for position, fence in zip(fenced[stale].tolist(), by[stale].tolist(), strict=True):
-        latest = _sent_last(zones, log, position)
-        others = [] if latest == position or log.row[latest] == log.row[position] >= 0 else [latest]
+        latest = log.sent_last_up_to(position)
+        others = [] if latest is None or log.row[latest] == log.row[position] else [latest]
         yield SENT_AFTER_NEWER.conflict(log.op(position), zones.ops[fence], *map(log.op, others))
-
-
-def _sent_last(zones: ZoneColumns, log: LogColumns, position: int) -> int:
-    """Of what stands up to a position, that which was sent last."""
-    first = int(log.first[log.resource[position]])
-    rows = log.row[first : position + 1]
-    return first + int(np.argmax(np.where(rows >= 0, zones.columns.called[rows], 0)))
 
 
 def sent_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
@@ -160,12 +154,10 @@ def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
     if not len(suspects):
         return
     by_level = stable_order(zones.level)
-    levels = zones.level[by_level]
     newest = zones.mark.before(zones.claimed[suspects])
-    firsts, lasts = np.searchsorted(levels, newest, "left"), np.searchsorted(levels, newest, "right")
-    for suspect, first, last in zip(suspects.tolist(), firsts.tolist(), lasts.tolist(), strict=True):
-        of_level = by_level[first:last]
-        newer = int(of_level[zones.settled[of_level] < zones.claimed[suspect]][0])
+    firsts = np.searchsorted(zones.level[by_level], newest)
+    found = first_at_most(zones.settled[by_level], firsts, zones.claimed[suspects] - 1)
+    for suspect, newer in zip(suspects.tolist(), by_level[found].tolist(), strict=True):
         if zones.settled[suspect] >= zones.claimed[newer]:
             zone = zones.zone(suspect)
             seen_by = () if zone.claimed_by is None else (zone.claimed_by,)

@@ -28,7 +28,7 @@ from checkers.history.columns import (
     Ints,
 )
 from checkers.history.reader import Op, Outcome
-from checkers.locks.double_beliefs import belief_end
+from checkers.locks.double_beliefs import Beliefs
 from checkers.locks.leases import Lease, leases_of
 from harness.report.lanes import Lanes
 from harness.report.rows import Grants, Groups, ends, keys_by_owner, with_columns
@@ -138,12 +138,13 @@ class Holds:
     def _know(self, own: Sequence[Op]) -> None:
         """Compute the holds of one owner of one lock; `own` are all its operations on it."""
         after = [op for op in own if op.f != "acquire"]
-        self._known.update((lease.grant.index, self._hold(lease, after)) for lease in leases_of(own))
+        beliefs = Beliefs(after)
+        for lease in leases_of(own):
+            self._known[lease.grant.index] = self._hold(lease, after, beliefs.end(lease.grant))
 
-    def _hold(self, lease: Lease, after: Sequence[Op]) -> Hold:
+    def _hold(self, lease: Lease, after: Sequence[Op], ended: float) -> Hold:
         grant = lease.grant
         granted = end_of(grant)
-        ended = belief_end(grant, after)
         lane = self._lanes.lane(grant.process)
         uses = self._uses.of(int(self.grants.keys[grant.index]))
         uses = uses[self._lanes.of(self._operations.columns.process[uses]) == lane]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from checkers.evidence import gather
@@ -21,12 +22,16 @@ def held(operations: Sequence[Op]) -> Values:
     return of_columns(zones_of(gather(history_of(operations))), 0)
 
 
+def last_before(values: Values, probe: Op, *, fenced: bool) -> int:
+    return int(values.last_before(np.array([values.moments(probe)[0]]), fenced=fenced)[0])
+
+
 @pytest.mark.parametrize("fenced", [True, False])
 def test_what_was_sent_after_a_value_had_been_there_replaced_it(fenced: bool) -> None:
     probe = read(2, INITIAL, 4, 5)
     values = held([write(0, 5, 0, 1), write(1, 1, 2, 3), probe])
 
-    assert values.last_before(values.moments(probe)[0], fenced=fenced) == 2
+    assert last_before(values, probe, fenced=fenced) == 2
 
 
 @pytest.mark.parametrize(("fenced", "last"), [(True, 1), (False, 2)])
@@ -34,7 +39,7 @@ def test_of_two_values_written_at_once_the_newer_token_comes_last(fenced: bool, 
     probe = read(2, INITIAL, 4, 5)
     values = held([write(0, 5, 0, 3), write(1, 1, 1, 2), probe])
 
-    assert values.last_before(values.moments(probe)[0], fenced=fenced) == last
+    assert last_before(values, probe, fenced=fenced) == last
 
 
 @pytest.mark.parametrize(("called", "stayed"), [(5, True), (6, False)])

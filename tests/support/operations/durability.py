@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.history.restarts import any_between, restarts_of_storage
+from checkers.history.restarts import restarts_of_storage
 from checkers.memoized import memoized
 from checkers.storage.clusters import Zone
 from checkers.storage.duplicate_writes import LOGGED_TWICE
@@ -67,13 +67,13 @@ def _missing(evidence: Evidence) -> Sequence[Conflict]:
     elsewhere = log.stored_elsewhere
     return [
         *(
-            _judged(op, seen.get(op.index), restarted=any_between(restarts, op.called, math.inf))
+            _judged(op, seen.get(op.index), restarted=restarts.first_between(op.called, math.inf) is not None)
             for op in acknowledged
             if op.index not in elsewhere
         ),
         *(
             Conflict(
-                anomaly="lost-write" if any_between(restarts, fence.called, math.inf) else "phantom-accept",
+                anomaly="lost-write" if restarts.first_between(fence.called, math.inf) else "phantom-accept",
                 breach=FENCE_NEVER_RAISED,
                 accused=fence,
             )

@@ -37,7 +37,7 @@ import numpy as np
 
 from checkers.conflict import Conflict, firsts
 from checkers.evidence import Evidence, as_seen
-from checkers.high_water import HighWater, is_stale
+from checkers.high_water import HighWater
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.commit_log import Entry
 from checkers.history.records import Header, Op
@@ -57,6 +57,7 @@ from checkers.storage.stale_writes import (
 )
 from tests.support.object_log import object_log
 from tests.support.operations import rejections, undone_writes
+from tests.support.operations.marks import is_stale
 from tests.support.operations.order import LogOrder, orders
 from tests.support.operations.registers import Register, flip_flops, registers, wrote
 
@@ -305,11 +306,15 @@ def of_register(register: Register) -> Values:
         claimed=np.array([_moment(zone.claimed) for zone in zones]),
         called=np.array([_called(zone) for zone in zones]),
         token=np.array([zone.token for zone in zones]),
-        was_read=np.array([bool(zone.reads) for zone in zones]),
+        read_by=np.array([min((_over(read) for read in zone.reads), default=NEVER) for zone in zones]),
         zone=zones.__getitem__,
         place_of=lambda read: place_of[read.index],
-        moments=lambda op: (op.called, NEVER if op.returned is None else op.returned),
+        moments=lambda op: (op.called, _over(op)),
     )
+
+
+def _over(op: Op) -> int:
+    return NEVER if op.returned is None else op.returned
 
 
 def _called(zone: Zone) -> int:

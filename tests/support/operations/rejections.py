@@ -34,9 +34,8 @@ from itertools import accumulate
 
 from checkers.conflict import Conflict
 from checkers.high_water import HighWater
-from checkers.history.faults import Fault
+from checkers.history.faults import Faults
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.history.restarts import any_between
 from checkers.storage.clusters import Zone, token_of
 from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.rejections import NO_CAUSE
@@ -66,13 +65,11 @@ def of_fenced(register: Register, broken: AbstractSet[int], odd: AbstractSet[int
     yield from _against_causes(register, caused, odd)
 
 
-def of_logged(
-    register: Register, order: LogOrder, restarts: Iterable[Fault], *, fenced: bool
-) -> Iterator[Conflict]:
+def of_logged(register: Register, order: LogOrder, restarts: Faults, *, fenced: bool) -> Iterator[Conflict]:
     """Rejections that the log does not explain, and what contradicts the place that explains one."""
     if not register.rejected:
         return
-    unlogged = _unlogged(register, order, list(restarts))
+    unlogged = _unlogged(register, order, restarts)
     earliest = _Possible((token_of(op), op.called) for op in unlogged)
     causes: list[tuple[int, int]] = []
     for rejected in register.rejected:
@@ -88,17 +85,17 @@ def of_logged(
         yield from order.contradictions(causes)
 
 
-def _unlogged(register: Register, order: LogOrder, restarts: Sequence[Fault]) -> Iterator[Op]:
+def _unlogged(register: Register, order: LogOrder, restarts: Faults) -> Iterator[Op]:
     """What the log lacks, and may have raised the mark for a while."""
     yield from (zone.write for zone in register.written if zone.write is not None and not zone.places)
     yield from register.optional
     for op in order.operations:
         is_info = op.f in WRITES and op.outcome is Outcome.INFO and op.token is not None
-        if is_info and op.index not in order.logged and any_between(restarts, op.called, math.inf):
+        if is_info and op.index not in order.logged and restarts.first_between(op.called, math.inf):
             yield op
     for fence in register.fences:
         is_missing = fence.outcome is Outcome.OK and order.was_fenced(fence) is None
-        if not order.has_fences or is_missing or any_between(restarts, fence.called, math.inf):
+        if not order.has_fences or is_missing or restarts.first_between(fence.called, math.inf):
             yield fence
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from checkers.conflict import Conflict
-from checkers.high_water import is_stale
 from checkers.history.faults import Fault
 from checkers.history.records import Op, Outcome
 from checkers.storage.clusters import token_of
 from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.rejections import NO_CAUSE
+from tests.support.operations.marks import is_stale
 from tests.support.operations.registers import Register
 
 

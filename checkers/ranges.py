@@ -1,0 +1,125 @@
+"""Questions about stretches of an array, in much less time than it takes to look through each.
+
+To look through a stretch for each finding takes quadratic time where there are many findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from checkers.history.columns import Ints, indices
+
+NOWHERE = -1
+
+
+def first_at_most(numbers: Ints, starts: Ints, limits: Ints) -> Ints:
+    """For each start and limit, the first place from there on with a number at most that high.
+
+    The number of all if there is none. O((n + questions) log n): a tree of lowest numbers is
+    climbed until a part has one that is low enough, and then descended.
+    """
+    lowest = _tree(numbers)
+    node, height = starts.copy(), np.zeros(len(starts), dtype=np.int64)
+    left = np.arange(len(starts))
+    found = np.full(len(starts), len(numbers), dtype=np.int64)
+    for level, parts in enumerate(lowest):
+        left = left[node[left] < len(parts)]
+        is_there = parts[node[left]] <= limits[left]
+        is_last = len(parts) == 1
+        stop = is_there & ((node[left] % 2 == 1) | is_last)
+        height[left[stop]] = level
+        found[left[stop]] = NOWHERE
+        left = left[~stop]
+        if is_last:
+            break
+        node[left] = (node[left] + node[left] % 2) // 2
+    down = indices(found == NOWHERE)
+    for level in range(len(lowest) - 1, 0, -1):
+        own = down[height[down] == level]
+        below = 2 * node[own]
+        node[own] = below + (lowest[level - 1][below] > limits[own])
+        height[own] = level - 1
+    found[down] = node[down]
+    return found
+
+
+def highest_places(numbers: Ints, firsts: Ints, lasts: Ints) -> Ints:
+    """For each stretch from a first place to before a last one, the place of its highest number.
+
+    No number may be there twice, and no stretch may be empty. O(n log n) time, and O(n) memory: the
+    highest numbers of all stretches of a length are made of those of half that length.
+    """
+    length = lasts - firsts
+    power = np.frexp(length)[1] - 1
+    found = np.empty(len(firsts), dtype=np.int64)
+    best = np.arange(len(numbers))
+    for level in range(int(power.max(initial=-1)) + 1):
+        if level:
+            half = 1 << (level - 1)
+            best = _higher(numbers, best[:-half], best[half:])
+        own = indices(power == level)
+        found[own] = _higher(numbers, best[firsts[own]], best[lasts[own] - (1 << level)])
+    return found
+
+
+def _higher(numbers: Ints, one: Ints, other: Ints) -> Ints:
+    higher: Ints = np.where(numbers[one] >= numbers[other], one, other)
+    return higher
+
+
+def _tree(numbers: Ints) -> list[Ints]:
+    """The numbers, then the lower of each two of them, and so on up to the lowest."""
+    levels = [numbers]
+    while len(levels[-1]) > 1:
+        below = levels[-1]
+        if len(below) % 2:
+            below = np.append(below, np.iinfo(np.int64).max)
+            levels[-1] = below
+        levels.append(np.minimum(below[::2], below[1::2]))
+    return levels
+
+
+class Above:
+    """Finds places at which several columns are all above their limits.
+
+    It descends a tree of the highest numbers, and passes over each part in which some column is
+    nowhere high enough.
+    """
+
+    def __init__(self, *columns: Ints) -> None:
+        self._size = 1 << max(len(columns[0]) - 1, 0).bit_length()
+        self._trees = [self._made(column) for column in columns]
+
+    def first(self, limits: Sequence[float], start: int = 0) -> int | None:
+        """The first place from `start` on at which each column is above its limit."""
+        parts = self._parts_from(start)
+        while parts:
+            part = parts.pop()
+            if all(tree[part] > limit for tree, limit in zip(self._trees, limits, strict=True)):
+                if part >= self._size:
+                    return part - self._size
+                parts += (2 * part + 1, 2 * part)
+        return None
+
+    def _parts_from(self, start: int) -> list[int]:
+        """The parts that cover everything from a place on, the last one first."""
+        if start >= self._size:
+            return []
+        part = start + self._size
+        parts = [part]
+        while part > 1:
+            if part % 2 == 0:
+                parts.append(part + 1)
+            part //= 2
+        return parts[::-1]
+
+    def _made(self, column: Ints) -> list[int]:
+        low = np.iinfo(np.int64).min
+        level = np.full(self._size, low, dtype=np.int64)
+        level[: len(column)] = column
+        levels = [level]
+        while len(levels[-1]) > 1:
+            levels.append(np.maximum(levels[-1][::2], levels[-1][1::2]))
+        return [low, *np.concatenate(levels[::-1]).tolist()]

@@ -1,0 +1,98 @@
+"""A run with many of one thing is judged in time that grows about as its length.
+
+Instead of the time, which depends on the machine, the calls of functions are counted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import checkers
+from benchmarks.many_faults import MANY
+from checkers.explain import proof
+
+FEW = 60  # operations
+MANY_OPERATIONS = 200
+MOST = 2.6  # times as many calls for twice the operations: n log n, and some room
+
+
+def judged(name: str, operations: int, folder: Path) -> Callable[[], checkers.Verdict]:
+    """Judge a run; its files are written before."""
+    history, log = MANY[name].script(operations).written_to(folder)
+
+    def judge() -> checkers.Verdict:
+        commits = None if log is None else checkers.read_commits(log)
+        return checkers.judge(checkers.read(history), commits, same_run=True)
+
+    return judge
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_the_anomaly_that_a_run_is_made_for_is_found(name: str, tmp_path: Path) -> None:
+    verdict = judged(name, FEW, tmp_path)()
+
+    finds = MANY[name].finds
+    assert finds is None or verdict.anomalies[finds]
+    assert not [reason for reason in verdict.reasons if "crashed" in reason or "explained" in reason]
+
+
+def test_there_is_a_run_with_many_of_each_anomaly() -> None:
+    assert {kind.finds for kind in MANY.values()} - {None} == set(checkers.anomalies.ANOMALIES)
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions are called, and how often a generator goes on."""
+    count = 0
+
+    def counted(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MANY)
+def test_twice_the_operations_take_about_twice_the_calls(name: str, tmp_path: Path) -> None:
+    counts = []
+    for operations in (MANY_OPERATIONS, 2 * MANY_OPERATIONS):
+        folder = tmp_path / str(operations)
+        folder.mkdir()
+        judge = judged(name, operations, folder)
+        judge()  # what is known of some shapes is known to both
+        counts.append(calls(judge))
+
+    assert counts[1] < MOST * counts[0]
+
+
+def test_proofs_that_take_too_much_work_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete = judged("stale writes", FEW, tmp_path)()
+    monkeypatch.setattr(proof, "_MOST_WORK", 0)
+    monkeypatch.setattr(proof, "_MOST_WORK_EACH", 1)
+
+    bounded = judged("stale writes", FEW, tmp_path)()
+
+    assert bounded.anomalies == complete.anomalies
+    assert bounded.findings == complete.findings
+    *_, last = bounded.findings
+    assert last.steps[-1].startswith("Not reduced to the smallest proof: ")
+    assert set(last.operations) >= set(complete.findings[-1].operations)
+    assert not any("Not reduced" in step for each in complete.findings for step in each.steps)
+
+
+def test_of_many_candidates_one_is_enough(tmp_path: Path) -> None:
+    (finding,) = judged("waiting acquires, in vain", 500, tmp_path)().findings
+
+    assert len(finding.because) > 100
+    assert len(finding.operations) == 2  # the lines of one acquire

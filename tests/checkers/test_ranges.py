@@ -1,0 +1,68 @@
+"""Questions about stretches of an array are answered as by looking through each of them."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from checkers.history.columns import Ints
+from checkers.ranges import Above, first_at_most, highest_places
+from tests.support.examples import Cases
+
+
+def column(rng: random.Random, count: int, below: int = 8) -> Ints:
+    return np.array([rng.randrange(below) for _ in range(count)], dtype=np.int64)
+
+
+def test_the_first_low_number_from_a_place_on(cases: Cases) -> None:
+    rng = random.Random(1)
+    for _ in range(cases(500)):
+        numbers = column(rng, rng.randrange(20))
+        starts, limits = column(rng, 9, len(numbers) + 1), column(rng, 9) - 1
+
+        found = first_at_most(numbers, starts, limits)
+
+        assert found.tolist() == [
+            next((place for place in range(start, len(numbers)) if numbers[place] <= limit), len(numbers))
+            for start, limit in zip(starts.tolist(), limits.tolist(), strict=True)
+        ]
+
+
+def test_the_place_of_the_highest_number_of_a_stretch(cases: Cases) -> None:
+    rng = random.Random(2)
+    for _ in range(cases(500)):
+        numbers = np.array(rng.sample(range(100), rng.randrange(1, 20)), dtype=np.int64)
+        firsts = column(rng, 9, len(numbers))
+        lasts = np.array([rng.randrange(first + 1, len(numbers) + 1) for first in firsts], dtype=np.int64)
+
+        found = highest_places(numbers, firsts, lasts)
+
+        assert found.tolist() == [
+            first + int(np.argmax(numbers[first:last])) for first, last in zip(firsts, lasts, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_the_first_place_at_which_all_columns_are_above_their_limits(columns: int, cases: Cases) -> None:
+    rng = random.Random(columns)
+    for _ in range(cases(500)):
+        count = rng.randrange(1, 20)
+        own = [column(rng, count) for _ in range(columns)]
+        limits, start = tuple(column(rng, columns).tolist()), rng.randrange(count + 1)
+
+        found = Above(*own).first(limits, start)
+
+        assert found == next(
+            (
+                place
+                for place in range(start, count)
+                if all(each[place] > limit for each, limit in zip(own, limits, strict=True))
+            ),
+            None,
+        )
+
+
+def test_an_empty_column_is_nowhere_above() -> None:
+    assert Above(np.zeros(0, dtype=np.int64)).first((0,)) is None
