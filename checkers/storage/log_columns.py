@@ -206,12 +206,9 @@ class LogColumns:
         sender = int(self.sender[unmatched])
         resource = int(self.resource[unmatched] if sender < 0 else self._ops.columns.resource[sender])
         first, last = np.searchsorted(fitting.resource, (resource, resource + 1))
-        if first == last:
-            beside = fitting.positions[fitting.beside_last]
-        else:
-            before = first + np.searchsorted(fitting.place[first:last], self.place[unmatched])
-            beside = fitting.positions[max(before - 1, first)]
-        row = int(self.row[beside])
+        before = first + np.searchsorted(fitting.place[first:last], self.place[unmatched])
+        beside = fitting.beside_last if first == last else max(before - 1, first)
+        row = int(self.row[fitting.positions[beside]])
         return None if row == sender else self._ops[row]
 
     @cached_property

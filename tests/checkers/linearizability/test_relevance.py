@@ -137,7 +137,7 @@ def test_overlapping_changes_are_judged_as_by_every_order(
     )
 
 
-def test_a_read_out_of_reach_of_one_configuration_may_be_in_reach_of_another() -> None:
+def test_a_read_out_of_reach_of_one_may_be_in_reach_of_another() -> None:
     history = (
         op("add", 3, 4, -1),
         op("read", 1, 9, answer=-1),
