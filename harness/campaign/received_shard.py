@@ -24,7 +24,7 @@ from harness.files.run_folder import VERDICT
 from harness.report.run_junit import NAME as JUNIT
 
 REJUDGED = {VERDICT, JUNIT, run_files.REPORT}
-"""The files of a run that judging it writes anew."""
+"""The files of a run that judging it writes again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def checked(file: Path, rows: sqlite3.Cursor, kind: type[T]) -> Iterator[T]:
 
     Raises ConfigurationError for one that no campaign has written.
     """
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # T is a dataclass
     for row in rows:
         values = dict(zip(names, row, strict=True))
         component(values["cell"], file)

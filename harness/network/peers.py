@@ -21,7 +21,7 @@ def user_of(peer: tuple[str, int], local: tuple[str, int]) -> int | None:
     """Return the user who has connected from `peer` to `local`, IPv4 addresses of this machine.
 
     None if there is no such connection, or no longer: once its socket is closed, the kernel shows root as
-    its user, whoever that was.
+    its user instead of the one who had it.
     """
     for table, prefix in ((_IP4, ""), (_IP6, "::ffff:")):
         ends = [_as_listed(f"{prefix}{host}", port) for host, port in (peer, local)]

@@ -76,7 +76,7 @@ class Relay:
 
     def ask(self, what: str, about: object) -> int:
         """Give an order to the process, and return the port that it answers with."""
-        assert self.process is not None  # noqa: S101
+        assert self.process is not None  # noqa: S101 - of a relay that has started
         assert self.process.stdin is not None  # noqa: S101 - a pipe
         assert self.process.stdout is not None  # noqa: S101 - a pipe
         with self.asking:
