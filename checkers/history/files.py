@@ -48,14 +48,18 @@ def opened(
         HistoryError: it does not exist, is not a regular file of at most `most` bytes, or cannot be read.
     """
     try:
-        with open(_descriptor(path, most, remedy, within), "rb") as file:
+        descriptor = _descriptor(path, most, remedy, within)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    try:
+        with open(descriptor, "rb") as file:
             found = os.fstat(file.fileno())
             check(found, str(path), most, remedy)
             if not found.st_size and file.peek(1):
                 raise HistoryError(str(path), 0, "the system generates its content; name a file on a disk")
             yield file
     except OSError as error:
-        if error.errno in _OUR_OWN or error.filename not in (None, path, str(path), path.name):
+        if error.filename is not None:  # another file's
             raise
         raise _unreadable(path, error) from None
 
@@ -136,7 +140,9 @@ def _too_large(name: str, most: int, remedy: str) -> HistoryError:
     return HistoryError(name, 0, f"it has more than {described(most)}; {remedy}")
 
 
-def _unreadable(path: Path, error: OSError) -> HistoryError:
+def _unreadable(path: Path, error: OSError) -> Exception:
+    if error.errno in _OUR_OWN:
+        return error
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return HistoryError(str(path), 0, "there is no such file")
     return HistoryError(str(path), 0, f"it cannot be read: {error.strerror or error}")

@@ -53,7 +53,7 @@ class Suite:
 def written(suites: Iterable[Suite]) -> str:
     """Write a document."""
     root = ET.Element("testsuites")
-    root.extend(_suite(suite, number) for number, suite in enumerate(suites))
+    root.extend([_suite(suite, number) for number, suite in enumerate(suites)])
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -77,7 +77,7 @@ def _suite(suite: Suite, number: int) -> ET.Element:
     for name, value in suite.properties.items():
         if value is not None:
             ET.SubElement(properties, "property", name=name, value=line(str(value)))
-    element.extend(_case(case, f"{suite.package}.{suite.name}") for case in suite.cases)
+    element.extend([_case(case, f"{suite.package}.{suite.name}") for case in suite.cases])
     ET.SubElement(element, "system-out").text = message(*suite.output)
     ET.SubElement(element, "system-err")
     return element
