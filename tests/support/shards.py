@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from checkers.document import VerdictDocument
 from harness.campaign import outputs
 from harness.campaign.assessment import Assessment
 from harness.campaign.execution import Finished
@@ -17,7 +18,8 @@ from harness.campaign.night import Night
 from harness.campaign.rejudging import NO_HISTORY
 from harness.campaign.schedule import Job
 from harness.core.exit_codes import of_verdict
-from harness.run.recheck import recheck
+from harness.files.run_folder import VERDICT, RunFolder
+from harness.run.recheck import judge_recording
 from tests.support.campaign_runs import finished, plan, verdict
 from tests.support.short_histories import superseded
 
@@ -26,24 +28,23 @@ STALE, FENCED = "ok", "fail"
 """How a write with an older token ends: it is invalid, or the fence refuses it."""
 
 
-def write_run(folder: Path, of: Job, ends: str = FENCED, **header: Any) -> None:
-    """Write what a run leaves: its header, its plan, its history, and its verdict."""
+def write_run(folder: Path, of: Job, ends: str = FENCED, **header: Any) -> VerdictDocument:
+    """Write what a run leaves, but no reports: its header, its plan, its history, and its verdict."""
     (folder / "events").mkdir(parents=True)
     top = {"fencepost": 1, "target": of.cell, "seed": of.seed, "fenced": True} | header
     (folder / "header.json").write_text(json.dumps(top))
     (folder / "plan.json").write_text(json.dumps({"seed": of.seed, "planned": []}))
     lines = [top, *superseded(ends)]
     (folder / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    recheck(folder)
+    document = judge_recording(folder).document
+    RunFolder(folder).write_json(VERDICT, document.as_dict())
+    return document
 
 
 def ended(night: Night, of: Job, ends: str = FENCED, **header: Any) -> Finished:
     """Make a run of a night, and return its result."""
-    bare = finished(of)
-    folder = night.path / str(bare.folder)
-    write_run(folder, of, ends, **header)
-    document = json.loads((folder / "verdict.json").read_bytes())
-    return finished(of, of_verdict(recheck(folder).document), document)
+    document = write_run(night.path / str(finished(of).folder), of, ends, **header)
+    return finished(of, of_verdict(document), document.as_dict())
 
 
 def shard(
