@@ -52,7 +52,7 @@ def opened(
     except OSError as error:
         raise _unreadable(path, error) from None
     try:
-        with open(descriptor, "rb") as file:
+        with open(descriptor, "rb") as file:  # noqa: PTH123 (a descriptor)
             found = os.fstat(file.fileno())
             check(found, str(path), most, remedy)
             if not found.st_size and file.peek(1):
@@ -79,10 +79,10 @@ def opened_folder(root: Path, names: Sequence[str] = ()) -> Iterator[int]:
     """Open a folder below `root`, which alone may lie behind links, and yield its descriptor.
 
     Raises:
-        HistoryError: one of the folders is a link, something else, or not below the one before.
-        OSError: one does not exist, or cannot be opened.
+        HistoryError: one of the folders is a link, something else, not below the one before, or locked.
+        FileNotFoundError, NotADirectoryError: one does not exist.
     """
-    folder = os.open(root, _FOLDER)
+    folder = _opened_folder(root, root)
     try:
         for depth, name in enumerate(names, start=1):
             kind = stat.S_IFMT(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
@@ -90,12 +90,21 @@ def opened_folder(root: Path, names: Sequence[str] = ()) -> Iterator[int]:
                 what = "a way out of the folder" if name == os.pardir else _KINDS.get(kind, "something else")
                 here = root.joinpath(*names[:depth])
                 raise HistoryError(str(here), 0, f"this is {what}, and a folder is expected here")
-            inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+            inner = _opened_folder(name, root.joinpath(*names[:depth]), os.O_NOFOLLOW, folder)
             os.close(folder)
             folder = inner
         yield folder
     finally:
         os.close(folder)
+
+
+def _opened_folder(name: str | Path, path: Path, flags: int = 0, above: int | None = None) -> int:
+    try:
+        return os.open(name, _FOLDER | flags, dir_fd=above)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> None:

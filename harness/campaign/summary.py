@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from checkers.printable import line
 from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.night import Night
 from harness.campaign.shrinking import sentence
@@ -85,7 +84,8 @@ def _failures(night: Night, result: CellResult) -> Iterator[str]:
         yield ""
         if repeated := night.run_again(run.finished, from_here=True):
             yield f"    {repeated.command}"
-            yield from (f"    {line(note)}" for note in repeated.notes())
+            yield ""
+            yield from (f"- {inert(note)}" for note in repeated.notes())
         if shrunk := sentence(night, run):
             yield ""
             yield f"Shrunk, to the files minimal\\* in {inert(run.finished.folder or '')}: {inert(shrunk)}"

@@ -16,6 +16,7 @@ from harness.campaign.night import Night
 from harness.campaign.status import Outcome
 from harness.campaign.summary import lines, markdown
 from tests.support.campaign_runs import TODAY, cell, finished, job, plan, verdict
+from tests.support.target_files import OWN_PROGRAM
 
 FOLDER = Path("/nights/nightly/1")
 STALE = verdict("Client 0 wrote '<b>|\x1b[31m' too late")
@@ -110,6 +111,20 @@ def test_markdown_repeats_a_failure_from_the_folder_of_the_night() -> None:
         f"fencepost run runs/{name}/{name}-1/target.toml --seed 7" for name in ("fails", "known")
     ]
     assert all(line.endswith("  # fencepost 0.1.0") for line in replays)
+
+
+def test_what_a_command_would_execute_is_not_in_the_block_to_copy(tmp_path: Path) -> None:
+    (tmp_path / "runs/fails/fails-1").mkdir(parents=True)
+    (tmp_path / "runs/fails/fails-1/target.toml").write_text(OWN_PROGRAM)
+
+    text = markdown(Night(tmp_path, plan()), night()).splitlines()
+
+    [command] = [line for line in text if "runs/fails/" in line and line.startswith("    ")]
+    after = text[text.index(command) + 1 :]
+    assert after[0] == ""
+    assert after[1].startswith("- it would execute what has not run on this machine;")
+    assert '`client.command: ["./client\\n"]`' in after[2]
+    assert not any("./client" in line for line in text if line.startswith("    "))
 
 
 def test_the_terminal_names_what_is_not_simply_passing() -> None:

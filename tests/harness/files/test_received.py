@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from checkers.errors import HistoryError
+from checkers.history.files import read_bytes
 from harness.core.errors import ConfigurationError
 from harness.files import received
 
@@ -113,6 +114,19 @@ def test_the_root_may_be_a_link_but_no_folder_below_it(tmp_path: Path, way: str)
     assert received.read(tmp_path / "root", "in", "secret", most=MOST) == b"secret"
     assert not received.remove(tmp_path / "root", "way", "secret")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_folder_that_cannot_be_opened_is_refused(tmp_path: Path, way: str) -> None:
+    (tmp_path / "root").symlink_to("root")
+
+    with pytest.raises(HistoryError, match=r"root.*: it cannot be read: Too many levels of symbolic links"):
+        WAYS[way](tmp_path / "root")
+
+
+def test_a_file_without_its_folder_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(HistoryError, match=r"/none/deep/f: there is no such file"):
+        read_bytes(tmp_path / "none/deep/f", MOST, within=tmp_path / "none")
 
 
 def test_no_function_climbs_out_of_its_root(tmp_path: Path) -> None:
