@@ -62,8 +62,10 @@ ALONE = {
         "checkers.errors",
         "checkers.gc_pause",
         "checkers.hazards",
+        "checkers.memoized",
         "checkers.nearest",
         "checkers.printable",
+        "checkers.ranges",
     },
 }
 """Floors of `checkers` that can be used without the rest: all that each imports."""
