@@ -25,6 +25,8 @@ LONGEST = 200
 """Characters of a value that are shown."""
 LONGEST_LINE = 5_000
 """Characters of a whole sentence that are shown; it may name several values."""
+_SEARCHED = 1 << 16
+"""Characters of a text in which passwords are looked for, many times what is shown of it."""
 MOST_LINES = 500
 """Lines of a message that are shown."""
 
@@ -61,9 +63,16 @@ def quoted(value: object, most: int = LONGEST) -> str:
     return printable(repr(value[:most])) + more
 
 
+def without_passwords(text: str, most: int = LONGEST) -> str:
+    """As `shorten`, and passwords are hidden."""
+    if len(text) <= _SEARCHED:
+        return shorten(redacted(text), most)
+    return f"{printable(redacted(text[:_SEARCHED])[:most])}… ({len(text):,} characters)"
+
+
 def line(text: str) -> str:
     """One line of a message: without passwords, escaped, shortened, and no command to a CI server."""
-    return _COMMAND_AT_START.sub(r"\1\\x3a", shorten(redacted(text), LONGEST_LINE))
+    return _COMMAND_AT_START.sub(r"\1\\x3a", without_passwords(text, LONGEST_LINE))
 
 
 def message(*lines: str) -> str:

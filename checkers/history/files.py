@@ -90,7 +90,7 @@ def opened_folder(root: Path, names: Sequence[str] = ()) -> Iterator[int]:
                 what = "a way out of the folder" if name == os.pardir else _KINDS.get(kind, "something else")
                 here = root.joinpath(*names[:depth])
                 raise HistoryError(str(here), 0, f"this is {what}, and a folder is expected here")
-            inner = _opened_folder(name, root.joinpath(*names[:depth]), os.O_NOFOLLOW, folder)
+            inner = _opened_folder(name, root, *names[:depth], above=folder)
             os.close(folder)
             folder = inner
         yield folder
@@ -98,13 +98,14 @@ def opened_folder(root: Path, names: Sequence[str] = ()) -> Iterator[int]:
         os.close(folder)
 
 
-def _opened_folder(name: str | Path, path: Path, flags: int = 0, above: int | None = None) -> int:
+def _opened_folder(name: str | Path, root: Path, *names: str, above: int | None = None) -> int:
+    """Open a folder, which may be a link only if it is the root."""
     try:
-        return os.open(name, _FOLDER | flags, dir_fd=above)
+        return os.open(name, _FOLDER if above is None else _FOLDER | os.O_NOFOLLOW, dir_fd=above)
     except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable(root.joinpath(*names), error) from None
 
 
 def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> None:

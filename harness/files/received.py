@@ -34,6 +34,7 @@ LATEST = "latest"
 """The name of our own links, each to a folder beside it."""
 _A_NAME = "a name has 1 to 200 letters, digits, dots, underscores and hyphens, a letter or digit first"
 MOST_FILES = 100_000  # of one folder
+DEEPEST = 16  # folders within one another, three times as many as a night has
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_MODE = 0o600
 
@@ -121,7 +122,8 @@ def regular_files(root: Path, *names: str, most: int) -> list[tuple[str, ...]]:
     """Return the components of every file in a folder and in the folders below it.
 
     Raises HistoryError if there is anything but folders, regular files of at most `most` bytes and our
-    own links `latest`, which are left out; ConfigurationError for a name that no run gives to a file.
+    own links `latest`, which are left out, or folders that are nested too deep; ConfigurationError for a
+    name that no run gives to a file.
     """
     found, folders = list[tuple[str, ...]](), [names]
     while folders:
@@ -130,6 +132,12 @@ def regular_files(root: Path, *names: str, most: int) -> list[tuple[str, ...]]:
             here = (*above, component(name, root.joinpath(*above)))
             if is_folder(root, *here):
                 folders.append(here)
+                if len(here) > DEEPEST:
+                    raise HistoryError(
+                        str(root.joinpath(*here)),
+                        0,
+                        f"{DEEPEST} folders within one another: it is not from a run",
+                    )
             elif name != LATEST or not _is_link(root, here):
                 size(root, *here, most=most)
                 found.append(here)

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from checkers.printable import shorten
-from checkers.redaction import HIDDEN, names_a_password, redacted
+from checkers.printable import shorten, without_passwords
+from checkers.redaction import HIDDEN, names_a_password
 from harness.core.suggestions import did_you_mean
 from harness.nemesis.faults import FAULTS
 from harness.target.fields import (
@@ -177,4 +177,4 @@ def _at(data: Any, key: Key) -> Any:
 
 
 def _shown(value: object) -> str:
-    return shorten(redacted(json.dumps(value, default=str, ensure_ascii=False)), LONGEST_VALUE)
+    return without_passwords(json.dumps(value, default=str, ensure_ascii=False), LONGEST_VALUE)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from checkers.printable import shorten
-from checkers.redaction import redacted
+from checkers.printable import without_passwords
 from harness.core.errors import ConfigurationError
 from harness.target.toml import MAX_DEPTH, Key, loads
 
@@ -17,7 +16,7 @@ def override_one(data: dict[str, Any], option: str) -> tuple[Key, str]:
     """Change one setting, and return its key and the option as shown in messages."""
     dotted, equals, text = option.partition("=")
     key = key_of(dotted.strip())
-    shown = shorten(redacted(option))
+    shown = without_passwords(option)
     if not _is_utf_8(option):
         raise ConfigurationError(f"--set {shown}: is not UTF-8")
     if not equals or "" in key:

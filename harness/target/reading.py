@@ -16,8 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from checkers.errors import HistoryError
 from checkers.history.files import read_bytes
 from checkers.nearest import nearest
-from checkers.printable import shorten
-from checkers.redaction import redacted
+from checkers.printable import shorten, without_passwords
 from harness.core.errors import ConfigurationError
 from harness.core.paths import as_seen_from_here, path_of
 from harness.core.suggestions import near_or
@@ -205,7 +204,7 @@ def _syntax_error(path: str, text: str, message: str) -> str:
     found = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     lines = text.removesuffix("\n").split("\n")
     line = min(int(found[1]), len(lines)) if found else len(lines)
-    shown = shorten(redacted(lines[line - 1].strip()))
+    shown = without_passwords(lines[line - 1].strip())
     what = message[: found.start()] if found else message.removesuffix(" (at end of document)")
     what = re.sub(_KEYS, lambda keys: ".".join(re.findall(r"'([^']*)'", keys[0])), what)
     return f"{path}:{line}: invalid TOML: {what}: {shown}"

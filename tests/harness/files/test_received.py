@@ -196,3 +196,13 @@ def test_a_folder_with_too_many_files_is_refused(tmp_path: Path, monkeypatch: py
 
     with pytest.raises(HistoryError, match="it has more than 3 files"):
         received.listed(tmp_path)
+
+
+def test_a_folder_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * (received.DEEPEST + 1))
+    deep.parent.mkdir(parents=True)
+    assert received.regular_files(tmp_path, most=MOST) == []
+
+    deep.mkdir()
+    with pytest.raises(HistoryError, match="16 folders within one another: it is not from a run"):
+        received.regular_files(tmp_path, most=MOST)

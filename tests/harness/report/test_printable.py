@@ -231,6 +231,15 @@ def test_json_is_no_command_to_a_ci_server_and_means_the_same() -> None:
     assert json.loads(written) == {"##[error]x": "##vso[task]\x9b"}
 
 
+def test_of_a_long_text_only_the_beginning_is_searched_and_shown() -> None:
+    text = "password=hunter2 " + "x password=" * 2_000_000
+
+    assert printable.line(text).startswith("password=*** x ")
+    assert printable.line(text).endswith(f"… ({len(text):,} characters)")
+    assert len(printable.line(text)) < printable.LONGEST_LINE + 50
+    assert "hunter2" not in printable.line("://" + "u" * printable.LONGEST_LINE + ":hunter2@" + text)
+
+
 def test_a_newline_in_a_line_begins_no_other() -> None:
     assert printable.message("a\nb", "c\r\n::d") == "a\\nb\nc\\r\\n::d"
 
