@@ -19,6 +19,7 @@ import psutil
 from harness.processes.parent_death import adopt_orphans
 
 SETTLING = 5.0  # seconds; signals arrive asynchronously, and the process must first be scheduled
+_CHASE = 60.0  # seconds; of processes that fork new ones faster than a busy machine lets us look
 _POLL = 0.0005  # seconds
 _IN_A_ROW = 3  # looks that find nothing
 _STOPPED = frozenset("Tt")
@@ -97,18 +98,15 @@ def end(head: psutil.Process) -> None:
 
 
 def end_offspring(head: psutil.Process) -> None:
-    """Kill the descendants of a process until none is left.
+    """Kill the descendants of a process until none is left."""
 
-    One of them may fork the next one and end, a thousand times a second, so that no list of
-    processes is true when it is complete: each is killed as soon as it is seen, and only several
-    looks in a row show that there is none.
-    """
-    deadline = time.monotonic() + SETTLING
-    nothing = 0
-    while nothing < _IN_A_ROW and time.monotonic() < deadline and head.is_running():
-        seen = [_kill(each) for each, _child in _descendants(head.pid)]
-        nothing = 0 if any(seen) else nothing + 1
-        time.sleep(_POLL)
+    def look() -> Iterator[int]:
+        if head.is_running():
+            for each, _child in _descendants(head.pid):
+                if _kill(each):
+                    yield each
+
+    _end_what_is_seen(look)
 
 
 @contextmanager
@@ -129,17 +127,38 @@ def no_orphans() -> Iterator[None]:
 
 def end_children(meant: Callable[[int], bool]) -> None:
     """Kill some of this process' children, with their descendants, until none of them is left."""
-    deadline = time.monotonic() + SETTLING
-    nothing = 0
-    while nothing < _IN_A_ROW and time.monotonic() < deadline:
-        nothing += 1
+
+    def look() -> Iterator[int]:
         for each, child in _descendants(os.getpid()):
             if meant(child):
-                nothing = 0
                 _kill(each)
                 if each == child:
                     with suppress(ChildProcessError):  # another thread has waited for it
                         os.waitpid(child, 0)
+                yield each
+
+    _end_what_is_seen(look)
+
+
+def _end_what_is_seen(look: Callable[[], Iterable[int]]) -> None:
+    """Look for processes, each of which is killed as soon as it is seen, until there are none.
+
+    One of them may fork the next one and end, a thousand times a second, so that no list of
+    processes is true when it is complete: only several looks in a row show that there is none. As
+    long as new ones are seen, it goes on.
+    """
+    seen: set[int] = set()
+    begun = time.monotonic()
+    deadline = begun + SETTLING
+    nothing = 0
+    while nothing < _IN_A_ROW and time.monotonic() < deadline:
+        found = set(look())
+        nothing = 0 if found else nothing + 1
+        if found - seen:
+            deadline = min(time.monotonic() + SETTLING, begun + _CHASE)
+        seen |= found
+        if not found:
+            time.sleep(_POLL)
 
 
 def _kill(pid: int) -> bool:

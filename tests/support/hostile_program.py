@@ -1,14 +1,17 @@
 """A client's program that misbehaves in one way: `hostile_program.py HOW [REQUEST [TAG]]`.
 
-It answers properly until the first REQUEST ("acquire"), and `reconnect` always.
+It answers properly until the first REQUEST ("acquire"), and `reconnect` always. With a TAG, which is a
+folder, it and all that it forks hold a lock on the file `alive` there.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -40,8 +43,9 @@ def forks(_request: Any) -> None:
 
 
 def never_ends_forking(_request: Any) -> None:
-    """Change the process all the time: each forks the next one and ends."""
-    while True:
+    """Change the process all the time: each forks the next one and ends; for two minutes, if it is let."""
+    ends = time.monotonic() + 120
+    while time.monotonic() < ends:
         if os.fork():
             os._exit(0)
         os.setsid()
@@ -74,6 +78,8 @@ def endless_error_line(_request: Any) -> None:
 def main() -> None:
     how: Callable[[Any], None] = globals()[sys.argv[1]]
     begin = sys.argv[2] if len(sys.argv) > 2 else "acquire"  # the first request that it misuses
+    if len(sys.argv) > 3:
+        fcntl.flock(os.open(f"{sys.argv[3]}/alive", os.O_CREAT | os.O_RDWR), fcntl.LOCK_SH)
     misbehaves = False
     for line in sys.stdin:
         request = json.loads(line)
