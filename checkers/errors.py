@@ -42,3 +42,4 @@ class HistoryError(FencepostError):
         super().__init__(f"{place}: {shorten(problem, LONGEST_LINE)}")
         self.file = file
         self.line = line
+        self.problem = problem

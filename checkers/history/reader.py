@@ -158,7 +158,7 @@ def _read_header(line: Line | None, name: str) -> Header:
     try:
         header = decode(line, _HEADER)
     except HistoryError as error:
-        wrong = _version_problem(line) or str(error).split(": ", 1)[1]
+        wrong = _version_problem(line) or error.problem
         raise HistoryError(name, 1, f"{wrong}; the first line is a header: {_HEADER_EXAMPLE}") from None
     if header is None:
         raise line.error(f"the header is only half written; it reads like {_HEADER_EXAMPLE}")

@@ -53,6 +53,11 @@ def test_a_complete_last_line_of_another_type_is_an_error() -> None:
     assert refusal(HEADER, "17").line == 2
 
 
+def test_what_is_wrong_with_a_header_is_said_whatever_its_file_is_called() -> None:
+    with pytest.raises(HistoryError, match=r"^a: b\.jsonl:1: Object missing required field `fencepost`, in"):
+        parse(['{"x":1}\n'], "a: b.jsonl")
+
+
 def test_a_half_written_header_is_no_history() -> None:
     assert "the header is only half written" in str(refusal(HEADER[:9]))
 
