@@ -31,10 +31,11 @@ _PLAN = {
 }
 _SHAPE = "2-0123456789ab"
 _ENDED = (_MOMENT, 20.0, "failed", "invalid", _SHAPE, None, b"x", None, '{"stale-write": 1}')
+_WORDS = '{"target": "/n/target.toml", "seed": 7, "options": ["--engine", "local"], "plan": "0123456789ab"}'
 _ROWS = {
     "nights": (1, "nightly", "/n", _MOMENT, "0.1.0", None, ""),
     "runs": (1, 1, "a", 1, 0, "7", *_ENDED),
-    "seeds": (_SHAPE, "a", "7", 20.0, "fencepost run", 'name = "a"', _MOMENT, _MOMENT, 1, 0),
+    "seeds": (_SHAPE, "a", "7", 20.0, "fencepost run", 'name = "a"', _MOMENT, _MOMENT, 1, 0, _WORDS),
 }
 
 
