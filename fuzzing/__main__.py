@@ -10,11 +10,12 @@ import click
 
 from fuzzing import guided
 from fuzzing.campaign import campaign
+from fuzzing.hostile import ATTACKS
 from fuzzing.surfaces import SURFACES
 
 
 @click.command()
-@click.argument("names", metavar="[SURFACE]...", nargs=-1, type=click.Choice(list(SURFACES)))
+@click.argument("names", metavar="[SURFACE]...", nargs=-1, type=click.Choice([*SURFACES, *ATTACKS]))
 @click.option(
     "--seconds", type=float, help="Stop after this many seconds. Default: 60, unless --cases is given."
 )
@@ -43,7 +44,7 @@ def main(
     if seconds is None and cases is None:
         seconds = 60
     click.echo(f"seed {seed}")
-    tally = campaign(names or tuple(SURFACES), seed, keep.absolute(), cases=cases, seconds=seconds)
+    tally = campaign(names or (*SURFACES, *ATTACKS), seed, keep.absolute(), cases=cases, seconds=seconds)
     for finding in tally.findings:
         click.echo(f"FOUND {finding}")
     click.echo(str(tally))

@@ -17,7 +17,9 @@ from pathlib import Path
 import psutil
 
 LONGEST = 5.0
-"""The time limit of a case in seconds; more is a hang."""
+"""The limit on a case's processor time in seconds; more is a hang."""
+IDLE = 30.0
+"""How long a case may do almost nothing, in seconds: on a busy machine, it waits for its turn."""
 MOST_MEMORY = 1 << 30
 """The memory limit of a case in bytes."""
 _MOST_WRITTEN = 1 << 28  # bytes of each file
@@ -35,7 +37,7 @@ class Outcome:
     hung: bool
 
 
-def run(case: Callable[[], int], folder: Path, longest: float = LONGEST) -> Outcome:
+def run(case: Callable[[], int], folder: Path, longest: float = LONGEST, idle: float = IDLE) -> Outcome:
     """Run a case in a child process, in a folder; its result is the exit code."""
     said = folder / ".said"
     sys.stdout.flush()
@@ -43,7 +45,7 @@ def run(case: Callable[[], int], folder: Path, longest: float = LONGEST) -> Outc
     child = _fork()
     if child == 0:
         _run_in_child(case, folder, said, longest)
-    hung = _wait(child, longest)
+    hung = _wait(child, idle)
     _, status, used = os.wait4(child, 0)
     return Outcome(
         code=os.waitstatus_to_exitcode(status),
@@ -90,19 +92,19 @@ def _limit(longest: float) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _wait(child: int, longest: float) -> bool:
+def _wait(child: int, idle: float) -> bool:
     """Wait until it ends, and kill it if it only waits for something; return whether it was killed.
 
-    On a busy machine a case may take longer without hanging; then the limit on CPU time applies.
+    The limit on processor time ends a case that works too long.
     """
     ended = select.poll()
     descriptor = os.pidfd_open(child)
     try:
         ended.register(descriptor, select.POLLIN)
         worked = 0.0
-        while not ended.poll(longest * 1000):
+        while not ended.poll(idle * 1000):
             times = psutil.Process(child).cpu_times()
-            if times.user + times.system - worked < longest / 10:
+            if times.user + times.system - worked < idle / 100:
                 os.kill(child, signal.SIGKILL)
                 return True
             worked = times.user + times.system

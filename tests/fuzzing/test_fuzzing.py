@@ -66,7 +66,7 @@ def says(text: str) -> Callable[[], int]:
 
 @pytest.mark.parametrize("case", [endless, asleep])
 def test_a_case_that_hangs_is_noticed(tmp_path: Path, case: Callable[..., Any]) -> None:
-    assert campaign.wrong(sandbox.run(case, tmp_path, longest=3.0), tmp_path) == "hang"
+    assert campaign.wrong(sandbox.run(case, tmp_path, longest=3.0, idle=3.0), tmp_path) == "hang"
 
 
 @pytest.mark.parametrize(
