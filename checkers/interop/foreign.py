@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -20,9 +21,11 @@ from checkers import interop
 from checkers.errors import ModelError
 from checkers.explain.findings import doubts_of
 from checkers.explain.linearizability_stories import gave_up, story
+from checkers.history.records import Outcome
 from checkers.interop import Foreign, Operations
+from checkers.interop.event import Call
 from checkers.interop.grants import grants_of
-from checkers.interop.operations import FENCED
+from checkers.interop.operations import FENCED, token
 from checkers.judge import judge
 from checkers.linearizability.budget import MIB, Budget
 from checkers.linearizability.model_verdict import ModelVerdict
@@ -51,6 +54,10 @@ MODELS: dict[str, Callable[[], Model]] = dict(
 )
 """The models by which a history can be judged, by name."""
 
+_UNTOLD = (
+    "not exercised: no acquire carries a token; its ok may have it as its value, as :token or :fence of a"
+    " map, or as the second of two elements"
+)
 _WITHOUT_TOKENS = {"fenced-mutex": "owned-mutex", "reentrant-fenced-mutex": "reentrant-mutex"}
 _PROOF_BUDGET = Budget(
     bytes=32 * MIB, steps=100_000, steps_per_operation=30
@@ -78,10 +85,19 @@ def judge_foreign(path: str | os.PathLike[str], model: str, budget: Budget = BUD
         raise ModelError(f"no model is called {model!r}; {hint}")
     history = interop.read(Path(path))
     tokens = _tokens(history, model) if model in FENCED else ()
+    untold = model in FENCED and not any(map(_carries_token, history.calls))
     wrong_tokens = {finding.resource for result in tokens for finding in result.findings}
     order = _order(history, model, budget, wrong_tokens)
     notices = (*history.notices, *_left_out(history, model))
-    return Judged(_verdict((*tokens, order.result), order.reasons), notices)
+    results, reasons = (*tokens, order.result), order.reasons
+    if untold:
+        results = tuple(replace(each, validity=max(each.validity, Validity.UNKNOWN)) for each in results)
+        reasons = (*reasons, _UNTOLD)
+    return Judged(_verdict(results, reasons), notices)
+
+
+def _carries_token(call: Call) -> bool:
+    return call.f == "acquire" and call.outcome is Outcome.OK and token(call) is not None
 
 
 def _left_out(history: Foreign, model: str) -> Iterator[str]:

@@ -6,8 +6,8 @@ such as `#jepsen.history.Op{…}`. Processes that are no numbers, such as
 `:time` tells when, in nanoseconds.
 
 Where a test runs several objects (jepsen.independent), each value is `[key value]`:
-see `keys`. A lock's grant may carry its fencing token as the ok's value, either by
-itself or as `:fence` of a map, as the tests of Hazelcast do.
+see `keys`. A lock's grant may carry its fencing token as the ok's value, by itself, as
+`:token` or `:fence` of a map, as the tests of Hazelcast do, or as the second of two elements.
 """
 
 from __future__ import annotations

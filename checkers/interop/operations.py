@@ -50,6 +50,7 @@ LOCK = "lock"
 
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _FENCE = "fence"
+_TOKENS = frozenset({_FENCE, "fencetoken", "fencingtoken", "token"})
 _TRUTH: dict[Hashable, bool] = {Symbol("true"): True, Symbol("false"): False}
 
 
@@ -94,9 +95,10 @@ def resource(call: Call, model: str) -> str:
 
 
 def token(call: Call) -> int | None:
-    """The fencing token that a grant carries: the ok's value, or `fence` of it; None if there is none.
+    """The fencing token that a grant carries; None if there is none.
 
-    An ok that only repeats what was asked carries none.
+    It is the ok's value, the field `token`, `fence` or `fencing-token` of it, however that is spelled, or
+    the second of two elements. An ok that only repeats what was asked carries none.
 
     Raises:
         ValueError: the value is no token.
@@ -105,13 +107,22 @@ def token(call: Call) -> int | None:
     if answer is UNKNOWN or answer is None or answer == call.asked:
         return None
     if isinstance(answer, Map):
-        fences = [fence for key, fence in answer.items if key in {Keyword(_FENCE), _FENCE}]
-        if not fences or fences == [0]:
-            return None  # in Hazelcast, 0 means none
-        answer = fences[0] if len(fences) == 1 else answer
+        fields = {(_spelled(key), value) for key, value in answer.items if _spelled(key) in _TOKENS}
+        if not fields or fields == {(_FENCE, 0)}:
+            return None  # in Hazelcast, a fence of 0 means none
+        tokens = {value for _, value in fields}
+        answer = tokens.pop() if len(tokens) == 1 else answer
+    elif isinstance(answer, tuple) and (pair := pair_of(answer)):
+        answer = pair[1]
     if isinstance(answer, int):
         return answer
-    raise ValueError(f"the ok of an acquire carries its token, a whole number, not {answer!r:.80}")
+    raise ValueError(f"the ok of an acquire carries its token, a whole number, not {call.answered!r:.80}")
+
+
+def _spelled(key: Hashable) -> str:
+    """The name of a field, without what its languages do to it: `:fencing-token` is `fencingToken`."""
+    name = key.name if isinstance(key, Keyword) else key
+    return name.replace("-", "").replace("_", "").lower() if isinstance(name, str) else ""
 
 
 class _ValueOfCallError(Exception):
@@ -137,14 +148,20 @@ def _known(call: Call, history: Foreign, model: str) -> Call:
 def _way_out(history: Foreign, model: str) -> str:
     """What to do with a history that also has operations that the model does not know."""
     names = {call.f for call in history.calls}
-    if VOCABULARY[model] == _LOCK and names & OURS:
+    is_lock = VOCABULARY[model] == _LOCK
+    if is_lock and names & OURS:
         return (
             f"; this was exported from a Fencepost run, whose leases may end by themselves, which a {model}"
             " cannot express: judge the run itself, with `fencepost recheck RUN` and no --model"
         )
-    if names & VOCABULARY[model]:
+    if not names & VOCABULARY[model]:
+        return ""
+    if names - VOCABULARY[model] <= (PROTECTED if is_lock else LOCKS):  # they change nothing of the object
         return f"; `fencepost export --model {model}` keeps only the operations of a {model}"
-    return ""
+    return (
+        "; without its other operations, a right history may look wrong: judge it with a tool that knows all"
+        " of them, such as Elle for transactions"
+    )
 
 
 def _tells(call: Call) -> bool:

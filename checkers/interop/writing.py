@@ -68,6 +68,20 @@ def as_ours(history: Foreign, model: str) -> Iterator[str]:
     )
 
 
+def left_out(history: Foreign, model: str) -> Iterator[str]:
+    """Sentences about the operations that `as_ours` does not write."""
+    if model.endswith("mutex"):
+        granted = [call for call in history.calls if call.f == "acquire" and call.outcome is Outcome.OK]
+        if bare := sum(token(call) is None for call in granted):
+            yield f"{_counted(bare)} left out: history.jsonl has no grant without a token"
+    elif silent := len(history.calls) - len(operations(history, model).calls):
+        yield f"{_counted(silent)} left out: a failure, or a read without an answer, shows nothing"
+
+
+def _counted(number: int) -> str:
+    return "1 operation is" if number == 1 else f"{number:,} operations are"
+
+
 def _check_tokens(file: str, calls: Sequence[Call]) -> None:
     for call in calls:
         try:

@@ -11,7 +11,7 @@ from checkers import interop, judge, parse
 from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.interop.foreign import judge_foreign
-from checkers.interop.writing import as_ours, export
+from checkers.interop.writing import as_ours, export, left_out
 from harness.cli.progress import progress
 from harness.core.exit_codes import ExitCode, of_verdict
 from harness.core.printing import say
@@ -58,7 +58,8 @@ def import_history(path: Path, model: str) -> Iterator[str]:
     Raises:
         HistoryError: it cannot be read, or history.jsonl cannot express it or its verdict.
     """
-    lines = list(as_ours(interop.read(path), model))
+    history = interop.read(path)
+    lines = list(as_ours(history, model))
     by_model = judge_foreign(path, model).verdict.validity
     if by_model is not judge(parse(lines)).validity:
         raise HistoryError(
@@ -67,6 +68,8 @@ def import_history(path: Path, model: str) -> Iterator[str]:
             f"as a {model} this history is {by_model.name.lower()}, and history.jsonl cannot express why;"
             f" judge the original with recheck --model {model}",
         )
+    for sentence in left_out(history, model):
+        say(f"note: {sentence}")
     return iter(lines)
 
 

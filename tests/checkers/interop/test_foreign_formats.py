@@ -135,7 +135,58 @@ def test_an_acquire_that_repeats_what_it_asked_for_has_no_token(file: Callable[[
         )
     )
 
-    assert judge_foreign(path, "fenced-mutex").verdict.validity is Validity.VALID
+    assert judge_foreign(path, "owned-mutex").verdict.validity is Validity.VALID
+    verdict = judge_foreign(path, "fenced-mutex").verdict
+    assert verdict.validity is Validity.UNKNOWN
+    assert verdict.reasons[0].startswith("not exercised: no acquire carries a token;")
+
+
+def granted(*answers: str) -> str:
+    """One hold after another, each granted with an answer."""
+    return "".join(
+        f"{{:process {process}, :type {kind}, :f {f}, :value {value}}}\n"
+        for process, answer in enumerate(answers)
+        for f, answered in ((":acquire", answer), (":release", "nil"))
+        for kind, value in ((":invoke", "nil"), (":ok", answered))
+    )
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{:owner 7, :token %s}",
+        '{"token" %s}',
+        "{:fence %s}",
+        "{:fencing-token %s}",
+        '{"fencing_token" %s}',
+        '{"fencingToken" %s, :host "a"}',
+        "{:fence %s, :ttl 3}",
+        '["A" %s]',
+        "[9 %s]",
+        "%s",
+    ],
+)
+@pytest.mark.parametrize("model", ["fenced-mutex", "reentrant-fenced-mutex"])
+@pytest.mark.parametrize(
+    ("tokens", "anomaly"), [((3, 5), None), ((5, 3), "token-regression"), ((5, 5), "duplicate-token")]
+)
+def test_a_token_is_read_wherever_a_grant_has_it(
+    file: Callable[[Any], Path], form: str, model: str, tokens: tuple[int, int], anomaly: str | None
+) -> None:
+    path = file(granted(*(form % token for token in tokens)))
+
+    verdict = judge_foreign(path, model).verdict
+
+    assert verdict.validity is (Validity.INVALID if anomaly else Validity.VALID)
+    assert [name for name, count in verdict.anomalies.items() if count] == [anomaly] * bool(anomaly)
+
+
+def test_a_lock_without_tokens_can_still_have_two_holders(file: Callable[[Any], Path]) -> None:
+    lines = granted('{:owner "A"}', '{:owner "B"}').splitlines(keepends=True)
+
+    verdict = judge_foreign(file("".join(lines[:2] + lines[4:6])), "fenced-mutex").verdict
+
+    assert verdict.validity is Validity.INVALID
 
 
 @pytest.mark.parametrize(
@@ -155,7 +206,19 @@ def test_keys_that_are_written_alike_are_different_locks(
     assert judge_foreign(path, "fenced-mutex").verdict.validity is Validity.VALID
 
 
-@pytest.mark.parametrize("answer", ['"7"', "7.0", "true", '{:fence "7"}', '{:fence 7, "fence" 8}', "[7]"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '"7"',
+        "7.0",
+        "true",
+        '{:fence "7"}',
+        '{:fence 7, "fence" 8}',
+        "{:fence 7, :token 8}",
+        "[7]",
+        '["A" "7"]',
+    ],
+)
 def test_a_token_that_is_no_whole_number_is_refused(file: Callable[[Any], Path], answer: str) -> None:
     path = file(
         "{:process 0, :type :invoke, :f :acquire, :value nil}\n"

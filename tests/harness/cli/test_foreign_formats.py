@@ -93,6 +93,42 @@ def test_a_model_that_cannot_judge_an_exported_run_names_the_way_out(
     assert noted.startswith("note: leases may end without a release")
 
 
+def test_no_hint_leaves_out_what_changes_the_object(fencepost: Any, tmp_path: Path) -> None:
+    file = tmp_path / "bank.edn"
+    file.write_text(
+        "{:type :invoke, :f :read, :process 0}\n{:type :ok, :f :read, :process 0, :value {0 5}}\n"
+        "{:type :invoke, :f :transfer, :process 1, :value {:from 0, :to 1, :amount 5}}\n"
+    )
+
+    refused = fencepost("recheck", file, "--model", "register")
+
+    assert refused.returncode == 4
+    assert "export" not in refused.stderr
+    assert "judge it with a tool that knows all of them, such as Elle for transactions" in refused.stderr
+
+
+def test_an_import_says_what_it_leaves_out(fencepost: Any, tmp_path: Path) -> None:
+    lock, register = tmp_path / "lock.edn", tmp_path / "register.edn"
+    lock.write_text(
+        "".join(
+            f"{{:type {kind}, :f {f}, :process 0}}\n"
+            for f in (":acquire", ":release")
+            for kind in (":invoke", ":ok")
+        )
+    )
+    register.write_text(
+        "{:type :invoke, :f :read, :process 0}\n{:type :fail, :f :read, :process 0}\n"
+        "{:type :invoke, :f :read, :process 1}\n{:type :info, :f :read, :process 1}\n"
+        "{:type :invoke, :f :read, :process 2}\n{:type :ok, :f :read, :process 2}\n"
+    )
+
+    of_lock = fencepost("import", lock, "--model", "owned-mutex", "-o", "-").stderr
+    of_register = fencepost("import", register, "--model", "register", "-o", "-").stderr
+
+    assert of_lock == "note: 1 operation is left out: history.jsonl has no grant without a token\n"
+    assert "2 operations are left out: a failure, or a read without an answer, shows nothing" in of_register
+
+
 def test_the_order_of_commits_does_not_go_with_a_model(fencepost: Any) -> None:
     file = FOREIGN / "register.valid.json"
 
