@@ -23,7 +23,7 @@ ELSEWHERE = {
     "campaign/cells.py": {"glob"},  # a pattern that the user's campaign file names
     "campaign/corpus.py": {"write_bytes"},  # a temporary folder of ours
     "campaign/dask_executor.py": {"open", "read_text", "write_text"},  # our own night; an archive in memory
-    "campaign/execution.py": {"open", "read_text"},  # the log of a run that this process makes
+    "campaign/execution.py": {"read_text"},  # the log of a run that this process makes
     "campaign/github.py": {"open"},  # the file that GitHub names
     "campaign/merge.py": {"copy", "read_text"},  # `Shard.copy`; the user's campaign file, loaded before
     "campaign/received_shard.py": {"copy"},  # of `received`
@@ -31,12 +31,9 @@ ELSEWHERE = {
     "campaign/night.py": {"open"},  # a descriptor that follows no link
     "campaign/rejudging.py": {"glob"},  # what was copied into a new night
     "campaign/results.py": {"open"},  # creates the user's file
-    "campaign/shrinking.py": {"open"},  # the log of a process that this one starts
-    "campaign/workers.py": {"open"},  # the same
     "campaign/replay.py": {"read_bytes"},  # of `files`, within the folder of a run
     "card/seen.py": {"read_text"},  # a run that this process has made
     "cli/app.py": {"open"},  # /dev/null
-    "cli/campaign_worker.py": {"open"},  # a log of our own night
     "cli/commands/corpus.py": {"iterdir"},  # sizes of the entry that was just made
     "cli/run_campaign.py": {"read_text"},  # the user's campaign file, loaded before
     "cli/selection.py": {"glob"},  # names below --runs, for "did you mean"

@@ -17,10 +17,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from harness.campaign.schedule import Job
 from harness.core.exit_codes import ExitCode
+from harness.files import received
 from harness.processes import launcher
 
 TARGETS = "targets"
@@ -67,11 +68,23 @@ Make = Callable[[Order, Path], tuple[int, bytes]]
 """Makes a run, which prints its messages into a file; returns its exit code and its document."""
 
 
+@contextmanager
+def messages_in(log: Path) -> Iterator[BinaryIO]:
+    """Open a log of a night for messages, in place of an earlier one; no link in the night is followed.
+
+    Raises ConfigurationError or HistoryError if something else is there: the night may come from a stranger.
+    """
+    night, names = log.parents[1], (log.parent.name, log.name)
+    received.remove(night, *names)
+    with received.created(night, *names) as messages:
+        yield messages
+
+
 def alone(order: Order, log: Path) -> tuple[int, bytes]:
     """Make a run in a process of its own."""
     run = ["run", "--format", "json", "--engine", order.engine]
     run += ["--seed", str(order.job.seed), "--runs", str(order.runs), str(order.target)]
-    with log.open("wb") as messages:
+    with messages_in(log) as messages:
         process = subprocess.Popen(
             dies_with_us(run),
             stdin=subprocess.DEVNULL,

@@ -91,7 +91,7 @@ class Shrinking:
 
     def _made(self, command: list[str], log: Path, left: int | None) -> tuple[int, str]:
         """Run a command until the budget is used up; return its exit code, and what it printed."""
-        with log.open("wb") as messages:
+        with execution.messages_in(log) as messages:
             process = subprocess.Popen(
                 execution.dies_with_us(command),
                 stdin=subprocess.DEVNULL,

@@ -16,6 +16,7 @@ import msgspec
 
 from checkers.document import VerdictDocument
 from checkers.printable import as_json
+from harness.campaign.execution import messages_in
 from harness.cli.run_targets import run_all
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode, of_error
@@ -69,5 +70,5 @@ def _make(request: Request, engine: Engine, documents: list[VerdictDocument]) ->
 
 def _print_to(log: Path) -> None:
     sys.stderr.flush()
-    with log.open("wb") as messages:
+    with messages_in(log) as messages:
         os.dup2(messages.fileno(), 2)

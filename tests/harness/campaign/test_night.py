@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from checkers.errors import HistoryError
-from harness.campaign.execution import Finished
+from harness.campaign import workers
+from harness.campaign.execution import Finished, Order, alone, messages_in
 from harness.campaign.merge import merge
 from harness.campaign.night import RESULTS, Night
 from harness.campaign.schedule import Job
+from harness.cli import campaign_worker
 from harness.core.errors import ConfigurationError
 from tests.support import shards
 from tests.support.campaign_runs import finished, job, plan, verdict
@@ -157,3 +160,44 @@ def test_a_plan_with_impossible_file_names_is_refused(tmp_path: Path, name: str)
 
 def _in(of: Finished, folder: str) -> Finished:
     return replace(of, folder=folder)
+
+
+def order(of: Night) -> Order:
+    return Order(job=JOBS[0], engine="local", night=of.path)
+
+
+WAYS: dict[str, Callable[[Night, Path], object]] = {
+    "a run of its own": lambda of, log: alone(order(of), log),
+    "a worker": lambda of, log: workers._started(order(of), log),
+    "a run of a worker": lambda _of, log: campaign_worker._print_to(log),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("link", ["log", "folder"])
+def test_no_log_is_written_through_a_link_of_a_received_night(tmp_path: Path, way: str, link: str) -> None:
+    made = night(tmp_path / "nights")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a-1.log").write_text("mine")
+    logs = made.path / "logs"
+    if link == "log":
+        (logs / "a-1.log").symlink_to(tmp_path / "mine" / "a-1.log")
+    else:
+        logs.rmdir()
+        logs.symlink_to(tmp_path / "mine")
+
+    with pytest.raises((ConfigurationError, HistoryError), match=r"was not overwritten|a symbolic link"):
+        WAYS[way](made, logs / "a-1.log")
+
+    assert [(file.name, file.read_text()) for file in (tmp_path / "mine").iterdir()] == [("a-1.log", "mine")]
+
+
+def test_the_log_of_a_run_that_is_made_again_is_new_and_private(tmp_path: Path) -> None:
+    log = night(tmp_path).path / "logs" / "a-1.log"
+    log.write_text("of the first time")
+    log.chmod(0o644)
+
+    with messages_in(log) as messages:
+        messages.write(b"again")
+
+    assert (log.read_text(), log.stat().st_mode & 0o777) == ("again", 0o600)
