@@ -25,7 +25,7 @@ from harness.target.reading import MAX_SIZE, load_text
 
 ADD_TRUST = "add --trust if you trust it"
 _FILES = ("password_file", "ca_file", "cert_file", "key_file")  # keys of a side that name one
-_SERVICES = {"url": "url", "running": "servers", "password_env": "password_env"}
+_SERVICES = ("url", "running", "password_env")  # its alias is servers, or endpoints
 _SHIPPED = "workloads.zoo."
 _OF_WORKLOAD = {"workload", "require", "overlap"}  # sections that may vary without executing anything
 
@@ -113,9 +113,9 @@ def _anywhere(target: Target) -> Iterator[tuple[str, Any]]:
     for name, side in _sides(target):
         if _is_foreign_image(side):
             yield f"{name}.image", side.image
-        for key, called in _SERVICES.items():
+        for key in _SERVICES:
             if getattr(side, key, None):
-                yield f"{name}.{called}", getattr(side, key)
+                yield f"{name}.{type(side).model_fields[key].alias or key}", getattr(side, key)
     for key, values in target.vary.items():
         if key.partition(".")[0] not in _OF_WORKLOAD:
             yield f"vary.{key}", values

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from harness.campaign.night import Night
 from harness.core.exit_codes import ExitCode
+from harness.engines.local import LocalEngine
+from harness.run.runner import RunOptions, run
 from harness.target import load
 from harness.target.executed import executed_here
 from tests.support.campaign_runs import job, plan
@@ -29,6 +32,12 @@ storage = { kind = "evil:Storage", fencing = "x" }
     "image": SMALL.replace('kind = "etcd"', 'kind = "etcd"\nimage = "evil/etcd:1"'),
     "url": SMALL.replace('kind = "etcd"', 'kind = "http"\nurl = "http://evil.example"'),
     "servers": SMALL.replace('kind = "etcd"', 'kind = "etcd"\nservers = ["evil.example:2379"]'),
+    "endpoints": """\
+name = "own"
+expect = "valid"
+lock = { kind = "evil:Lock", token = "x", endpoints = ["evil.example:1"] }
+storage = { kind = "sqlite", fencing = "none" }
+""",
     "script": SMALL.replace('kind = "etcd"', 'kind = "etcd"\nservers = ["127.0.0.1:2379"]')
     + """
 [[faults]]
@@ -72,6 +81,63 @@ def test_a_received_run_starts_nothing_of_its_own(
     assert "add --trust if you trust it" in done.stderr
     assert not (tmp_path / "runs").exists()
     assert not (received / "minimal-runs").exists()
+
+
+def test_what_is_asked_about_has_the_name_that_the_target_gives_it(received: Path, tmp_path: Path) -> None:
+    (received / "target.toml").write_text(OWN["endpoints"])
+
+    assert (
+        '\n  lock.endpoints: ["evil.example:1"]\n'
+        in refused(tmp_path, "run", received / "target.toml").stderr
+    )
+
+
+TLS = SMALL.replace(
+    'kind = "etcd"',
+    """kind = "etcd"
+servers = ["127.0.0.1:2379"]
+user = "me"
+password_file = "password"
+ca_file = "ca.pem"
+cert_file = "cert.pem"
+key_file = "key.pem\"""",
+)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("127.0.0.1:2379", "127.0.0.1:2380"),
+        ('password_file = "password"', 'password_file = "other"'),
+        ('password_file = "password"', 'password_env = "PASSWORD"'),
+        ("ca.pem", "other"),
+        ("cert.pem", "other"),
+        ("key.pem", "other"),
+    ],
+)
+def test_another_service_password_or_certificate_is_asked_about(
+    received: Path, tmp_path: Path, was: str, becomes: str
+) -> None:
+    target = received / "target.toml"
+    target.write_text(TLS)
+    executed_here_in(tmp_path, target)
+    known = refused(tmp_path, "run", "--engine", "local", target)
+    assert was in TLS
+    target.write_text(TLS.replace(was, becomes))
+
+    assert "--trust" not in known.stderr
+    assert "add --trust if you trust it" in refused(tmp_path, "run", target).stderr
+
+
+def test_what_a_run_executes_is_known_as_soon_as_it_starts(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(OWN_PROGRAM.replace("./client\\n", "true"))
+    target = load(tmp_path / "t.toml")
+    assert not executed_here(target).is_trusted
+
+    with closing(run(target, LocalEngine(), RunOptions(runs=tmp_path / "runs"))) as events:
+        next(events)
+
+    assert executed_here(target).is_trusted
 
 
 def test_no_value_starts_a_line_of_its_own(received: Path, tmp_path: Path) -> None:
