@@ -1,4 +1,4 @@
-"""The generated tables of the documentation."""
+"""The generated tables of the documentation, and the numbers that it names."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from typing import Any
 
 import pytest
 
+from checkers import printable
+from checkers.history import limits
+from harness.campaign import corpus, results, stored
 from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine
+from harness.files import known_digests, log_limit, page_folder, received
 from harness.run.deployment import topology
-from harness.target import load, shipped
+from harness.target import load, reading, shipped, toml
 from tests.support.repository import ROOT
 from tools.tables import BEGIN, END, TABLES, with_table
 from tools.target_table import table
+from workloads import http_connection, http_contract
+from workloads.line_protocol import pipe
 
 
 @pytest.mark.parametrize(("page", "made"), TABLES.items())
@@ -59,3 +65,47 @@ def test_a_target_that_moves_a_clock_needs_docker() -> None:
 
 def test_the_text_around_the_table_is_kept() -> None:
     assert with_table(f"above\n{BEGIN}old\n{END}below\n", "new\n") == f"above\n{BEGIN}new\n{END}below\n"
+
+
+LIMITS = {
+    "a line of a history, of `events/*.jsonl` and of `commits.jsonl`": (limits.LINE,),
+    "`history.jsonl`, a history of another tool, all of `events/` together": (limits.HISTORY,),
+    "`commits.jsonl`": (limits.COMMITS,),
+    "`verdict.json`": (limits.VERDICT,),
+    "`report.html`, when `show` opens it": (limits.REPORT,),
+    "`plan.json`, `environment.json`, `header.json`, `target.toml` of a run": (limits.DOCUMENT,),
+    "`plan.json`, `results.jsonl` of a night": (limits.NIGHT,),
+    "a history in the file of `--history`: its row; decompressed": (results._MOST_IN_ROW, stored.MOST_STORED),
+    "a target file, a campaign file": (reading.MAX_SIZE,),
+    "an entry of a corpus: compressed; each of its files": (corpus._MOST_STORED, corpus._MOST_JUDGED),
+    "the columns of one history, and of all in the cache folder": (limits.COLUMNS,),
+    "a line of a program": (pipe.MAX_LINE,),
+    "an answer over HTTP": (http_connection.MAX_BODY,),
+    "the list of commits over HTTP": (http_contract.MAX_LIST,),
+    "a log of a run (clients, programs, servers)": (log_limit.MOST,),
+    "a container's log, as Docker keeps it": (log_limit.MOST,),
+}
+"""The limits of SECURITY.md, in bytes."""
+COUNTS = {"files in `events/`": limits.EVENT_FILES, "files in one folder": received.MOST_FILES}
+SENTENCES = {
+    "at most {:,}, under the same conditions": known_digests.MOST,
+    "the newest {}), and says so": page_folder.MOST,
+    "cuts a value after {} characters": printable.LONGEST,
+    "a line of a message after {:,} characters": printable.LONGEST_LINE,
+    "TOML beyond {} levels": toml.MAX_DEPTH,
+    "expand to more than {} MiB": stored.MOST_STORED >> 20,
+}
+
+
+def test_the_limits_that_security_names_are_those_of_the_code() -> None:
+    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if "|" in line
+    ]
+    stated = {name: limit.removesuffix(" each") for name, limit, *_ in rows if limit[:1].isdigit()}
+
+    assert stated == {
+        **{name: "; ".join(map(limits.described, sizes)) for name, sizes in LIMITS.items()},
+        **{name: f"{count:,}" for name, count in COUNTS.items()},
+    }
+    assert [each for each, number in SENTENCES.items() if each.format(number) not in page] == []

@@ -149,6 +149,13 @@ class TestWhatAnAnswerMeans:
         with answering(answer({"error": "?"}, "404 Not Found")) as (endpoint, _):
             assert load_kind("http").committed(storage_settings("http", [endpoint])) is None
 
+    def test_a_commit_order_that_is_too_long_is_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("workloads.http_contract.MAX_LIST", 1_000)
+        said = answer({"commits": [{"resource_id": "r0", "fencing_token": 3, "bytes": "YQo="}] * 20})
+
+        with answering(said) as (endpoint, _), pytest.raises(Unknown, match="more than 1000 bytes"):
+            load_kind("http").committed(storage_settings("http", [endpoint]))
+
     def test_a_commit_order_may_have_fences_between_the_writes(self) -> None:
         said = answer(
             {
