@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.clients.recorder import Recorder
-from harness.core.errors import ResourceExhaustedError
+from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files.atomic_files import replace_file, write_output
 from harness.files.log_file import open_log
 from harness.files.run_folder import EVENTS, HEADER, LOGS, RunFolder
@@ -96,6 +96,19 @@ def test_a_requested_output_file_has_the_users_own_mode(tmp_path: Path) -> None:
         os.umask(old)
 
     assert mode(tmp_path / "history.edn") == 0o644
+
+
+def test_a_link_that_the_user_names_as_output_is_followed_only_by_force(
+    tmp_path: Path, precious: Path
+) -> None:
+    (tmp_path / "named").symlink_to(precious)
+
+    with pytest.raises(ConfigurationError, match="exists and was not overwritten"):
+        write_output(tmp_path / "named", ["[]"], force=False)
+    assert precious.read_text() == "mine"
+
+    write_output(tmp_path / "named", ["[]"], force=True)
+    assert (precious.read_text(), (tmp_path / "named").is_symlink()) == ("[]", True)
 
 
 def test_an_existing_runs_folder_keeps_its_mode(tmp_path: Path) -> None:
