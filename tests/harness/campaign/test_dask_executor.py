@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
+import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,10 +21,10 @@ import pytest
 
 from harness.campaign import campaign as campaigns
 from harness.campaign.campaign import Campaign
-from harness.campaign.dask_executor import DaskExecutor
+from harness.campaign.dask_executor import DaskExecutor, _Delivery, _unpacked
 from harness.campaign.night import Night
-from harness.core.errors import ConfigurationError, InfrastructureError
-from tests.support.campaign_runs import job, plan
+from harness.core.errors import ConfigurationError, HistoryError, InfrastructureError
+from tests.support.campaign_runs import finished, job, plan
 from tests.support.dask_cluster import two_workers
 from tests.support.dask_runs import FIRST, MADE, make
 
@@ -109,6 +111,47 @@ def test_workers_without_an_engine_are_refused() -> None:
         pytest.raises(InfrastructureError, match=r"has the resource engine: start each with `dask worker"),
     ):
         DaskExecutor(cluster.scheduler_address)
+
+
+def delivered(*members: tuple[str, str]) -> _Delivery:
+    """What a worker sends: files by their names, each with its text; a name with an arrow is a link."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:xz") as archive:
+        for name, text in members:
+            member = tarfile.TarInfo(name.partition(" -> ")[0])
+            if "->" in name:
+                member.type, member.linkname = tarfile.SYMTYPE, name.partition(" -> ")[2]
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return _Delivery(finished=finished(job(), 3), files=packed.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("../outside", "leads outside of its folder"),
+        ("runs/../../outside", "leads outside of its folder"),
+        ("{outside}", "leads outside of its folder"),
+        ("runs/way/outside", "this is a symbolic link, and a folder is expected here"),
+        ("plan.json", "exists and was not overwritten"),
+    ],
+)
+def test_what_a_worker_sends_stays_in_the_night_and_replaces_nothing(
+    night: Night, tmp_path: Path, name: str, why: str
+) -> None:
+    (night.path / "runs" / "way").symlink_to(tmp_path)
+    before = {file: file.read_text() for file in tmp_path.rglob("*") if file.is_file()}
+
+    with pytest.raises((ConfigurationError, HistoryError), match=why):
+        _unpacked(delivered((name.format(outside=tmp_path / "outside"), "theirs")), night.path)
+
+    assert {file: file.read_text() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+def test_a_link_that_a_worker_sends_is_left_out(night: Night) -> None:
+    _unpacked(delivered(("logs/a-1.log -> /etc/passwd", ""), ("logs/a-2.log", "a log\n")), night.path)
+
+    assert [file.name for file in (night.path / "logs").iterdir()] == ["a-2.log"]
 
 
 def test_without_dask_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

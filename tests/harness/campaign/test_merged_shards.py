@@ -152,6 +152,24 @@ def test_without_a_campaign_file_every_output_says_so(tmp_path: Path) -> None:
     assert not (merged / "campaign.toml").exists()
 
 
+def test_joining_shards_runs_nothing_that_they_name(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    (tmp_path / "evil.py").write_text(f"open({str(ran)!r}, 'w')\nclass Lock: pass\nclass Storage: pass\n")
+    target = (
+        'name = "a"\nexpect = "valid"\n[lock]\nkind = "evil:Lock"\n'
+        '[storage]\nkind = "evil:Storage"\nfencing = "yes"\n'
+        f'[client]\ncommand = ["touch", "{ran}"]\n'
+    )
+    shard = shards.shard(tmp_path / "one", job())
+    (shard.path / "runs/a/a-1/target.toml").write_text(target)
+    shards.rewritten(shard, cells=[msgspec.to_builtins(cell()) | {"source": target}])
+
+    done = fencepost(tmp_path, "campaign", "merge", shard.path)
+
+    assert (tmp_path / "nights/nightly/latest/summary.md").exists(), done.stderr
+    assert not ran.exists()
+
+
 @pytest.mark.slow
 def test_with_a_campaign_file_the_command_says_nothing_about_it(tmp_path: Path) -> None:
     shard = shards.shard(tmp_path / "one", job())
