@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -70,6 +71,7 @@ def test_redis_rejects_clients_without_the_password(run: tuple[dict[str, Address
         ("SLAVEOF", "127.0.0.1", "1"),
         ("REPLICAOF", "127.0.0.1", "1"),
         ("ACL", "LIST"),
+        ("FAILOVER",),
         ("SHUTDOWN", "NOSAVE"),
         ("MIGRATE", "127.0.0.1", "1", "key", "0", "1"),
     ],
@@ -126,6 +128,29 @@ def test_each_run_has_another_password(
     assert len(passwords) == 1
     assert other not in passwords
     assert min(map(len, (other, *passwords))) >= 32
+
+
+def test_postgres_asks_for_the_password_by_scram_alone(run: tuple[dict[str, Address], str, Path]) -> None:
+    at = run[0]["postgres"]
+    with psycopg.connect(f"host={at.host} port={at.port} {POSTGRES_LOGIN}", password=at.password) as login:
+        ways = login.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
+        kept = login.execute("SELECT left(rolpassword, 14) FROM pg_authid WHERE rolpassword <> ''").fetchall()
+
+    assert (ways, kept) == ([("scram-sha-256",)], [("SCRAM-SHA-256$",)])
+
+
+def test_servers_listen_on_loopback_alone(run: tuple[dict[str, Address], str, Path]) -> None:
+    _, run_id, _ = run
+
+    listening = {
+        (each.name(), connection.laddr.ip)
+        for each in processes_of(run_id)
+        for connection in each.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+
+    assert {address for _, address in listening} == {"127.0.0.1"}
+    assert {"etcd", "postgres", "redis-server"} <= {name for name, _ in listening}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
