@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkers import read
 from checkers.errors import HistoryError
-from checkers.history import limits
+from checkers.history import files, limits
 from checkers.interop.text import read_text
 
 HEADER = b'{"fencepost":1,"target":"t","fenced":true,"policy":"strict"}\n'
@@ -46,3 +48,23 @@ def test_our_own_history_is_read_up_to_its_first_hole(sparse: Path, tmp_path: Pa
 
     assert tracemalloc.get_traced_memory()[1] < MOST
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("received", [False, True])
+def test_a_file_that_is_replaced_after_it_was_checked_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, received: bool
+) -> None:
+    file = tmp_path / "history.jsonl"
+    file.write_bytes(HEADER)
+    really = os.open
+
+    def replaced(name: Any, *more: Any, **others: Any) -> int:
+        if Path(name).name == file.name:
+            file.unlink()
+            os.mkfifo(file)
+        return really(name, *more, **others)
+
+    monkeypatch.setattr("checkers.history.files.os.open", replaced)
+
+    with pytest.raises(HistoryError, match="this is a pipe, and only regular files are read"):
+        files.read_bytes(file, MOST, within=tmp_path if received else None)

@@ -26,6 +26,7 @@ def test_a_digest_is_known_once_it_is_kept(state: Path) -> None:
     assert is_known(Known.TRUSTED, "ab")
     assert not is_known(Known.PAGES, "ab")
     assert not is_known(Known.TRUSTED, "a")
+    assert (state / "trusted" / "ab").read_bytes() == b""
     assert stat.S_IMODE((state / "trusted" / "ab").stat().st_mode) == 0o600
     assert stat.S_IMODE((state / "trusted").stat().st_mode) == 0o700
 

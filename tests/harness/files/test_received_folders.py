@@ -278,6 +278,14 @@ def test_a_history_from_a_redirected_file_is_judged(folder: Path) -> None:
     assert json.loads(done.stdout)["verdict"] == recheck(folder / HISTORY).document.verdict
 
 
+def test_a_history_that_the_user_names_may_be_a_link(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").symlink_to(folder / HISTORY)
+
+    named = recheck(tmp_path / "mine.jsonl").document
+
+    assert named.verdict == recheck(folder / HISTORY).document.verdict
+
+
 @pytest.mark.parametrize("left", ["verdict.json", "plan.json", "nothing"])
 def test_a_folder_without_a_history_has_nothing_to_show(folder: Path, left: str) -> None:
     keep_only(folder, left)

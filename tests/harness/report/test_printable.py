@@ -39,6 +39,7 @@ UNSEEN = {
     "a Hangul filler": ("\u3164", r"\u3164"),
     "half of a surrogate pair": ("\ud800", r"\ud800"),
     "a tag": ("\U000e0041", r"\U000e0041"),
+    "an unassigned character": ("\u0378", r"\u0378"),
 }
 HOSTILE = "".join(each for each, _ in UNSEEN.values())
 LONG = "x" * (1 << 20)

@@ -10,6 +10,7 @@ import pytest
 
 from harness import report
 from harness.core.errors import ConfigurationError
+from harness.report.templates import digest
 from tests.support.report_folder import FINDING, STALE, VERDICT, run_folder, text_of
 from tests.support.sample_run import write_sample
 
@@ -67,6 +68,26 @@ def test_a_report_asks_for_nothing_from_the_network(tmp_path: Path) -> None:
         == []
     )
     assert "default-src 'none'" in page
+
+
+def test_a_report_allows_no_script_and_no_style_but_its_own(tmp_path: Path) -> None:
+    page = report.write(write_sample(tmp_path)).read_text()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+
+    assert rules == {
+        "default-src": "'none'",
+        "img-src": "data:",
+        "style-src": digest(style),
+        "script-src": digest(script),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    assert page.index(policy) < page.index("<style")
+    assert re.findall("<script([^>]*)>", page) == [' type="application/json" id="data"', ""]
 
 
 def test_a_run_without_its_target_is_repeated_if_that_is_a_shipped_one(tmp_path: Path) -> None:
