@@ -152,6 +152,16 @@ def test_only_the_class_is_imported_from_the_current_folder(folder: Path, hostil
     assert done.returncode == 0, done.stderr
 
 
+def test_an_installed_module_is_not_taken_from_the_current_folder(folder: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "pyclbr"
+    (folder / "pyclbr.py").write_text(LEAVES_A_MARK.format(mark=str(tmp_path)))
+
+    done = called_as_installed(folder, *run_words("files.toml", "lock.kind=pyclbr:Class"))
+
+    assert "pyclbr:Class has no acquire, no release" in done.stderr
+    assert not mark.exists()
+
+
 @pytest.mark.slow
 def test_a_users_program_keeps_its_own_import_path(folder: Path, hostile: Path) -> None:
     (folder / "neighbor.py").write_text("")
