@@ -35,6 +35,7 @@ _NOT_WRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 _MOST_IN_ROW = 3 * MOST_STORED  # bytes: a history, its order of writes, and the rest
 _MOST_FILE = 1 << 40  # bytes
 _OTHERS_WRITE = 0o022
+_MAGIC = bytes.fromhex("d9d505f920a163d7")  # at the end of a journal that names another file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +174,7 @@ class Results:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
+        _check_side_files(self._file)
         try:
             with closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as database:
                 database.execute("PRAGMA foreign_keys = ON")
@@ -239,6 +241,30 @@ def _create(file: Path) -> None:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
     if file.exists():
         files.check(file.stat(), str(file), _MOST_FILE)
+
+
+def _check_side_files(file: Path) -> None:
+    """Check what SQLite keeps beside the file, which it opens, and removes, by itself.
+
+    A journal that is left of a transaction on several databases names a file at its end, and SQLite
+    removes that one too; we have one database (https://www.sqlite.org/fileformat2.html, 3).
+
+    Raises HistoryError unless they are regular files; ConfigurationError for such a journal.
+    """
+    for suffix in ("-journal", "-wal", "-shm"):
+        path = file.with_name(f"{file.name}{suffix}")
+        if not os.path.lexists(path):
+            continue
+        with suppress(FileNotFoundError):  # another process has just removed it
+            files.check(path.lstat(), str(path), _MOST_FILE)
+            if suffix == "-journal":
+                with path.open("rb") as journal:
+                    journal.seek(-min(len(_MAGIC), path.stat().st_size), os.SEEK_END)
+                    if journal.read() == _MAGIC:
+                        raise ConfigurationError(
+                            f"{path}: names another file, which SQLite would remove; no campaign wrote it:"
+                            " remove this journal"
+                        )
 
 
 def _count_seeds(database: sqlite3.Connection, row: Row) -> None:

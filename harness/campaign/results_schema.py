@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from harness.core.errors import ConfigurationError
@@ -72,15 +73,37 @@ def migrate(database: sqlite3.Connection, file: Path) -> None:
     """
     version = _version(database, file)
     if version == len(_MIGRATIONS):
+        _check_form(database, version, file)
         return
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("BEGIN IMMEDIATE")
     version = _version(database, file)  # another process may have been first
-    for number, statements in enumerate(_MIGRATIONS[version:], start=version + 1):
+    _check_form(database, version, file)
+    _apply(database, version)
+    database.execute("COMMIT")
+
+
+def _apply(database: sqlite3.Connection, since: int, upto: int | None = None) -> None:
+    for number, statements in enumerate(_MIGRATIONS[since:upto], start=since + 1):
         for statement in filter(str.strip, statements.split(";")):
             database.execute(statement)
         database.execute(f"PRAGMA user_version = {number}")
-    database.execute("COMMIT")
+
+
+def _check_form(database: sqlite3.Connection, version: int, file: Path) -> None:
+    """Raise ConfigurationError unless all tables and indexes are as the migrations make them.
+
+    One made by hand may have a column, a check or an index by an expression that takes for ever.
+    """
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
+        _apply(made, 0, version)
+        if _form(database) != _form(made):
+            raise ConfigurationError(f"{file}: is not a file of Fencepost: its tables have another form")
+
+
+def _form(database: sqlite3.Connection) -> list[tuple[str, ...]]:
+    rows = database.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master ORDER BY name")
+    return [(*names, " ".join(statement.split())) for *names, statement in rows]
 
 
 def _version(database: sqlite3.Connection, file: Path) -> int:

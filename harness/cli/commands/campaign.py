@@ -223,6 +223,9 @@ def _repeated(seed: Seed, targets: Path | None) -> Iterator[str]:
     if seed.replay is None:
         yield "what is stored for it is not a single command of fencepost, so it is not shown"
         return
+    if file is None and _has_changed(seed):
+        yield "its target file is not the one that failed: --targets DIR writes that one"
+        return
     again = seed.replay.run_again(seed.target, file or "")
     notes = [*again.notes()]
     if file is None or not notes:  # nothing else keeps a target file from being run
@@ -230,6 +233,20 @@ def _repeated(seed: Seed, targets: Path | None) -> Iterator[str]:
     else:
         yield f"read {file} before you run it:"
     yield from notes
+
+
+def _has_changed(seed: Seed) -> bool:
+    """Would the stored command run another target than the stored one? Not if its file is gone."""
+    from harness.core.errors import HistoryError
+    from harness.files import received
+    from harness.target.reading import MAX_SIZE
+
+    file = Path(seed.replay.target) if seed.replay else Path()
+    try:
+        found = received.read(file.parent, file.name, most=MAX_SIZE)
+    except HistoryError:
+        return True
+    return found is not None and found != seed.target.encode()
 
 
 def _written(folder: Path, seed: Seed) -> Path:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from checkers.errors import FencepostError
 from harness.campaign.night import Night
 from harness.campaign.recheck_history import recheck
+from harness.campaign.replay import Replay
 from harness.campaign.results import Results, Row
 from harness.campaign.status import Outcome
 from harness.core.exit_codes import ExitCode
@@ -180,3 +183,83 @@ def test_a_link_among_the_target_files_is_not_followed(database: Path) -> None:
 
     assert done.returncode == ExitCode.CONFIGURATION
     assert not (folder / "outside").exists()
+
+
+def super_journal(victim: Path) -> bytes:
+    """What is left of a transaction on several databases: at its end, the file that knows them."""
+    magic, name = bytes.fromhex("d9d505f920a163d7"), os.fsencode(victim)
+    header = (magic + struct.pack(">5I", 0, 0, 1, 512, 4096)).ljust(512, b"\0")
+    return (
+        header
+        + struct.pack(">I", (1 << 30) // 4096 + 1)
+        + name
+        + struct.pack(">2I", len(name), sum(name))
+        + magic
+    )
+
+
+def test_no_file_that_a_journal_names_is_removed(database: Path, tmp_path: Path) -> None:
+    with changed(database) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "nights.db-journal").write_bytes(super_journal(victim))
+
+    with pytest.raises(
+        FencepostError, match=r"nights\.db-journal: names another file, which SQLite would remove"
+    ):
+        read_all(database)
+
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])
+@pytest.mark.parametrize(
+    ("put", "what"),
+    [
+        (os.mkfifo, "this is a pipe"),
+        (lambda path: path.symlink_to("victim"), "this is a symbolic link"),
+        (Path.mkdir, "this is a folder"),
+    ],
+)
+def test_what_is_beside_the_file_is_a_regular_file(
+    database: Path, suffix: str, put: Callable[[Path], object], what: str
+) -> None:
+    put(database.with_name(f"nights.db{suffix}"))
+
+    with pytest.raises(FencepostError, match=f"nights.db{suffix}: {what}"):
+        read_all(database)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE INDEX more ON seeds (instr(zeroblob(10), cell))",
+        "ALTER TABLE seeds ADD COLUMN more AS (instr(zeroblob(10), cell))",
+        "CREATE TABLE more (x)",
+        "DROP INDEX seeds_of_cell",
+    ],
+)
+def test_tables_of_another_form_are_refused(database: Path, change: str) -> None:
+    with changed(database) as connection:
+        connection.execute(change)
+
+    with pytest.raises(FencepostError, match="is not a file of Fencepost: its tables have another form"):
+        read_all(database)
+
+
+def test_no_command_runs_another_target_than_the_stored_one(database: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target.toml"
+    words = Replay(target=str(target), seed=7)
+    with changed(database) as connection:
+        connection.execute("UPDATE seeds SET words = ?", [msgspec.json.encode(words).decode()])
+
+    def printed() -> str:
+        return fencepost(tmp_path, "campaign", "seeds", "--history", str(database)).stdout
+
+    assert f"fencepost run {target} --seed 7" in printed()
+    target.write_text('name = "a"\n')
+    assert f"fencepost run {target} --seed 7" in printed()
+    target.write_text('name = "evil"\n')
+    assert "fencepost run" not in printed()
+    assert "its target file is not the one that failed: --targets DIR writes that one" in printed()
