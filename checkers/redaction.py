@@ -11,9 +11,9 @@ from urllib.parse import quote, quote_plus
 
 HIDDEN = "***"
 
-_IN_URL = re.compile(r"""(://[^\s/:@'"]*):[^\s/'"]+@|://[^\s/:@'"]{20,}@""")  # so long a user is a token
+_IN_URL = re.compile(r"""(://[^\s/:@'"]*):[^\s/"]+@|://[^\s/:@'"]{20,}@""")  # so long a user is a token
 _NAME = r"(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?key|credentials?)"
-_VALUE = r"""(?!\*{3}:?(?:[\s"',;&]|$))("[^"\n]*"|'[^'\n]*'|["']?[^\s"',;&]+)"""  # not what is hidden
+_VALUE = r"""(?!\*{3}:?(?:[\s"',;&]|$))("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|["']?[^\s"',;&]+)"""  # not HIDDEN
 _SHOWN = r"""=\s*(?:"\w*"|'\w*')(?=:)"""  # a value in a message, `key = "PGPASSWORD": …`, is no key itself
 _ASSIGNED = re.compile(rf"""{_SHOWN}|({_NAME}["']?\s*=\s*|{_NAME}["']\s*:\s*){_VALUE}""", re.IGNORECASE)
 _OPTION = re.compile(rf"--?[\w-]{{0,40}}{_NAME}", re.IGNORECASE)
