@@ -119,8 +119,12 @@ def test_a_waiter_reports_granted_before_its_acquire_returns(
         at_granted.append(time.monotonic_ns())
 
     (first, _), (second, _) = open_lock(0), open_lock(1, granted=granted)
-    hand_over(first, second, resource)
-    returned = time.monotonic_ns()
+    for _ in range(5):
+        hand_over(first, second, resource)
+        returned = time.monotonic_ns()
+        if reported or kind not in IN_STEPS:
+            break
+        second.release(resource, "1-1")  # on a busy machine, it may have asked only after the release
 
     assert reported == ([(resource, "1-1")] if kind in IN_STEPS else [])
     assert all(moment < returned for moment in at_granted)
