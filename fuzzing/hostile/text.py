@@ -44,7 +44,7 @@ class Text:
     reader: str
     words: tuple[str, ...]
     payload: str
-    files: Files = field(default_factory=dict)  # made anew each time
+    files: Files = field(default_factory=dict)  # written again by each case
     codes: Collection[int] = frozenset({0})
 
     def __str__(self) -> str:

@@ -183,5 +183,5 @@ class _Takeover:
 
 
 def _rest(server: Server) -> Address:
-    assert server.patroni is not None, server.name  # noqa: S101
+    assert server.patroni is not None, f"{server.name} was started with Patroni"  # noqa: S101
     return server.patroni

@@ -305,7 +305,7 @@ def postgres_row(address: Address, query: str) -> tuple[Any, ...]:
         login |= {"sslcert": address.cert_file, "sslkey": address.key_file}
     with psycopg.connect(f"{where} {POSTGRES_LOGIN}", **login, autocommit=True) as connection:
         row: tuple[Any, ...] | None = connection.execute(query.encode()).fetchone()
-    assert row is not None, query  # noqa: S101
+    assert row is not None, f"it has one row: {query}"  # noqa: S101
     return row
 
 

@@ -64,7 +64,7 @@ class Relay:
         return Front(self, Address(HOST, self._opened(server, proxy)))
 
     def _opened(self, server: AttachedSpec, at: Address) -> int:
-        told = Server(
+        order = Server(
             name=server.address.host,
             host=at.host,
             port=at.port,
@@ -72,7 +72,7 @@ class Relay:
             cert_file=server.cert_file,
             key_file=server.key_file,
         )
-        return self.ask("open", asdict(told))
+        return self.ask("open", asdict(order))
 
     def ask(self, what: str, about: object) -> int:
         """Give an order to the process, and return the port that it answers with."""

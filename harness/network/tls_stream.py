@@ -59,7 +59,7 @@ class TlsStream:
 
     async def send(self, data: bytes) -> None:
         """Send data, after `start`."""
-        assert self._tls is not None  # noqa: S101
+        assert self._tls is not None, "start() comes first"  # noqa: S101
         self._tls.write(data)
         await self._flush()
 
