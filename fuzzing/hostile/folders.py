@@ -15,13 +15,13 @@ from collections.abc import Collection, Iterator
 from contextlib import chdir, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from unittest.mock import patch
 
 from fuzzing.hostile import box as boxes
 from fuzzing.hostile.attack import Attack, quick, templates_folder
 from fuzzing.hostile.box import SECRET, Entry
-from fuzzing.hostile.surprises import LINKS, PATHS, SURPRISES
+from fuzzing.hostile.surprises import LINKS, PATHS, SURPRISES, replaced
 from fuzzing.hostile.text import words_of
 from fuzzing.hostile.words import Words
 from fuzzing.sandbox import Outcome
@@ -47,8 +47,13 @@ class Attacked:
     arguments: tuple[str, ...]
     writable: tuple[str, ...] = ()
     named: str = "given"
-    followed: tuple[str, ...] = ()
-    """Files that the user names, and which may therefore be links."""
+
+    @property
+    def followed(self) -> Iterator[PurePath]:
+        """What the user names, which may lie behind links."""
+        for word in self.arguments:
+            if word == self.named or word.startswith(f"{self.named}/"):
+                yield PurePath(word).relative_to(self.named)
 
 
 _NAMES = {
@@ -65,11 +70,9 @@ _RUN_NOWHERE = ("--engine", "docker")  # there is none
 COMMANDS: dict[str, Attacked] = {
     "recheck": Attacked("run", ("recheck", "given"), _JUDGED),
     "recheck as JSON": Attacked("judged", ("recheck", "--format", "json", "given"), _JUDGED),
-    "recheck a history": Attacked("run", ("recheck", "given/history.jsonl"), followed=("history.jsonl",)),
+    "recheck a history": Attacked("run", ("recheck", "given/history.jsonl")),
     "recheck with commits": Attacked(
-        "run",
-        ("recheck", "given/history.jsonl", "--commits", "given/commits.jsonl"),
-        followed=("history.jsonl", "commits.jsonl"),
+        "run", ("recheck", "given/history.jsonl", "--commits", "given/commits.jsonl")
     ),
     "recheck the latest": Attacked("runs", ("recheck", "t", "--runs", "runs"), _RECHECKED, "runs"),
     "show": Attacked("judged", ("show", "given")),
@@ -91,12 +94,11 @@ COMMANDS: dict[str, Attacked] = {
     ),
     "import": Attacked("run", ("import", "given", "--model", "fenced-mutex", "-o", "out"), ("work/out",)),
     "validate": Attacked("run", ("validate", "given")),
-    "validate the target": Attacked("run", ("validate", "given/target.toml"), followed=("target.toml",)),
+    "validate the target": Attacked("run", ("validate", "given/target.toml")),
     "run a plan": Attacked(
         "run",
         ("run", "--plan", "given/plan.json", *_RUN_NOWHERE, "given/target.toml"),
         ("work/runs", "work/runs/*"),
-        followed=("plan.json", "target.toml"),
     ),
     "merge": Attacked("shard", ("campaign", "merge", "given", "--nights", "nights"), _NIGHTS),
     "merge with results": Attacked(
@@ -115,14 +117,9 @@ COMMANDS: dict[str, Attacked] = {
     ),
     "recheck results": Attacked("results", ("campaign", "recheck", "--history", "given"), ("work/given*",)),
     "corpus check": Attacked("corpus", ("corpus", "check", "given")),
-    "recheck another tool's": Attacked(
-        "foreign", ("recheck", "given/jepsen.edn", "--model", "register"), followed=("jepsen.edn",)
-    ),
+    "recheck another tool's": Attacked("foreign", ("recheck", "given/jepsen.edn", "--model", "register")),
     "import another tool's": Attacked(
-        "foreign",
-        ("import", "given/jepsen.json", "--model", "register", "-o", "out"),
-        ("work/out",),
-        followed=("jepsen.json",),
+        "foreign", ("import", "given/jepsen.json", "--model", "register", "-o", "out"), ("work/out",)
     ),
     "validate targets": Attacked("target", ("validate", "given")),
 }
@@ -190,9 +187,12 @@ class Planted:
 
     @property
     def _may_read_outside(self) -> bool:
-        """A file that the user named may be a link, and a hard link is the file itself."""
-        named = ("", *COMMANDS[self.command].followed)
-        return any(place in named or surprise == "a hard link" for place, surprise in self.surprises)
+        """What the user named may lie behind links, and a hard link is the file itself."""
+        named = list(COMMANDS[self.command].followed)
+        return any(
+            surprise == "a hard link" or any(path.is_relative_to(replaced(place, surprise)) for path in named)
+            for place, surprise in self.surprises
+        )
 
 
 @cache

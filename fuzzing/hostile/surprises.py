@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 Surprise = Callable[[Path, Path], None]
 """Puts itself in the place of a path, which may exist; the other path is its counterpart outside."""
@@ -68,12 +68,15 @@ def _chain(place: Path, outside: Path) -> None:
 
 
 def _parent_is_a_link(place: Path, outside: Path) -> None:
-    """The folder that a path is in is somewhere else; not the one that the user named."""
-    parent = place.parent
-    if parent.name in {"given", "work", "runs"}:
+    if _has_fixed_parent(place):
         _to_counterpart(place, outside)
     else:
-        _cleared(parent).symlink_to(outside.parent)
+        _to_counterpart(place.parent, outside.parent)
+
+
+def _has_fixed_parent(place: PurePath) -> bool:
+    """Is it in the folder that the user named, or in one that every night has?"""
+    return place.parent.name in {"", "given", "runs"}
 
 
 def _hard_link(place: Path, outside: Path) -> None:
@@ -221,6 +224,15 @@ SURPRISES: dict[str, Surprise] = {
     "gone": _gone,
 }
 """All of them, by name."""
+
+
+def replaced(place: str, surprise: str) -> PurePath:
+    """Return the place of a surprise, below the folder that the user named."""
+    path = PurePath(place)
+    is_above = SURPRISES[surprise] is _parent_is_a_link and not _has_fixed_parent(path)
+    return path.parent if is_above else path
+
+
 LINKS = frozenset(name for name in SURPRISES if "link" in name)
 PATHS = (
     "../../outside/planted", "../outside/planted", "{outside}/planted", "{outside}/canary", "{outside}/folder",

@@ -27,6 +27,7 @@ from harness.campaign.rejudging import NO_HISTORY, Rejudged, rejudged
 from harness.campaign.shards import missing
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode, of_several, of_verdict
+from harness.core.paths import is_file
 
 _MOST_SAID = 1_000  # characters
 _WITH_VERDICT = {ExitCode.AS_EXPECTED, ExitCode.VIOLATION, ExitCode.UNKNOWN}
@@ -127,7 +128,7 @@ def _cells(shards: Sequence[Shard]) -> list[Cell]:
 def _file(name: str) -> str:
     """The target file that a shard names, if this machine's repository has it, too."""
     root, path = repository().resolve(), Path(name)
-    return name if name and path.is_file() and path.resolve().is_relative_to(root) else ""
+    return name if name and is_file(path) and path.resolve().is_relative_to(root) else ""
 
 
 def _judged(merged: Night, claims: Sequence[Claim]) -> Iterator[Finished]:

@@ -17,6 +17,7 @@ import psutil
 from checkers.document import VerdictDocument
 from harness.clients.pool import fork_server
 from harness.core.errors import FencepostError
+from harness.files import received
 from harness.files.run_folder import EVENTS, HISTORY
 from harness.run.recheck import recheck
 
@@ -90,9 +91,9 @@ def _begin() -> None:
 
 def judge(folder: Path) -> Rejudged | str:
     """Judge one run in this process."""
-    if not (folder / HISTORY).is_file() and not any((folder / EVENTS).glob("*.jsonl")):
-        return NO_HISTORY
     try:
+        if not received.exists(folder, HISTORY) and not received.listed(folder, EVENTS):
+            return NO_HISTORY
         found = recheck(folder)
     except FencepostError as error:
         return str(error)

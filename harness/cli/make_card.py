@@ -19,7 +19,7 @@ from harness.card.series import Subject
 from harness.core import printing
 from harness.core.events import Event, Notice
 from harness.core.exit_codes import ExitCode
-from harness.core.paths import as_seen_from_here
+from harness.core.paths import as_seen_from_here, is_file
 from harness.engines.engine import Engine
 from harness.engines.reuse import ReusingEngine
 from harness.files import dated_folders
@@ -38,7 +38,7 @@ def name_of(command: str) -> str:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    files = [word for word in words if Path(word).is_file()]
+    files = [word for word in words if is_file(word)]
     stem = Path((files or words or ["lock"])[-1 if files else 0]).stem
     return _NOT_IN_NAMES.sub("-", stem).strip("-._")[:LONGEST_NAME] or "lock"
 

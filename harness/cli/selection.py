@@ -21,12 +21,16 @@ def run_folder(word: str, runs: Path) -> Path:
     path = path_of(word)
     if path.is_file():
         return path.parent
-    for folder in (path, path_of(str(runs / path))):
-        if folder.is_dir():
-            return folder if _is_run(folder) else dated_folders.latest(folder) or folder
+    if path.is_dir():
+        return _run_in(path)
     if path.exists():
         raise ConfigurationError(f"{path} is neither a regular file nor a run's folder")
-    known = [folder.name for folder in runs.glob("*") if folder.is_dir()]
+    below = path_of(str(runs / path))
+    if received.is_folder(runs, *path.parts):
+        return _run_in(below)
+    if below.is_dir():
+        raise ConfigurationError(f"{below} is a link; name the folder that it leads to: {below.resolve()}")
+    known = [name for name in received.listed(runs) if received.is_folder(runs, name)]
     hint = did_you_mean(word, known) if known else f"; {runs} has no runs"
     raise ConfigurationError(f"there is no file, run or target {shorten(word)}{hint}")
 
@@ -50,5 +54,6 @@ def history_file(word: str, runs: Path) -> Path:
     raise ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}")
 
 
-def _is_run(folder: Path) -> bool:
-    return any(received.exists(folder, name) for name in (HISTORY, EVENTS))
+def _run_in(folder: Path) -> Path:
+    is_run = any(received.exists(folder, name) for name in (HISTORY, EVENTS))
+    return folder if is_run else dated_folders.latest(folder) or folder

@@ -12,11 +12,11 @@ from harness.core.errors import ConfigurationError
 def path_of(word: str) -> Path:
     """Return the path that a word names, whether or not it exists.
 
-    Raises ConfigurationError if the path is impossible or not accessible: a name that is too long,
-    a null character, a folder without permission.
+    Raises ConfigurationError if the path, or where its links lead, is impossible or not accessible: a name
+    that is too long, a null character, a circle of links, a folder without permission.
     """
     try:
-        os.lstat(word)
+        Path(word).stat()
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:
@@ -24,6 +24,11 @@ def path_of(word: str) -> Path:
     except ValueError as error:  # a null character, or an unpaired surrogate
         raise ConfigurationError(f"{shorten(word)}: not a valid file name: {error}") from None
     return Path(word)
+
+
+def is_file(word: str | Path) -> bool:
+    """Is there a regular file? Not at an impossible path, for which `Path.is_file` raises OSError."""
+    return os.path.isfile(word)  # noqa: PTH113 (as said)
 
 
 def as_seen_from_here(path: Path) -> Path:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.invocation import Repetition
+from harness.core.paths import is_file
 from harness.files import run_files
 
 _ENGINES = (("--engine", "docker"), ("--engine", "local"))
@@ -45,7 +46,7 @@ def environment(
 
 def about_program(words: Sequence[str], versions: Mapping[str, str]) -> dict[str, Any]:
     """Describe the user's program: the versions that it names, and the digest of each file of its command."""
-    files = [Path(found) for word in words if (found := shutil.which(word) or word) and Path(found).is_file()]
+    files = [Path(found) for word in words if (found := shutil.which(word) or word) and is_file(found)]
     return {"versions": dict(versions), "files": {str(file): _digest(file) for file in files}}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigurationError, FencepostError
+from harness.files import received
 from harness.files.run_folder import PLAN
 from harness.pytest_plugin import runs
 from harness.target.reading import parse
@@ -55,7 +56,7 @@ def is_target(file: Path) -> bool:
 
     Files like pyproject.toml are not, nor is the copy in the folder of a run.
     """
-    if file.with_name(PLAN).exists():
+    if received.exists(file.parent, PLAN):
         return False
     try:
         return "lock" in parse(file).data

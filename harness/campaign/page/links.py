@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from harness.campaign.execution import LOGS
+from harness.core.paths import is_file
 from harness.files.run_folder import MINIMAL_COMMITS, MINIMAL_HISTORY, MINIMAL_PLAN, MINIMAL_TARGET
 from harness.report.run import NAME as REPORT
 
@@ -34,4 +35,4 @@ class Links:
         return self._link(self.night / LOGS / f"{job}.log")
 
     def _link(self, file: Path) -> str:
-        return quote(os.path.relpath(file, self.night)) if file.is_file() else ""
+        return quote(os.path.relpath(file, self.night)) if is_file(file) else ""

@@ -37,6 +37,40 @@ def test_nothing_that_the_user_did_not_name_is_written_or_read(part: int, tmp_pa
     assert found_in(QUICK, part, tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("command", "place", "surprise"),
+    [
+        ("validate targets", "named.toml", "a link to an impossible name"),
+        ("recheck the latest", "t/1/history.jsonl", "a link to an impossible name"),
+        ("recheck the latest", "t", "a link to an impossible name"),
+        ("recheck the latest", "t", "a link out"),
+        ("show the latest", "t", "a circle of links"),
+    ],
+)
+def test_what_was_found_once_stays_refused(command: str, place: str, surprise: str, tmp_path: Path) -> None:
+    case = Planted(command=command, surprises=((place, surprise),))
+    case.write(tmp_path)
+
+    outcome = sandbox.run(case.act, tmp_path)
+
+    assert list(case.broken(tmp_path, outcome)) == []
+    assert outcome.code == ExitCode.CONFIGURATION
+
+
+def test_a_run_that_the_user_names_may_lie_behind_links(tmp_path: Path) -> None:
+    named = "runs/failed/20261122T030000-0a1b2c3d"
+    case = Planted(
+        command="recheck a run of a night",
+        surprises=((f"{named}/minimal.toml", "a folder on the way is a link"),),
+    )
+    case.write(tmp_path)
+
+    outcome = sandbox.run(case.act, tmp_path)
+
+    assert SECRET in outcome.said
+    assert not any("was printed" in found for found in case.broken(tmp_path, outcome))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS, 2 * PARTS))
