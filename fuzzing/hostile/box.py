@@ -58,7 +58,8 @@ def build(box: Path, subject: str, words: Words, named: str) -> Path:
     given = box / "work" / named
     SUBJECTS[subject](words, given)
     if given.is_dir():
-        write(given / "notes.txt", "mine\n")
+        with suppress(OSError):  # a word may have made a folder of it
+            write(given / "notes.txt", "mine\n")
     return given
 
 

@@ -15,12 +15,13 @@ from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
-from harness.files import run_files
+from harness.files import received, run_files
 from harness.files.atomic_files import replace_file, replacement
 from harness.files.run_folder import (
     COMMITS,
     HEADER,
     HISTORY,
+    MINIMAL,
     MINIMAL_COMMITS,
     MINIMAL_HISTORY,
     MINIMAL_PLAN,
@@ -41,6 +42,11 @@ RUNS = "minimal-runs"
 def shrink_history(run: Path) -> Finding:
     """Write the smallest excerpt of a run's history, and print and return its finding."""
     run_files.check(run)
+    for name in MINIMAL:
+        if received.is_folder(run, name):
+            raise ConfigurationError(
+                f"{run / name} is a folder in the place of a file that shrink writes: remove it"
+            )
     if not run_files.has(run, HISTORY):
         raise ConfigurationError(f"{run} has no {HISTORY}", f"judge the run first: {typed('recheck', run)}")
     RunFolder(run).check_whole()

@@ -33,6 +33,8 @@ MINIMAL_HISTORY = "minimal.jsonl"
 MINIMAL_COMMITS = "minimal-commits.jsonl"
 MINIMAL_TARGET = "minimal.toml"
 MINIMAL_PLAN = "minimal-plan.json"
+MINIMAL = (MINIMAL_HISTORY, MINIMAL_COMMITS, MINIMAL_TARGET, MINIMAL_PLAN)
+"""What shrinking a run leaves."""
 
 
 @dataclass(frozen=True, slots=True)

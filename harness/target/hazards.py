@@ -33,8 +33,12 @@ def hazard_table(target: Target, faults: Sequence[FaultSpec]) -> HazardTable | N
         return None
     possible = []
     impossible: dict[str, list[Cell]] = defaultdict(list)
+    hits = [frozenset(_hits(fault, target)) for fault in faults]
     for cell in CELLS:
-        problems = [next(_problems(fault, cell, target), None) for fault in faults]
+        problems = [
+            next(_problems(fault, cell, target), None) if cell.hit in hit else _not_hit(cell)
+            for fault, hit in zip(faults, hits, strict=True)
+        ]
         if None in problems:
             possible.append(str(cell))
         else:
@@ -46,7 +50,9 @@ def hazard_table(target: Target, faults: Sequence[FaultSpec]) -> HazardTable | N
 
 def too_many_required(target: Target) -> Iterator[str]:
     """Say that more hazards are required than the target's faults can hit; "all" is what they can."""
-    required, table = target.require.get(HAZARDS, 0), hazard_table(target, target.faults)
+    if not (required := target.require.get(HAZARDS, 0)):
+        return
+    table = hazard_table(target, target.faults)
     if table is not None and len(table.possible) < required < len(CELLS):
         yield f'is more than its faults can hit: {len(table.possible)}; "all" requires these'
 
@@ -116,10 +122,12 @@ def _all_of(names: Iterable[str]) -> set[str]:
     return {str(cell) for name in names for cell in _GROUPS.get(name, ())} | set(names)
 
 
+def _not_hit(cell: Cell) -> Problem:
+    return 0, f"no fault of this target hits {_WHOM[cell.hit]}"
+
+
 def _problems(fault: FaultSpec, cell: Cell, target: Target) -> Iterator[Problem]:
-    if cell.hit not in _hits(fault, target):
-        yield 0, f"no fault of this target hits {_WHOM[cell.hit]}"
-    elif cell.fate is not fate_of(fault.kind, fault.target, cell.end):
+    if cell.fate is not fate_of(fault.kind, fault.target, cell.end):
         yield 1, f"no fault of this target {_TREATS[cell.fate]}"
     elif cell.point not in _points(fault):
         yield 2, f"no fault of this target begins {POINTS[cell.point]}"

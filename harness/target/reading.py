@@ -45,7 +45,7 @@ from harness.target.vary import keep_fixed, problems_of_vary
 
 HERE = Path(__file__).parent
 
-MAX_SIZE = 1 << 20  # bytes
+MAX_SIZE = 1 << 16  # bytes
 _TOO_LONG = "a target or a campaign is never that long"
 """The maximum size of a target file in bytes."""
 MOMENTS = {"at": "before-write", "until": "superseded"}

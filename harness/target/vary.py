@@ -21,6 +21,7 @@ from harness.target.toml import MAX_DEPTH, Key, as_dotted, literal
 VARY = "vary"
 MOST = 256
 """The maximum number of combinations: each is checked when the file is read."""
+_BILLION = 10**9
 _FIXED = ("name", "expect", "may", "reuse", VARY)
 _Combination = Mapping[Key, object]
 
@@ -67,11 +68,15 @@ def problems_of_vary(
     ]
     count = math.prod(len(values) for _, _, values in entries) if not wrong else 0
     if count > MOST:
-        wrong.append(Problem((VARY,), f"has {count:,} combinations; at most {MOST} are possible", data))
+        return [Problem((VARY,), f"has {_shown(count)} combinations; at most {MOST} are possible", data)]
     places = {problem.key[1:] for problem in wrong}
     right = [entry for entry in entries if entry[0] not in places]
     before = {(problem.key, problem.what) for problem in known}
     return [*wrong, *_impossible(data, right, before, check, together=not wrong)]
+
+
+def _shown(number: int) -> str:
+    return f"{number:,}" if number < _BILLION else "more than a billion"
 
 
 _Entry = tuple[Key, Key, Sequence[object]]  # where it is in [vary], the key that varies, and its values

@@ -9,10 +9,8 @@ from urllib.parse import quote
 
 from harness.campaign.execution import LOGS
 from harness.core.paths import is_file
-from harness.files.run_folder import MINIMAL_COMMITS, MINIMAL_HISTORY, MINIMAL_PLAN, MINIMAL_TARGET
+from harness.files.run_folder import MINIMAL
 from harness.report.run import NAME as REPORT
-
-MINIMAL = (MINIMAL_HISTORY, MINIMAL_COMMITS, MINIMAL_TARGET, MINIMAL_PLAN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ def test_nothing_that_the_user_did_not_name_is_written_or_read(part: int, tmp_pa
         ("recheck the latest", "t", "a link to an impossible name"),
         ("recheck the latest", "t", "a link out"),
         ("show the latest", "t", "a circle of links"),
+        ("shrink", "minimal-commits.jsonl", "a folder"),
     ],
 )
 def test_what_was_found_once_stays_refused(command: str, place: str, surprise: str, tmp_path: Path) -> None:

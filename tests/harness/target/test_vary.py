@@ -125,6 +125,23 @@ def test_values_that_contradict_each_other_are_refused() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("entries", "combinations"),
+    [
+        ('"workload.clients" = [' + "2, " * 10_000 + "]", "10,000"),
+        ("\n".join(f"k{number} = [1, 2]" for number in range(4_000)), "more than a billion"),
+    ],
+    ids=["values", "keys"],
+)
+def test_combinations_are_counted_before_any_is_tried(
+    entries: str, combinations: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.target.vary._impossible", None)
+
+    with pytest.raises(ConfigurationError, match=f"vary: has {combinations} combinations; at most 256"):
+        read(f"\n[vary]\n{entries}\n")
+
+
 def test_too_many_combinations_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="vary: has 300 combinations; at most 256"):
         read(f'\n[vary]\n"workload.clients" = {[*range(2, 32)]}\n"workload.resources" = {[*range(1, 11)]}\n')
