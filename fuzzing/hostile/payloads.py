@@ -41,7 +41,7 @@ LINES = (
     Payload(
         name="a line of Markdown",
         text=f"a\n\n# {MARK}\n\n- {MARK}\n\n| {MARK} | b |\n|---|---|\n| c | d |\n\n```\n{MARK}",
-        forged=(f"# {MARK}", f"- {MARK}", f"| {MARK}", "```"),
+        forged=(f"# {MARK}", f"- {MARK}", f"| {MARK} |", "```"),
     ),
     Payload(name="steps of a proof", text=f"a\n1. {MARK}\nline 2", forged=(f"1. {MARK}",)),
     Payload(
