@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import msgspec
 from checkers.history.limits import described
 from checkers.history.reader import Commit
 from checkers.history.records import UNUSABLE
+from checkers.printable import quoted
 from workloads.client import Grant, Session, Unknown
 from workloads.line_protocol.messages import (
     AcquireResult,
@@ -32,7 +34,8 @@ COMMITTED = 300.0  # seconds
 class ProgramLock:
     """The lock side of a program; holds one lock at a time.
 
-    Renewals that the program reports are recorded in `renewals`.
+    Renewals are recorded in `renewals` when the program reports them, even during another request
+    or between two, and after the release.
     """
 
     def __init__(self, program: ProgramClient, renewals: Session, ttl: int) -> None:
@@ -40,11 +43,15 @@ class ProgramLock:
         self._renewals = renewals
         self._ttl = ttl  # ns
         self._hold: tuple[str, str] | None = None  # resource and owner
+        self._asked: dict[str, str] = {}  # the resource of each owner
+        self._recording = threading.Lock()
         program.renewed = self._record
+        program.listen()
 
     def acquire(self, resource: str, owner: str) -> Grant:
         """Ask the program to wait for the lock and take it."""
         self._hold = (resource, owner)
+        self._asked[owner] = resource
         called = time.monotonic_ns()
         wait = PATIENCE * self._ttl
         carried = self._program.request(
@@ -89,16 +96,21 @@ class ProgramLock:
         """Record that a held lock may have been lost when the program was killed."""
         if self._hold is not None:
             resource, owner = self._hold
-            self._renewals.call("release", resource, _program_is_gone, owner=owner)
+            with self._recording:
+                self._renewals.call("release", resource, _program_is_gone, owner=owner)
             self._hold = None
 
     def close(self) -> None:
         """Leave the program: it ends with its client."""
 
     def _record(self, renewed: RenewedEvent) -> None:
-        """Record a renewal: the rest of the lease that began when the program sent its request."""
-        if self._hold != (renewed.resource, renewed.owner):
-            return
+        """Record a renewal: the rest of the lease that began when the program sent its request.
+
+        Raises Unknown if no acquire had that resource and owner.
+        """
+        if self._asked.get(renewed.owner) != renewed.resource:
+            said = f"renewed: owner {quoted(renewed.owner)} of {quoted(renewed.resource)}"
+            raise Unknown(f"{UNUSABLE}{said}, which no acquire of this client had")
 
         def renew() -> dict[str, Any]:
             left = renewed.called_ns + renewed.ttl_ms * MILLISECOND - time.monotonic_ns()
@@ -107,7 +119,8 @@ class ProgramLock:
                 raise Unknown(f"{UNUSABLE}{when}")
             return {"ttl": left}
 
-        self._renewals.call("renew", renewed.resource, renew, owner=renewed.owner)
+        with self._recording:
+            self._renewals.call("renew", renewed.resource, renew, owner=renewed.owner)
 
 
 def _program_is_gone() -> dict[str, Any]:

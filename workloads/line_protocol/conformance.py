@@ -67,11 +67,18 @@ def conformance(
 def _all(
     programs: ExitStack, begin: Callable[[int], ProgramClient], expected: Expected, silence: Silence
 ) -> Iterator[Check]:
+    repeated: list[str] = []
+
+    def start(client: int) -> ProgramClient:
+        program = programs.enter_context(closing(begin(client)))
+        program.repeated = repeated.append
+        return program
+
     began = time.monotonic()
-    first = programs.enter_context(closing(begin(0)))
+    first = start(0)
     ready = f"ready after {time.monotonic() - began:.1f} s"
     yield Check(request="start", fits=True, found=f"{ready}; {_versions(first)}")
-    second = programs.enter_context(closing(begin(1)))
+    second = start(1)
     if "lock" in expected.sides:
         yield from _lock(first, second, expected, silence)
     if "storage" in expected.sides:
@@ -80,12 +87,11 @@ def _all(
             yield from stopped_storage(second, silence, LARGE + 1, "0-1.6")
     yield from garbage(second, min(expected.sides))
     first.close()
-    again = programs.enter_context(closing(begin(0)))
+    again = start(0)
     yield one_of("a request after a restart", asked(again, "reconnect", side=min(expected.sides)), "ok")
-    for program in (first, second, again):
-        if program.repeated:
-            found = f"a second answer to the same request: {program.repeated}"
-            yield Check(request="answers", fits=False, found=found)
+    if repeated:
+        found = f"a second answer to the same request: {repeated[0]}"
+        yield Check(request="answers", fits=False, found=found)
 
 
 def _versions(program: ProgramClient) -> str:

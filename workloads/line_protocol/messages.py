@@ -6,6 +6,7 @@ operation's outcome is unknown.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
@@ -15,6 +16,7 @@ from msgspec import Meta, Struct
 
 from checkers.history.lines import Mark, Nanoseconds, Token
 from checkers.history.records import UNUSABLE
+from checkers.printable import quoted
 from workloads.client import Unknown
 
 PROTOCOL = 1
@@ -94,9 +96,18 @@ def parse_line(line: bytes) -> tuple[Line, Mapping[str, Any]]:
     """Parse a line of the program; Unknown if it is not valid in the protocol."""
     try:
         fields = msgspec.json.decode(line, type=dict[str, Any])
+        json.loads(line, object_pairs_hook=_distinct)
         return msgspec.convert(fields, Line), fields
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise Unknown(f"{UNUSABLE}{truncated(line)}: {error}") from error
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    """Raise ValueError for a key that is given twice: languages differ in which one counts."""
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{quoted(twice)} is given twice")
 
 
 def convert_fields(kind: type[T], fields: Mapping[str, Any]) -> T:

@@ -77,6 +77,10 @@ class LinePipe:
                 return
             self._fill(deadline)
 
+    def has_input(self, seconds: float) -> bool:
+        """Wait so long at most for output of the program, or for its end."""
+        return has_input(self._reading, seconds)
+
     def send(self, line: bytes, deadline: Deadline) -> None:
         """Send a line."""
         self._is_early = bool(self._buffer)

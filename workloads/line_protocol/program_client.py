@@ -3,10 +3,15 @@
 Silence, an invalid line and the end of the program all leave the outcome Unknown. The
 program is then asked to drop its connections. If it does not answer that either, it is
 killed and restarted, so that no request in flight can be mistaken for a later one.
+
+A program may also report something while no request is outstanding. `listen` reads that
+when it is said; what is wrong with it makes the outcome of the next request Unknown.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
@@ -26,7 +31,7 @@ from workloads.line_protocol.messages import (
     parse_line,
     truncated,
 )
-from workloads.line_protocol.pipe import Closed, Deadline, LinePipe, NoAnswer
+from workloads.line_protocol.pipe import POLL, Closed, Deadline, LinePipe, NoAnswer
 from workloads.settings import LockSettings, StorageSettings
 
 STARTING = 30.0  # seconds; JVMs are slow when many start at once
@@ -34,6 +39,7 @@ MOST_OUTPUT = 256 * limits.MIB  # bytes of one client's programs, without the co
 GRACE = 1.0  # seconds beyond the timeout that the program knows
 BOTH_SIDES = frozenset(("lock", "storage"))
 KEPT_OPEN = "and a child process of it keeps its standard output open"
+EVENTS = frozenset(("commit", "granted", "renewed", "sent"))
 _FENCED = ("write", "fence")  # requests that a fence can reject
 
 Event = Callable[[str, Mapping[str, Any]], None]
@@ -117,9 +123,13 @@ class ProgramClient:
         self._start_fields = start_fields
         self._timeout = timeout  # seconds; in which the program must answer
         self._requests = 0
+        self._unanswered: set[int] = set()
         self._output = 0  # bytes
-        self._answered = 0  # the last request that was answered
-        self.repeated: str | None = None  # an answer to a request that had been answered
+        self._using = threading.RLock()
+        self._is_closed = False
+        self._unheard: Exception | None = None  # what was wrong between two requests
+        self.repeated: Callable[[str], None] = _refuse_repeated
+        """Called with a second answer to one request."""
         self.renewed: Callable[[RenewedEvent], None] = lambda _renewed: None
         self.versions: Mapping[str, str] = {}  # that the program named at its start
         self._begin()
@@ -136,7 +146,10 @@ class ProgramClient:
 
         `within` overrides the usual timeout (seconds). Raises Stale, NotApplied or Unknown.
         """
-        deadline = Deadline((within or self._timeout) + GRACE)
+        with self._using:
+            return self._request(op, Deadline((within or self._timeout) + GRACE), event, fields)
+
+    def _request(self, op: str, deadline: Deadline, event: Event, fields: Fields) -> Fields:
         try:
             answer, carried = self._exchange(op, fields, event, deadline)
         except NoAnswer:
@@ -160,21 +173,46 @@ class ProgramClient:
 
     def reconnect(self, side: str) -> bool:
         """Ask the program to drop its connections to the lock or the storage; True if it was restarted."""
-        try:
-            self.request("reconnect", side=side)
-        except (NotApplied, Unknown):
-            self._program.end()
-            self._begin()
-            return True
-        return False
+        with self._using:
+            try:
+                self.request("reconnect", side=side)
+            except (NotApplied, Unknown):
+                self._program.end()
+                self._begin()
+                return True
+            return False
+
+    def listen(self) -> None:
+        """From now on, read what the program says between two requests, in a thread."""
+        threading.Thread(target=self._listen, daemon=True).start()
 
     def close(self) -> None:
         """End the program."""
-        self._program.end()
+        with self._using:
+            self._is_closed = True
+            self._program.end()
+
+    def _listen(self) -> None:
+        while not self._is_closed:
+            if self._unheard is not None or not self._pipe.has_input(POLL):
+                time.sleep(POLL * (self._unheard is not None))
+                continue
+            with self._using:
+                self._hear()
+
+    def _hear(self) -> None:
+        if self._is_closed or self._unheard is not None:
+            return
+        try:
+            self._read_pending(Deadline(self._timeout + GRACE))
+        except (ProgramError, Unknown) as error:
+            self._unheard = error
 
     def _begin(self) -> None:
         """Start a program; ProgramError if it does not become ready."""
         self._program = self._start()
+        self._unheard = None
+        self._unanswered.clear()
         self._pipe = LinePipe(self._program.reading, self._program.writing)
         try:
             started = self.request("start", within=STARTING, **self._start_fields)
@@ -188,9 +226,12 @@ class ProgramClient:
             raise
 
     def _exchange(self, op: str, fields: Fields, event: Event, deadline: Deadline) -> tuple[Line, Fields]:
-        for said in self._pipe.pending(deadline):
-            self._read(said, early=False)
+        if unheard := self._unheard:
+            self._unheard = None
+            raise unheard
+        self._read_pending(deadline)
         self._requests += 1
+        self._unanswered.add(self._requests)
         request = {"id": self._requests, "op": op, **fields}
         self._pipe.send(msgspec.json.encode(request), deadline)
         while True:
@@ -199,9 +240,12 @@ class ProgramClient:
             if line.id != self._requests:
                 continue
             if line.event is None:
-                self._answered = self._requests
                 return line, carried
             event(line.event, carried)
+
+    def _read_pending(self, deadline: Deadline) -> None:
+        for said in self._pipe.pending(deadline):
+            self._read(said, early=False)
 
     def _read(self, said: bytes, *, early: bool) -> tuple[Line, Fields]:
         """Read a line; Unknown if it does not answer a request sent before the line began.
@@ -216,20 +260,32 @@ class ProgramClient:
             return Line(), carried
         if line.event == "granted" and line.id is None:
             return Line() if early else Line(id=self._requests, event=line.event), carried
-        if line.id is None or line.id > self._requests:
+        if line.event is not None and line.event not in EVENTS:
+            raise Unknown(f"{UNUSABLE}{truncated(said)}, and there is no such event")
+        if line.id is None or not 0 < line.id <= self._requests:
             raise Unknown(f"{UNUSABLE}{truncated(said)}, and no request with that id was made")
         if early and line.id == self._requests:
             made = "before that request was made, or before the go-on that it had asked for"
             raise Unknown(f"{UNUSABLE}{truncated(said)} {made}")
-        if line.event is None and 0 < line.id <= self._answered:
-            self.repeated = truncated(said)
+        if line.event is None:
+            self._answered(line.id, said)
         return line, carried
+
+    def _answered(self, request: int, said: bytes) -> None:
+        if request in self._unanswered:
+            self._unanswered.remove(request)
+        else:
+            self.repeated(truncated(said))
 
     def _count(self, said: bytes) -> None:
         """Limit what a program can make us record: ProgramError."""
         self._output += len(said)
         if self._output > MOST_OUTPUT:
             raise ProgramError(f"it wrote more than {limits.described(MOST_OUTPUT)} to standard output")
+
+
+def _refuse_repeated(said: str) -> None:
+    raise Unknown(f"{UNUSABLE}{said}, a second answer to one request")
 
 
 def _settled(op: str, answer: Line, carried: Fields) -> Fields:

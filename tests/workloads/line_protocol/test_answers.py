@@ -12,7 +12,6 @@ from tests.support.client_programs import (
     lock_of,
     storage_of,
 )
-from tests.support.systems import SECOND
 from workloads.client import NotApplied, Stale, Unknown
 
 
@@ -176,41 +175,3 @@ def test_a_program_may_report_that_a_write_was_sent(speak: Any) -> None:
         storage.write("r0", 5, "0-1.0", lambda: sent.append(1))
 
     assert sent == [1]
-
-
-RENEWS = """
-if op == "acquire":
-    say(id=number, outcome="ok", token=5, ttl_ms=2000)
-    began = time.monotonic_ns()
-else:
-    say(event="renewed", resource="r0", owner={owner!r}, ttl_ms=2000, called_ns={called})
-    say(id=number, outcome="ok", value=None, token=0)
-"""
-
-
-def renewals(speak: Any, owner: str = "0-1", called: str = "time.monotonic_ns() - 500_000_000") -> Any:
-    client = speak(RENEWS.format(owner=owner, called=called))
-    lock, memory = lock_of(client)
-    lock.acquire("r0", "0-1")
-    client.request("read", resource="r0")
-    return memory.events
-
-
-def test_a_reported_renewal_is_recorded_with_the_rest_of_its_lease(speak: Any) -> None:
-    invoke, ok = renewals(speak)
-
-    assert (invoke["type"], invoke["f"], invoke["owner"]) == ("invoke", "renew", "0-1")
-    assert ok["type"] == "ok"
-    assert ok["ttl"] < 1.5 * SECOND
-    assert invoke["time"] + ok["ttl"] <= ok["time"] + 1.5 * SECOND
-
-
-@pytest.mark.parametrize("called", ["time.monotonic_ns() - 2_100_000_000", "time.monotonic_ns() + 10**12"])
-def test_a_renewal_of_another_time_promises_nothing(speak: Any, called: str) -> None:
-    _, ended = renewals(speak, called=called)
-
-    assert ended["type"] == "info"
-
-
-def test_a_renewal_of_another_hold_does_not_count(speak: Any) -> None:
-    assert renewals(speak, owner="0-0") == []

@@ -24,13 +24,39 @@ from workloads.unsolicited_data import has_input
 
 
 @pytest.mark.parametrize(
-    "line", ["ready", "[]", "{", '{"outcome": "ok"}', '{"id": 99, "outcome": "ok"}', '{"id": "2"}', "\\xff"]
-)
+    "line",
+    [
+        "ready", "[]", "{", '{"outcome": "ok"}', '{"id": 99, "outcome": "ok"}', '{"id": 0, "outcome": "ok"}',
+        '{"id": "2"}', "\\xff", '{"id": 2, "event": "send"}', '{"id": 2, "outcome": "ok", "outcome": "stale"}',
+    ],
+)  # fmt: skip
 def test_an_invalid_line_is_never_an_answer(speak: Any, line: str) -> None:
     storage = storage_of(speak(f"print({line!r}, flush=True)"))
 
     with pytest.raises(Unknown, match="the program said"):
         storage.write("r0", 5, "0-1.0", lambda: None)
+
+
+def test_a_second_answer_makes_the_next_outcome_unknown(speak: Any) -> None:
+    storage = storage_of(speak('say(id=number, outcome="ok"); say(id=number, outcome="stale")'))
+    storage.write("r0", 5, "0-1.0", lambda: None)
+
+    with pytest.raises(Unknown, match=r"the program said .*stale.*, a second answer to one request"):
+        storage.write("r0", 6, "0-1.1", lambda: None)
+
+
+def test_an_answer_after_its_deadline_is_ignored(speak: Any) -> None:
+    storage = storage_of(
+        speak(f"""
+        if op == "fence":
+            time.sleep({TIMEOUT} + 1.2)
+        say(id=number, outcome="ok", value="x", token=1)
+        """)
+    )
+    with pytest.raises(Unknown, match="no answer in time"):
+        storage.fence("r0", 1)
+
+    assert storage.read("r0") == ("x", 1)
 
 
 def test_an_endless_line_is_not_an_answer(speak: Any) -> None:
@@ -137,7 +163,7 @@ def test_a_program_that_never_stops_talking_is_unknown(speak: Any) -> None:
         speak("""
         say(id=number, outcome="ok")
         while True:
-            sys.stdout.write('{"id": 1, "outcome": "ok"}\\n' * 1000)
+            sys.stdout.write('{"id": 1, "event": "sent"}\\n' * 1000)
         """)
     )
     storage.fence("r0", 1)
@@ -157,7 +183,7 @@ def test_a_program_that_writes_without_end_is_given_up(speak: Any, monkeypatch: 
     monkeypatch.setattr(program_client, "MOST_OUTPUT", 10_000)
     client = speak("""
         while True:
-            say(id=1, outcome="ok", reason="late")
+            say(id=1, event="sent", reason="late")
         """)
 
     with pytest.raises(ProgramError, match=r"it wrote more than 9\.766 KiB to standard output"):
