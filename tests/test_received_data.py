@@ -29,14 +29,12 @@ ELSEWHERE = {
     "campaign/received_shard.py": {"copy"},  # of `received`
     "campaign/recheck_history.py": {"write_bytes"},  # a temporary folder of ours
     "campaign/night.py": {"open"},  # a descriptor that follows no link
-    "campaign/rejudging.py": {"glob"},  # what was copied into a new night
     "campaign/results.py": {"open"},  # creates the user's file
     "campaign/replay.py": {"read_bytes"},  # of `files`, within the folder of a run
     "card/seen.py": {"read_text"},  # a run that this process has made
     "cli/app.py": {"open"},  # /dev/null
     "cli/commands/corpus.py": {"iterdir"},  # sizes of the entry that was just made
     "cli/run_campaign.py": {"read_text"},  # the user's campaign file, loaded before
-    "cli/selection.py": {"glob"},  # names below --runs, for "did you mean"
     "cli/shrink_run.py": {"read_text"},  # the plan of a run that this process has made
     "cli/zoo_exhibits.py": {"read_text"},  # targets that ship
     "files/atomic_files.py": {"open", "glob", "unlink"},  # new files under a random name
