@@ -104,7 +104,7 @@ def _without_tokens(evidence: Evidence) -> Iterator[str]:
             which = f"{without} of {total} grants came without a fencing token"
         yield (
             f"{which}: holds were ordered by what is"
-            " certain in real time, which says nothing of grants that overlap; duplicate-token and"
+            " certain in real time, which gives no order to grants that overlap; duplicate-token and"
             " token-regression had nothing to compare"
         )
 

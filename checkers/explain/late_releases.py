@@ -78,7 +78,7 @@ class LateReleases:
     def _kept_leases(self, resource: str, owner: str | None) -> tuple[list[int], list[float]]:
         """When each grant of an owner was called, and until when it was promised but for its end."""
         if (resource, owner) not in self._kept:
-            leases = list(leases_of(op for op in self._owners[resource, owner] if op.f not in ENDS))
+            leases = leases_of(op for op in self._owners[resource, owner] if op.f not in ENDS)
             self._kept[resource, owner] = (
                 [lease.grant.called for lease in leases],
                 [lease.end for lease in leases],

@@ -26,7 +26,7 @@ from checkers.history.faults import Fault, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.history.restarts import restarts_of_storage
 from checkers.locks.hold_order import hold_order
-from checkers.locks.leases import ENDS, Lease, granted, promises_of
+from checkers.locks.leases import ENDS, granted, leases_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Narrator:
         self.faults = FaultIndex(faults_of(evidence.history.faults), evidence.history.header)
         self.evidence = evidence
         self._own: dict[tuple[str, str | None, str | None], ByCall] = {}
-        self._promised: dict[tuple[str, str | None], dict[int, list[Lease]]] = {}
+        self._promised: dict[tuple[str, str | None], dict[int, float]] = {}
 
     @cached_property
     def _granted_on(self) -> dict[str, list[Op]]:
@@ -268,20 +268,13 @@ class Narrator:
         what = f"{when} {restarted(fault)} at {self.at(fault.began)} (line {fault.lines[0]})"
         return [f"{what}{clients_left(fault)}."]
 
-    def lease(self, grant: Op, setter: Op | None = None) -> float:
-        """Until when a hold was promised, in ns; with a setter that may be of another hold, by that."""
-        promised = self._promises_of(grant.resource, grant.owner)[grant.index]
-        by_setter = (each.end for each in promised if each.is_doubtful and each.set_by == setter)
-        return next(by_setter, next(each for each in promised if not each.is_doubtful).end)
-
-    def _promises_of(self, resource: str, owner: str | None) -> dict[int, list[Lease]]:
-        """The leases of one owner, by the index of the grant."""
-        if (resource, owner) not in self._promised:
-            promised: dict[int, list[Lease]] = defaultdict(list)
-            for lease in promises_of(self._leases.get((resource, owner), ())):
-                promised[lease.grant.index].append(lease)
-            self._promised[resource, owner] = promised
-        return self._promised[resource, owner]
+    def lease(self, grant: Op) -> float:
+        """Until when a hold was promised, in ns."""
+        place = (grant.resource, grant.owner)
+        if place not in self._promised:
+            leases = leases_of(self._leases.get(place, ()))
+            self._promised[place] = {lease.grant.index: lease.end for lease in leases}
+        return self._promised[place][grant.index]
 
     def least_above(self, rejected: Op) -> int:
         """The lowest token that makes a rejected one stale."""

@@ -4,12 +4,16 @@ A grant to B is early iff it returned before the end of A's lease (see `leases`)
 certainly the later of the two: it was sent after A's grant had returned, or its token is
 above A's. Tokens decide that only where they can be trusted: on a resource where a token
 regressed or was given to two owners, and of a grant without a token, real time alone counts.
+
+If nothing tells which grant was the later one, and each returned before the end of the other's
+lease, then whichever was later was early. Nothing is said so of two grants with one token, which are a
+duplicate-token.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -34,14 +38,24 @@ def early_grants(evidence: Evidence) -> Iterator[Conflict]:
     involved = list(promises(narrowed(evidence, of_promised_leases)))
     untrusted = _with_misleading_tokens(evidence) if involved else set()
     for held in involved:
-        promised = _Promised(held)
-        for later in promised.certain:
-            found = [promised.sent_before(later)]
-            if later.grant.token is not None and later.grant.resource not in untrusted:
-                found.append(promised.below(later))
-            holders = [lease for lease in found if lease and later.returned < lease.end]
-            if holders:
-                yield _early(later, max(holders, key=lambda lease: lease.end))
+        if held:
+            yield from _in_turn(held, are_trusted=held[0].grant.resource not in untrusted)
+
+
+def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
+    """The early grants of one resource; `are_trusted`: do its tokens tell the order of its grants?"""
+    promised = _Promised(held)
+    for later in held:
+        found = [promised.sent_before(later)]
+        if later.grant.token is not None and are_trusted:
+            found.append(promised.below(later))
+        holders = [lease for lease in found if lease and later.returned < lease.end]
+        if holders:
+            yield _early(later, max(holders, key=lambda lease: lease.end))
+        elif other := promised.in_no_order(later, are_trusted=are_trusted):
+            yield BOTH_PROMISED.conflict(
+                later.grant, *each_once(later.grant, other.grant, other.set_by, later.set_by)
+            )
 
 
 def _with_misleading_tokens(evidence: Evidence) -> set[str]:
@@ -54,10 +68,9 @@ class _Promised:
 
     def __init__(self, held: Sequence[Lease]) -> None:
         self._longest_first = sorted(held, key=lambda lease: -lease.end)
-        self.certain = [lease for lease in held if not lease.is_doubtful]
-        self._after = HighWater((lease.since, lease.end, lease) for lease in held)
+        self._after = HighWater((lease.returned, lease.end, lease) for lease in held)
         self._above = HighWater(
-            (lease.grant.token, lease.end, lease) for lease in self.certain if lease.grant.token is not None
+            (lease.grant.token, lease.end, lease) for lease in held if lease.grant.token is not None
         )
 
     def sent_before(self, later: Lease) -> Lease | None:
@@ -79,6 +92,18 @@ class _Promised:
             return found[1]
         return self._of_another(later, self._by_token, (-token, -later.returned - 1))
 
+    def in_no_order(self, later: Lease, *, are_trusted: bool) -> Lease | None:
+        """That of a grant that returned first, but while this one was in flight; each during the other's."""
+        if later.end == -math.inf or (are_trusted and not self._is_any_without_token):
+            return None
+        limits = (later.grant.sent - 1, -later.end, -self._place[later.grant.index])
+        token = self._token_or_place[later.grant.index]
+        sides = [(side, side * token) for side in (1, -1)]
+        if are_trusted and later.grant.token is not None:
+            sides = [(-1, 0)]  # all that have no token
+        found = [self._of_another(later, self._by_flight[side], (limit, *limits)) for side, limit in sides]
+        return next((lease for lease in found if lease and later.returned < lease.end), None)
+
     def _of_another(self, later: Lease, leases: Sequence[Above], limits: Sequence[float]) -> Lease | None:
         """The longest above these limits whose owner has a higher number or a lower one."""
         own = self._owners[later.grant.owner]
@@ -91,17 +116,50 @@ class _Promised:
         return {lease.grant.owner: number for number, lease in enumerate(self._longest_first)}
 
     @cached_property
+    def _is_any_without_token(self) -> bool:
+        return any(lease.grant.token is None for lease in self._longest_first)
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        """The place of each grant in the order in which they returned."""
+        by_return = sorted(self._longest_first, key=lambda lease: (lease.returned, lease.grant.index))
+        return {lease.grant.index: place for place, lease in enumerate(by_return)}
+
+    @cached_property
+    def _token_or_place(self) -> dict[int, int]:
+        """The token of each grant; below all tokens, and different from each other, without one."""
+        return {
+            lease.grant.index: -1 - place if lease.grant.token is None else lease.grant.token
+            for place, lease in enumerate(self._longest_first)
+        }
+
+    @cached_property
     def _by_time(self) -> Sequence[Above]:
-        return self._both_sides([-_moment(lease.since) for lease in self._longest_first])
+        return self._both_sides(self._returned)
 
     @cached_property
     def _by_token(self) -> Sequence[Above]:
-        """Doubtful leases, and those without a token, are above no limit."""
+        """Those without a token are above no limit."""
         tokens = [
-            ABSENT if lease.is_doubtful or lease.grant.token is None else -lease.grant.token
-            for lease in self._longest_first
+            ABSENT if lease.grant.token is None else -lease.grant.token for lease in self._longest_first
         ]
         return self._both_sides(tokens, [-lease.grant.sent for lease in self._longest_first])
+
+    @cached_property
+    def _by_flight(self) -> Mapping[int, Sequence[Above]]:
+        """For higher tokens, and for lower ones."""
+        tokens = [self._token_or_place[lease.grant.index] for lease in self._longest_first]
+        places = [-self._place[lease.grant.index] for lease in self._longest_first]
+        late = [-returned for returned in self._returned]
+        return {
+            side: self._both_sides([side * token for token in tokens], late, self._returned, places)
+            for side in (1, -1)
+        }
+
+    @cached_property
+    def _returned(self) -> list[int]:
+        """When the grants returned, so that earlier is above."""
+        return [-_moment(lease.returned) for lease in self._longest_first]
 
     def _both_sides(self, *columns: Sequence[int]) -> Sequence[Above]:
         owners = np.array([self._owners[lease.grant.owner] for lease in self._longest_first], dtype=np.int64)
@@ -120,7 +178,7 @@ def _early(later: Lease, holder: Lease) -> Conflict:
 def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     """The end that is shown is the earlier of what these operations promised and of what all did."""
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
-    lease = min(n.lease(holder, setter), setter.sent + (setter.ttl or 0))
+    lease = _end(n, holder, setter)
     in_time = (holder.returned or 0) < grant.sent
     fault = n.service_fault(holder.sent, grant.returned or 0)
     ended = n.may_have_ended(holder, grant) if in_time and fault is None else ()
@@ -131,11 +189,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *n.grant_steps(holder),
-            (
-                f"{_lease_asked_for(n, setter)}, and the lock service promised it for"
-                f" {n.lasting(setter.ttl or 0)} from then on (line {setter.lines[-1]}):"
-                f" at least until {n.at(setter.sent + (setter.ttl or 0))}."
-            ),
+            _promise(n, setter),
             _kept_until(n, holder, lease),
             f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
             *(
@@ -153,6 +207,54 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
         ),
         cause=ended[-1:],
         fault=fault,
+    )
+
+
+def _both_promised(n: Narrator, conflict: Conflict) -> Story:
+    """Two grants of which nothing tells the order."""
+    last, other = conflict.accused, conflict.because[0]
+    named = {op.owner: op for op in (last, *conflict.because)}  # the last of an owner is its setter
+    ends = {op.owner: _end(n, op, named[op.owner]) for op in (other, last)}
+    return Story(
+        summary=(
+            f"{n.whom(other)} and {n.whom(last)} were both granted {lock_on(last.resource)}, each while the"
+            " lease of the other was promised: whichever was granted second was too early"
+        ),
+        steps=(
+            *(
+                step
+                for op in (other, last)
+                for step in (
+                    *n.grant_steps(op),
+                    _promise(n, named[op.owner]),
+                    _kept_until(n, op, ends[op.owner]),
+                )
+            ),
+            (
+                f"Nothing tells which of the two was granted first: {n.whom(last)} had sent its request at"
+                f" {n.at(last.sent)}, before the other grant returned, and no token orders them."
+            ),
+            (
+                f"If it was {n.whom(other)}, {n.whom(last)} was granted the lock {n.answered(last)}, before"
+                f" {n.at(ends[other.owner])}; if it was {n.whom(last)}, {n.whom(other)} was granted it"
+                f" {n.answered(other)}, before {n.at(ends[last.owner])}. So one of them was too early."
+            ),
+        ),
+        others=tuple(each for op in (other, last) for each in n.own(op, op.sent, int(ends[op.owner]))),
+        fault=n.service_fault(min(other.sent, last.sent), last.returned or 0),
+    )
+
+
+def _end(n: Narrator, holder: Op, setter: Op) -> float:
+    """The end that is shown: the earlier of what the setter promised and of what all operations did."""
+    return min(n.lease(holder), setter.sent + (setter.ttl or 0))
+
+
+def _promise(n: Narrator, setter: Op) -> str:
+    return (
+        f"{_lease_asked_for(n, setter)}, and the lock service promised it for"
+        f" {n.lasting(setter.ttl or 0)} from then on (line {setter.lines[-1]}):"
+        f" at least until {n.at(setter.sent + (setter.ttl or 0))}."
     )
 
 
@@ -213,5 +315,7 @@ def _later(n: Narrator, holder: Op, grant: Op) -> str:
 
 # because: the holder's grant, what set its lease
 LEASE_STILL_PROMISED = Breach(anomaly="early-grant", rule="lease-still-promised", story=_lease_still_promised)
+# because: the other grant, what set its lease, what set the accused's
+BOTH_PROMISED = Breach(anomaly="early-grant", rule="both-promised", story=_both_promised)
 
 CHECKER = Checker(name="early-grant", evidence="observed", decides=("early-grant",), check=early_grants)

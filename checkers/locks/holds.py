@@ -108,9 +108,12 @@ def of_lower_tokens(holds: Holds) -> Ints:
 
 
 def of_promised_leases(holds: Holds) -> Ints:
-    """Who was granted a lock before another's lease can have ended; and those others."""
+    """Who was granted a lock before another's lease can have ended; and those others.
+
+    Of two grants in no order, the one that returned last may be accused.
+    """
     end = holds.promised_at_most()
-    earlier = holds.greatest_before(holds.returned, end, asked=holds.sent)
+    earlier = holds.greatest_before(place := holds.places(), end, asked=place)
     lower = holds.greatest_before(holds.token, end, asked=holds.token)
     accused = np.flatnonzero(np.maximum(earlier, lower) > holds.returned)
     return holds.rows_of(holds.around(accused, holds.sent, end))
@@ -119,9 +122,9 @@ def of_promised_leases(holds: Holds) -> Ints:
 def of_beliefs(holds: Holds) -> Ints:
     """Who was granted a lock while others can have believed in theirs; and those others."""
     end = holds.believed_at_most()
-    place = np.empty(len(end), dtype=np.int64)
-    place[stable_order(holds.returned)] = np.arange(len(end))
-    accused = np.flatnonzero(holds.greatest_before(place, end, asked=place) > holds.returned)
+    accused = np.flatnonzero(
+        holds.greatest_before(place := holds.places(), end, asked=place) > holds.returned
+    )
     return holds.rows_of(holds.around(accused, holds.returned, end))
 
 
@@ -243,15 +246,21 @@ class Holds:
         found = np.append(0, highest)[place] - base
         return np.append(ABSENT, different)[np.maximum(found, 0)]
 
+    def places(self) -> Ints:
+        """The place of each grant in the order in which they returned."""
+        place = np.empty(len(self.returned), dtype=np.int64)
+        place[stable_order(self.returned)] = np.arange(len(place))
+        return place
+
     def promised_at_most(self) -> Ints:
-        """No lease of a grant ends later: its latest start and ttl, cut short by the owner's end of it."""
+        """No lease of a grant ends later: its owner's latest start and ttl, cut short by its end of it."""
         columns = self.columns
         by_owner = np.full(self._owners, ABSENT, dtype=np.int64)
         renewed = self._chosen((self._f == RENEW) & (self._outcome == OK))
         renews = renewed.rows
         np.maximum.at(by_owner, renewed.hold, _after(columns.called[renews], columns.ttl[renews]))
-        own = _after(self.sent, columns.ttl[self.grants])
-        return np.minimum(np.maximum(own, by_owner[self._of_grant]), self._given_up())
+        np.maximum.at(by_owner, self._of_grant, _after(self.sent, columns.ttl[self.grants]))
+        return np.minimum(by_owner[self._of_grant], self._given_up())
 
     def believed_at_most(self) -> Ints:
         """No client believes in a grant after this: its owner ended it, or a renewal failed."""

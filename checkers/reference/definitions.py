@@ -56,7 +56,9 @@ def early_grants(operations: Sequence[Op]) -> set[int]:
     """The grants that came while another owner's lease was still promised.
 
     Token order tells which of two grants was the later one, unless real time says the
-    opposite. Where tokens regressed or were given to several owners, they tell nothing.
+    opposite. Where tokens regressed or were given to several owners, they tell nothing. Where
+    nothing tells, and each grant came while the other's lease was promised, whichever was later was
+    early: the one that returned last is named.
     """
     trusted = not (token_regressions(operations) or duplicate_tokens(operations))
 
@@ -64,18 +66,21 @@ def early_grants(operations: Sequence[Op]) -> set[int]:
         by_token = trusted and _has_higher_token(later, holder) and not _granted_before(later, holder)
         return _granted_before(holder, later) or by_token
 
+    def is_during(later: Op, holder: Op) -> bool:
+        return _returned(later) < _promised_until(holder, operations)
+
+    def is_one_of_two(last: Op, other: Op) -> bool:
+        is_last = (_returned(other), other.index) < (_returned(last), last.index)
+        is_ordered = is_later(last, other) or is_later(other, last)
+        share_a_token = last.token is not None and last.token == other.token
+        return is_last and not is_ordered and not share_a_token and is_during(other, last)
+
     return {
         later.index
         for holder, later in permutations(grants(operations), 2)
         if holder.owner != later.owner
-        and (
-            (_returned(later) < _promised_until(holder, operations) and is_later(later, holder))
-            or any(
-                _returned(later) < _promised_until(holder, operations, renew)
-                for renew in operations
-                if renew.f == "renew" and renew.owner == holder.owner and _granted_before(renew, later)
-            )
-        )
+        and is_during(later, holder)
+        and (is_later(later, holder) or is_one_of_two(later, holder))
     }
 
 
@@ -134,67 +139,44 @@ def _different_holds(operations: Iterable[Op]) -> Iterator[tuple[Op, Op]]:
             yield one, other
 
 
-def _promised_until(grant: Op, operations: Sequence[Op], doubtful: Op | None = None) -> float:
-    """The end of a lease, in ns: -infinity where nothing was promised.
+def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
+    """The end of the lease of a grant's hold, in ns: -infinity where nothing was promised.
 
-    The latest start of an ok setter that carries a ttl, and from then the smallest ttl of
-    the setters that had not returned before; cut short by the call of the first release or
-    revoke that had not returned before the acquire was called, however it ended; and by the
-    end of any lease that a setter of another hold of the owner may have set since.
-
-    A renew is a setter of the hold whose acquire was called last before it. If it may be of
-    another, it is one only if it returned while the lease was promised without it, and its ttl
-    counts from its own start. By such a `doubtful` renew the owner had the lock when it returned,
-    for as long as it promised, unless an acquire may have set another lease since that it does not say.
+    T is the latest start of an ok setter of the hold that carries a ttl. The end is the earliest
+    max(T, start) + ttl of the owner's acquires and renews that did not fail and had not returned before T;
+    cut short by the call of the first release or revoke that had not returned before the hold was asked
+    for, however it ended.
     """
     own = [op for op in operations if op.owner == grant.owner and op.outcome is not Outcome.FAIL]
+    hold = _hold_of(grant, own)
+    begun = min(op.called for op in hold)
     acquires = [op for op in own if op.f == "acquire"]
-    renews = [op for op in own if op.f == "renew"]
-    setters = [grant, *(op for op in renews if _acquired_last_before(op, acquires) is grant)]
-    first = min(op.called for op in acquires)
-    others = [op for op in (*acquires, *renews) if op not in setters and op.called >= first]
-    doubts = [op for op in setters[1:] if _may_be_of_another(op, grant, acquires)]
-    promises = [op for op in setters if op.outcome is Outcome.OK and op.ttl is not None]
-    start = -math.inf
-    for setter in sorted(promises, key=lambda op: op.sent):
-        if setter not in doubts or _returned(setter) < _lapses(start, setters, doubts):
-            start = setter.sent
-    unsaid: list[float] = []
-    if doubtful is not None:
-        if doubtful not in promises or doubtful not in doubts or doubtful.sent <= start:
-            return -math.inf
-        start = doubtful.sent
-        silent = (op for op in acquires if op.ttl is None and not _returned(op) < start)
-        unsaid = [max(start, op.sent) for op in silent]
-    since = (op for op in others if op.ttl is not None and not _returned(op) < start)
-    shortened = [max(start, op.sent) + (op.ttl or 0) for op in since]
-    return min([_lapses(start, setters, doubts), *shortened, *unsaid, *_given_up(grant, operations)])
+    others = [op.called for op in acquires if op not in hold and _returned(op) >= begun]
+    renews = [op for op in own if op.f == "renew" and _returned(op) < min(others, default=math.inf)]
+    starts = [op.sent for op in (*hold, *renews) if op.outcome is Outcome.OK and op.ttl is not None]
+    if not starts:
+        return -math.inf
+    last = [
+        max(*starts, op.sent) + op.ttl
+        for op in own
+        if op.f in ("acquire", "renew") and op.ttl is not None and not _returned(op) < max(starts)
+    ]
+    return min([*last, *_given_up(hold[0], operations)])
 
 
-def _lapses(start: float, setters: Iterable[Op], doubts: Sequence[Op]) -> float:
-    """When a lease ends whose last promise counts from `start`."""
-    if start == -math.inf:
-        return start
-    last = (op for op in setters if op.ttl is not None and not _returned(op) < start)
-    return min(
-        (max(start, op.sent) if op in doubts and op.outcome is Outcome.OK else start) + (op.ttl or 0)
-        for op in last
-    )
+def _hold_of(grant: Op, own: Sequence[Op]) -> list[Op]:
+    """The acquires of a grant's hold: with its token, and no release between that ended ok; by call."""
+    ended = [op.called for op in own if op.f in _ENDS and op.outcome is Outcome.OK]
 
+    def is_same(one: Op, other: Op) -> bool:
+        first, last = sorted((one.called, other.called))
+        return not any(first < called < last for called in ended)
 
-def _acquired_last_before(renew: Op, acquires: Sequence[Op]) -> Op | None:
-    """The acquire of the same owner that was called last before a renew."""
-    before = (op for op in acquires if op.called <= renew.called)
-    return max(before, key=lambda op: (op.called, op.index), default=None)
-
-
-def _may_be_of_another(renew: Op, grant: Op, acquires: Iterable[Op]) -> bool:
-    """Can another acquire of the owner have taken effect between a grant and the renew after it?"""
-    return any(
-        not _granted_before(op, grant) if op.index < grant.index else op.called <= _returned(renew)
-        for op in acquires
-        if op is not grant
-    )
+    return [
+        op
+        for op in grants(own)
+        if op is grant or (op.token is not None and op.token == grant.token and is_same(op, grant))
+    ]
 
 
 def _believed_until(grant: Op, operations: Iterable[Op]) -> float:

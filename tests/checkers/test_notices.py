@@ -68,7 +68,7 @@ def test_a_program_that_ended_by_itself_is_reported() -> None:
 
 
 WITHOUT = (
-    "holds were ordered by what is certain in real time, which says nothing of grants that overlap;"
+    "holds were ordered by what is certain in real time, which gives no order to grants that overlap;"
     " duplicate-token and token-regression had nothing to compare"
 )
 

@@ -18,6 +18,7 @@ class LockService:
     early: int = 0  # ns by which leases end too soon: a bug
     stuck: bool = False  # a lease that is over keeps its lock: a bug
     again: str = "refused"  # an owner's acquire while it holds: or "same token", or "new token"
+    sessions: bool = False  # an acquire of an owner that holds sets no lease
     owner: str | None = None
     expires: int = 0
     token: int = 0
@@ -26,9 +27,11 @@ class LockService:
         if self.owner is not None and (self.stuck or self.expires - self.early > now):
             if self.owner != owner or self.again == "refused":
                 return None
-            if self.again == "same token":
+            if not self.sessions:
                 self.expires = now + ttl
-                return self.token
+            if self.again == "new token":
+                self.token = self.tokens()
+            return self.token
         self.owner, self.expires, self.token = owner, now + ttl, self.tokens()
         return self.token
 

@@ -56,6 +56,7 @@ class Simulation:
             early=self.early,
             stuck=self.stuck,
             again=self.again or "refused",
+            sessions=self.sessions,
         )
         self.storage = Storage(
             policy=self.policy if self.fenced else None, value=[] if self.appends else None

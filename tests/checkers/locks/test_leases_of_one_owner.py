@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from checkers.history.records import Op, Outcome
-from checkers.locks.early_grants import early_grants
-from checkers.locks.leases import lease_of
-from tests.support.grants import acquire, locks
+from checkers.locks.leases import lease_of, leases_of
+from tests.support.grants import acquire
 
 
 def renew(index: int, called: int, returned: int, ttl: int) -> Op:
@@ -40,13 +39,6 @@ def test_a_renew_after_two_acquires_that_touch_may_be_of_either() -> None:
     assert lease_of(second, [first, second, renew(2, 7, 30, ttl=100)]).end == 15
 
 
-@pytest.mark.parametrize(("returned", "end"), [(9, 19), (10, 10)])
-def test_a_doubtful_renew_counts_if_it_returned_before_the_promise_ended(returned: int, end: int) -> None:
-    first, second = acquire(0, "a", 1, 0, 1, ttl=10), acquire(2, "a", 2, 9, 11, ttl=10)
-
-    assert lease_of(first, [first, renew(1, 2, returned, ttl=100), second]).end == end
-
-
 @pytest.mark.parametrize(("returned", "end"), [(4, 105), (5, 8)])
 def test_an_earlier_acquire_that_had_not_returned_may_shorten_a_lease(returned: int, end: int) -> None:
     first, second = acquire(0, "a", 1, 0, returned, ttl=3), acquire(1, "a", 2, 5, 6, ttl=100)
@@ -61,27 +53,41 @@ def test_later_acquires_before_the_end_of_a_lease_may_shorten_it() -> None:
     assert lease_of(first, [first, second, third]).end == 15
 
 
-@pytest.mark.parametrize(("sent", "accused"), [(26, []), (27, [3])])
-@pytest.mark.parametrize("unanswered", [0, 25], ids=["before it", "after it"])
-def test_a_doubtful_renew_binds_what_was_sent_after_its_answer(
-    sent: int, accused: list[int], unanswered: int
-) -> None:
-    unknown = replace(
-        acquire(0, "a", 0, unanswered, 0, ttl=6), outcome=Outcome.INFO, returned=None, token=None
-    )
-    operations = [
-        unknown,
-        acquire(1, "a", 3, 19, 22, ttl=6),
-        renew(2, 24, 26, ttl=6),
-        replace(acquire(3, "b", 4, 25, 28), attempt=sent),
-    ]
-
-    found = early_grants(locks(*sorted(operations, key=lambda op: op.called)))
-
-    assert [each.accused.index for each in found] == accused
-
-
-def test_a_shorter_ttl_of_a_doubtful_renew_counts_from_its_call() -> None:
+def test_a_shorter_ttl_of_a_renew_that_may_be_of_another_hold_counts_from_its_call() -> None:
     first, second = acquire(0, "a", 6, 6, 7, ttl=3), acquire(2, "a", 0, 10, 15, ttl=3)
 
     assert lease_of(first, [first, renew(1, 7, 11, ttl=2), second]).end == 9
+    assert lease_of(first, [first, renew(1, 7, 11, ttl=1), second]).end == 8
+
+
+@pytest.mark.parametrize(("token", "end"), [(1, 120), (2, 10), (None, 10)])
+def test_an_acquire_again_with_the_same_token_is_the_same_hold(token: int | None, end: int) -> None:
+    first = acquire(0, "a", 1, 0, 1, ttl=10)
+    again = replace(acquire(1, "a", 0, 5, 6, ttl=100), token=token)
+
+    assert lease_of(first, [first, again, renew(2, 20, 21, ttl=100)]).end == end
+
+
+@pytest.mark.parametrize(("outcome", "ends"), [(Outcome.OK, [7, 109]), (Outcome.FAIL, [7, 7])])
+def test_a_release_that_ended_ok_in_between_makes_another_hold(outcome: Outcome, ends: list[int]) -> None:
+    first, again = acquire(0, "a", 1, 0, 1, ttl=10), acquire(2, "a", 1, 9, 10, ttl=100)
+    release = replace(
+        first, index=1, f="release", token=None, ttl=None, called=7, returned=8, outcome=outcome
+    )
+
+    assert [lease.end for lease in leases_of([first, release, again])] == ends
+
+
+@pytest.mark.parametrize(("asked", "end"), [(100, 115), (None, 115), (4, 19)])
+def test_an_unanswered_renewal_counts_with_the_ttl_that_it_asked_for(asked: int | None, end: int) -> None:
+    grant = acquire(0, "a", 1, 0, 1, ttl=100)
+    unanswered = replace(renew(1, 2, 0, ttl=0), outcome=Outcome.INFO, returned=None, ttl=asked)
+
+    assert lease_of(grant, [grant, unanswered, renew(2, 15, 16, ttl=100)]).end == end
+
+
+def test_nothing_renews_a_hold_that_was_asked_for_during_another_acquire() -> None:
+    unanswered = replace(acquire(0, "a", 0, 0, 0), outcome=Outcome.INFO, returned=None, token=None)
+    grant = acquire(1, "a", 1, 5, 6, ttl=10)
+
+    assert lease_of(grant, [unanswered, grant, renew(2, 7, 8, ttl=100)]).end == 15
