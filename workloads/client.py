@@ -119,7 +119,11 @@ class Session(Protocol):
 
 
 class Lock(Protocol):
-    """A client of a lock service."""
+    """A client of a lock service.
+
+    A lock whose acquire sets the lease may say for how long it asks, in ns, by an attribute `asks_for`. It is
+    recorded with the call: an acquire without an answer may have set that lease.
+    """
 
     def acquire(self, resource: str, owner: str) -> Grant:
         """Wait for the lock and take it."""

@@ -100,7 +100,9 @@ class Client:
             grant = self.lock.acquire(resource, owner)
             return {"token": grant.token, "ttl": grant.ttl, "attempt": grant.attempt}
 
-        answer = self.session.call("acquire", resource, acquire, owner=owner)
+        asked = getattr(self.lock, "asks_for", None)
+        lease = {} if asked is None else {"ttl": asked}
+        answer = self.session.call("acquire", resource, acquire, owner=owner, **lease)
         if answer.outcome == "info":
             self.lock.reconnect()
             self._end("revoke", resource, owner, self.lock.revoke)

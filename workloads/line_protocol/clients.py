@@ -42,6 +42,7 @@ class ProgramLock:
         self._program = program
         self._renewals = renewals
         self._ttl = ttl  # ns
+        self.asks_for: int | None = None  # ns; the lease that the program was last granted
         self._hold: tuple[str, str] | None = None  # resource and owner
         self._asked: dict[str, str] = {}  # the resource of each owner
         self._recording = threading.Lock()
@@ -69,6 +70,7 @@ class ProgramLock:
                 f"{UNUSABLE}attempt_ns {attempt}: it is not a CLOCK_MONOTONIC time since the acquire request"
             )
         ttl = None if granted.ttl_ms is None else granted.ttl_ms * MILLISECOND
+        self.asks_for = ttl
         return Grant(token=granted.token, ttl=ttl, attempt=attempt)
 
     def _on_event(self, event: str, carried: Mapping[str, Any]) -> None:

@@ -20,8 +20,8 @@ class LeaseKeeper:
 
     def __init__(self, connection: Connection, session: Session, ttl: int) -> None:
         self._connection = connection
-        self._ttl = ttl  # ns
-        self._renewals = Renewals(session, ttl, connection.reconnect)
+        self._seconds = -(-ttl // SECOND)
+        self._renewals = Renewals(session, ttl, connection.reconnect, self._seconds * SECOND)
         self.lease = 0
 
     def start(self, resource: str, owner: str) -> int:
@@ -54,7 +54,7 @@ class LeaseKeeper:
         self._renewals.close(self._connection.close)
 
     def _grant(self) -> dict[str, Any]:
-        answer = self._connection.call("Lease/LeaseGrant", TTL=-(-self._ttl // SECOND))
+        answer = self._connection.call("Lease/LeaseGrant", TTL=self._seconds)
         self.lease = answer.ID
         return {"ttl": answer.TTL * SECOND}
 

@@ -54,8 +54,8 @@ class PollingLock:
     def __init__(self, service: LockService, renewing: LockService, session: Session, ttl: int) -> None:
         self._service = service
         self._renewing = renewing
-        self._renewals = Renewals(session, ttl, renewing.close)
-        self._ttl = ttl  # ns
+        self._renewals = Renewals(session, ttl, renewing.close, ttl)
+        self._ttl = self.asks_for = ttl  # ns
         self._credential: str | None = None
 
     def acquire(self, resource: str, owner: str) -> Grant:

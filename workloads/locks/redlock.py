@@ -60,9 +60,9 @@ class Redlock:
     ) -> None:
         self._servers = servers
         self._renewing = renewing
-        self._renewals = Renewals(session, settings.ttl, lambda: _close(renewing))
         self._names = settings.names
         self._ttl = settings.ttl  # ns
+        self._renewals = Renewals(session, self._ttl, lambda: _close(renewing), self.asks_for)
         self._token = TOKENS[settings.token]
         self._draws_token_later = settings.token in DRAWN_AFTER_GRANT
         self._rng = random.Random(settings.client)
@@ -73,7 +73,8 @@ class Redlock:
         return len(self._servers) // 2 + 1
 
     @property
-    def _promised(self) -> int:
+    def asks_for(self) -> int:
+        """The lease that a grant promises (ns)."""
         return self._ttl - drift(self._ttl)
 
     def acquire(self, resource: str, owner: str) -> Grant:
@@ -88,7 +89,7 @@ class Redlock:
             attempt = time.monotonic_ns()
             answers = self._ask(self._servers, *self._grant(resource, owner))
             counters = [answer for server, answer in enumerate(answers) if answer and server not in doubtful]
-            if len(counters) >= self._majority and time.monotonic_ns() < attempt + self._promised:
+            if len(counters) >= self._majority and time.monotonic_ns() < attempt + self.asks_for:
                 break
             doubtful |= self._delete_everywhere(answers, resource, owner)
             if len(doubtful) >= self._majority:
@@ -100,7 +101,7 @@ class Redlock:
         if self._draws_token_later:
             self._renewals.granted()
         self._renewals.keep(lambda: self._renew(resource, owner))
-        return Grant(token=self._token(counters, self._rng), ttl=self._promised, attempt=attempt)
+        return Grant(token=self._token(counters, self._rng), ttl=self.asks_for, attempt=attempt)
 
     def _explained(self, what: str) -> str:
         return f"{what}: {self._refusal}" if self._refusal else what
@@ -119,7 +120,7 @@ class Redlock:
 
     def _renew(self, resource: str, owner: str) -> dict[str, Any]:
         self._require_majority(self._renewing, *self._extend(resource, owner))
-        return {"ttl": self._promised}
+        return {"ttl": self.asks_for}
 
     def release(self, resource: str, owner: str) -> None:
         """Delete the key where it is still ours; NotApplied if that is not most servers."""

@@ -24,7 +24,11 @@ class Renewals:
     Renewals have their own session, because a process has at most one open operation.
     """
 
-    def __init__(self, session: Session, ttl: int, reconnect: Callable[[], None]) -> None:
+    def __init__(
+        self, session: Session, ttl: int, reconnect: Callable[[], None], asks_for: int | None
+    ) -> None:
+        """`asks_for` is the lease that a renewal asks for (ns); None if it promises nothing."""
+        self._asked: dict[str, Any] = {} if asks_for is None else {"ttl": asks_for}
         self._session = session
         self._ttl = ttl  # ns
         self._reconnect = reconnect
@@ -69,7 +73,7 @@ class Renewals:
         with self._one_call:
             if stop.is_set():
                 return False
-            answer = self._session.call("renew", resource, action, owner=owner)
+            answer = self._session.call("renew", resource, action, owner=owner, **self._asked)
             if answer.outcome == "info":
                 self._reconnect()
             elif not answer.ok:

@@ -41,6 +41,10 @@ TOKENS: dict[str, Callable[[str, Any], int]] = {
 """How to get the fencing token from a znode's path and its stat."""
 
 
+def _kazoo_reconnects() -> None:
+    """Leave it to kazoo, which does so within the session."""
+
+
 class ZookeeperLock:
     """One client of the lock; holds one lock at a time, bound to the session that created its znode."""
 
@@ -52,7 +56,7 @@ class ZookeeperLock:
         self._ttl = settings.ttl  # ns
         self._token_of = TOKENS[settings.token]
         self._promise = settings.ttl if len(settings.endpoints) == 1 else None
-        self._renewals = Renewals(renewals, settings.ttl, lambda: None)  # kazoo reconnects, in the session
+        self._renewals = Renewals(renewals, settings.ttl, _kazoo_reconnects, self._promise)
         self._session: ZookeeperSession | None = None
         self._abandoned = False
         self._parents: set[str] = set()
