@@ -2,9 +2,10 @@
 
 An owner may acquire again without a release in between; if it gets the same token, that is
 the same hold. A hold's *setters* are its acquires, and the renews of its owner that did not fail and
-had returned before any other acquire of the owner that did not fail was called. So an owner that
-acquires again has several holds, and a renew that may be of the next one sets nothing; nor does any
-if an acquire of the owner was still unanswered when the hold's was called.
+had returned before any other acquire of the owner that did not fail was called. So a renew that may be
+of the owner's next hold sets nothing; nor does any if an acquire of the owner was still unanswered when
+the hold's was called. Those of an earlier hold are not of this one, but a session may have been
+renewed before its owner's first acquire.
 
 T is the latest start of an ok setter that carries a ttl. From then on, the service has seen that
 setter or one of those of the owner, whichever hold's, that had not returned before T: the
@@ -87,9 +88,10 @@ def leases_of(own: Iterable[Op]) -> list[Lease]:
 
 @dataclass(frozen=True, slots=True)
 class _Hold:
-    """The acquires that got one hold, and when the first one of another that may be meant was called."""
+    """The acquires that got one hold; and when the first other one was called that renews may be of."""
 
     acquires: list[Op]
+    since: float  # ns; when the first renew may have been called that is not of an earlier hold
     other: float  # ns; -infinity if one was unanswered when this one was asked for
 
 
@@ -112,7 +114,7 @@ def _holds(own: Sequence[Op]) -> list[_Hold]:
         acquires[number[op.index]].append(op)
     reached = [*accumulate(map(_returned, asked), max, initial=-math.inf)]  # before each of those asked for
     return [
-        _Hold(grants, _other_call(asked, reached, place, number))
+        _Hold(grants, op.called if place else -math.inf, _other_call(asked, reached, place, number))
         for place, op in enumerate(asked)
         if (grants := acquires.get(op.index)) is not None
     ]
@@ -139,7 +141,9 @@ class _Renews:
     def last_promise(self, hold: _Hold) -> Op | None:
         """The ok setter of a hold with the latest start, of those that carry a ttl."""
         place = bisect_left(self._returned, hold.other)
-        setters = [op for op in hold.acquires if op.ttl is not None] + self._latest[:place][-1:]
+        renewed = self._latest[place - 1 : place] if place else []
+        setters = [op for op in hold.acquires if op.ttl is not None]
+        setters += [op for op in renewed if op.called >= hold.since]
         return max(setters, key=lambda op: op.sent, default=None)
 
 

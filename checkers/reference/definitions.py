@@ -152,7 +152,14 @@ def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
     begun = min(op.called for op in hold)
     acquires = [op for op in own if op.f == "acquire"]
     others = [op.called for op in acquires if op not in hold and _returned(op) >= begun]
-    renews = [op for op in own if op.f == "renew" and _returned(op) < min(others, default=math.inf)]
+    is_first = not any(op.index < hold[0].index for op in acquires)
+    renews = [
+        op
+        for op in own
+        if op.f == "renew"
+        and (op.called >= begun or is_first)
+        and _returned(op) < min(others, default=math.inf)
+    ]
     starts = [op.sent for op in (*hold, *renews) if op.outcome is Outcome.OK and op.ttl is not None]
     if not starts:
         return -math.inf

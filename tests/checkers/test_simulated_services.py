@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -89,10 +91,21 @@ def test_a_lock_service_that_ends_leases_early_is_found(kind: dict[str, Any]) ->
 
 
 def lock_conflicts(seed: int, kind: dict[str, object], *, early: int) -> list[tuple[str, int]]:
+    """What is found with all that the service told, without the attempts, without the tokens, and without both."""
     run = Simulation(seed=seed, slow=0.15, end=20_000, outages=seed % 5 == 0, early=early, **kind)
-    evidence = Evidence(history=parse(run.lines()))
+    history = parse(run.lines())
     checks = (early_grants, duplicate_tokens, token_regressions)
-    return [(each.anomaly, each.accused.index) for check in checks for each in check(evidence)]
+    return [
+        (each.anomaly, each.accused.index)
+        for untold in ((), ("attempt",), ("token",), ("attempt", "token"))
+        for check in checks
+        for each in check(Evidence(history=without(history, untold)))
+    ]
+
+
+def without(history: History, fields: Sequence[str]) -> History:
+    operations = (replace(op, **dict.fromkeys(fields)) for op in history.operations)
+    return replace(history, operations=tuple(operations))
 
 
 @pytest.mark.slow

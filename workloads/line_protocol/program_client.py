@@ -262,12 +262,12 @@ class ProgramClient:
             return Line() if early else Line(id=self._requests, event=line.event), carried
         if line.event is not None and line.event not in EVENTS:
             raise Unknown(f"{UNUSABLE}{truncated(said)}, and there is no such event")
-        if line.id is None or not 0 < line.id <= self._requests:
+        if line.id is None or line.id > self._requests:
             raise Unknown(f"{UNUSABLE}{truncated(said)}, and no request with that id was made")
         if early and line.id == self._requests:
             made = "before that request was made, or before the go-on that it had asked for"
             raise Unknown(f"{UNUSABLE}{truncated(said)} {made}")
-        if line.event is None:
+        if line.event is None and line.id > 0:
             self._answered(line.id, said)
         return line, carried
 

@@ -26,7 +26,7 @@ from workloads.unsolicited_data import has_input
 @pytest.mark.parametrize(
     "line",
     [
-        "ready", "[]", "{", '{"outcome": "ok"}', '{"id": 99, "outcome": "ok"}', '{"id": 0, "outcome": "ok"}',
+        "ready", "[]", "{", '{"outcome": "ok"}', '{"id": 99, "outcome": "ok"}',
         '{"id": "2"}', "\\xff", '{"id": 2, "event": "send"}', '{"id": 2, "outcome": "ok", "outcome": "stale"}',
     ],
 )  # fmt: skip
