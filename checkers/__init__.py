@@ -11,7 +11,8 @@ one of `MODELS` or your own:
     judged = checkers.judge_foreign(Path("history.edn"), "cas-register")
 """
 
-from checkers.anomalies import ANOMALIES, COVERAGE, Anomaly
+from checkers.anomalies import ANOMALIES, Anomaly
+from checkers.counts import COVERAGE
 from checkers.errors import FencepostError, HistoryError, ModelError
 from checkers.history.merge import merge
 from checkers.history.reader import parse, read, read_commits

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter, itemgetter
 
-from checkers.anomalies import COVERAGE
+from checkers.counts import COVERAGE
 from checkers.evidence import Evidence
 from checkers.history.fault_kinds import KINDS
 from checkers.history.faults import Fault, client_of, faults_of

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.anomalies import RANK, VIOLATIONS, none_of
+from checkers.anomalies import ANOMALIES, DOUBTS, RANK, VIOLATIONS
 from checkers.checker import Checker
+from checkers.counts import none_of
 from checkers.coverage import coverage
 from checkers.cross_check import cross_check
 from checkers.deduplicate import deduplicate
@@ -19,8 +20,8 @@ from checkers.hazard_hits import hazards_of
 from checkers.hazards import summary
 from checkers.history.records import Commit, Header, History
 from checkers.lists import lost_updates
-from checkers.locks import double_beliefs, early_grants, stuck_locks, tokens
-from checkers.locks.holds import count_of_grants, grants_without_token
+from checkers.locks import double_beliefs, double_grants, early_grants, stuck_locks, tokens
+from checkers.locks.holds import count_of_grants, grants_without
 from checkers.not_exercised import NO_GRANT, NO_TOKEN, NOT_EXERCISED, RUN_LONGER
 from checkers.notices import notices
 from checkers.storage import (
@@ -66,6 +67,7 @@ OTHERS = (
     *tokens.CHECKERS,
     early_grants.CHECKER,
     double_beliefs.CHECKER,
+    double_grants.CHECKER,
     stuck_locks.CHECKER,
     found_lists.CHECKER,
     lost_updates.OBSERVED,
@@ -101,6 +103,7 @@ def _judge(evidence: Evidence) -> Verdict:
         *_not_exercised(evidence, counts),
         *(() if violations else _unanswered(header, counts)),
         *_missed(hazards, header),
+        *(f"{ANOMALIES[name].happened(anomalies[name])} ({name})" for name in DOUBTS if anomalies[name]),
     )
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
     unexpected = (*_unexpected(header, anomalies, violations, validity), *examined.disagreements)
@@ -243,7 +246,7 @@ def _tally(findings: Iterable[Finding], checkers: Iterable[Checker]) -> dict[str
 
 def _worth_explaining(findings: Iterable[Finding], header: Header) -> Iterator[Finding]:
     """The first few of each name that is only counted: asked for by the target, or a violation elsewhere."""
-    left = dict.fromkeys({*VIOLATIONS, *header.expect, *header.may}, _MOST_COUNTED)
+    left = dict.fromkeys({*VIOLATIONS, *DOUBTS, *header.expect, *header.may}, _MOST_COUNTED)
     for finding in findings:
         if not finding.is_violation and left.get(finding.anomaly, 0):
             left[finding.anomaly] -= 1
@@ -271,7 +274,7 @@ def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[st
     if short and not grants and any(op.error for op in evidence.named("acquire")):
         yield NO_GRANT.reason
         return
-    if short and header.fenced and 0 < grants == grants_without_token(evidence):
+    if short and header.fenced and 0 < grants == grants_without(evidence, "token"):
         yield NO_TOKEN.reason
         return
     for name, least in short.items():

@@ -9,7 +9,8 @@ import numpy as np
 from checkers.evidence import Evidence, in_columns, log_of
 from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE
 from checkers.history.records import ENDED, UNUSABLE, Outcome
-from checkers.locks.holds import count_of_grants, grants_without_token
+from checkers.locks.double_grants import under_faults
+from checkers.locks.holds import count_of_grants, grants_without
 from checkers.printable import shorten
 from checkers.token_shapes import shape_of
 
@@ -29,6 +30,7 @@ def notices(evidence: Evidence) -> Iterator[str]:
     yield from _ended(evidence)
     yield from _without_tokens(evidence)
     yield from _misleading_tokens(evidence)
+    yield from _held_by_two(evidence)
     yield from _empty_order(evidence)
     yield from _not_complete(evidence)
 
@@ -97,7 +99,7 @@ def _with_error(evidence: Evidence, start: str) -> tuple[int, str]:
 
 def _without_tokens(evidence: Evidence) -> Iterator[str]:
     """Report that real time took the place of tokens, and what that cannot show."""
-    total, without = count_of_grants(evidence), grants_without_token(evidence)
+    total, without = count_of_grants(evidence), grants_without(evidence, "token")
     if without:
         which = "this lock gives no fencing token"
         if without < total:
@@ -106,6 +108,16 @@ def _without_tokens(evidence: Evidence) -> Iterator[str]:
             f"{which}: holds were ordered by what is"
             " certain in real time, which gives no order to grants that overlap; duplicate-token and"
             " token-regression had nothing to compare"
+        )
+
+
+def _held_by_two(evidence: Evidence) -> Iterator[str]:
+    """Report holders that no lease and no fault surely explains."""
+    if number := under_faults(evidence):
+        times = "once" if number == 1 else f"{number:,} times"
+        yield (
+            f"{times}, two clients held the lock at once, without a promised lease, while faults were in"
+            " force: sessions may have ended then, so nothing is wrong for certain"
         )
 
 

@@ -59,6 +59,7 @@ ALONE = {
     "checkers.linearizability": {"checkers.errors", "checkers.history.records", "checkers.verdict"},
     "checkers.history": {
         "checkers.anomalies",
+        "checkers.counts",
         "checkers.errors",
         "checkers.gc_pause",
         "checkers.hazards",

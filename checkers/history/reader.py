@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from checkers.anomalies import ANOMALIES, COVERAGE
+from checkers.anomalies import ANOMALIES
+from checkers.counts import COVERAGE
 from checkers.errors import HistoryError
 from checkers.gc_pause import gc_paused
 from checkers.hazards import CELLS

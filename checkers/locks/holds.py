@@ -65,17 +65,8 @@ def count_of_grants(evidence: Evidence) -> int:
     return sum(op.outcome is Outcome.OK for op in evidence.named("acquire"))
 
 
-def grants_without_token(evidence: Evidence) -> int:
-    """How often somebody got a lock, but no fencing token with it."""
-    return _grants_without(evidence, "token")
-
-
-def grants_without_lease(evidence: Evidence) -> int:
-    """How often somebody got a lock by a request that sets no lease."""
-    return _grants_without(evidence, "ttl")
-
-
-def _grants_without(evidence: Evidence, field: Literal["token", "ttl"]) -> int:
+def grants_without(evidence: Evidence, field: Literal["token", "ttl"]) -> int:
+    """How often somebody got a lock, but no fencing token with it, or by a request that sets no lease."""
     operations = evidence.history.operations
     if isinstance(operations, Operations):
         columns = operations.columns
@@ -256,9 +247,8 @@ class Holds:
         """No lease of a grant ends later: its owner's latest start and ttl, cut short by its end of it."""
         columns = self.columns
         by_owner = np.full(self._owners, ABSENT, dtype=np.int64)
-        renewed = self._chosen((self._f == RENEW) & (self._outcome == OK))
-        renews = renewed.rows
-        np.maximum.at(by_owner, renewed.hold, _after(columns.called[renews], columns.ttl[renews]))
+        renews = self._chosen((self._f == RENEW) & (self._outcome == OK))
+        np.maximum.at(by_owner, renews.hold, _after(columns.called[renews.rows], columns.ttl[renews.rows]))
         np.maximum.at(by_owner, self._of_grant, _after(self.sent, columns.ttl[self.grants]))
         return np.minimum(by_owner[self._of_grant], self._given_up())
 

@@ -41,7 +41,7 @@ from checkers.evidence import Evidence, as_seen
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.history.records import Op, Outcome
-from checkers.locks.holds import count_of_grants, grants_without_lease, narrowed, of_long_waits
+from checkers.locks.holds import count_of_grants, grants_without, narrowed, of_long_waits
 from checkers.locks.intervals import Interval, joined, without
 from checkers.locks.surroundings import Surroundings, surroundings_of
 from checkers.memoized import memoized
@@ -79,7 +79,7 @@ def _stretches(evidence: Evidence) -> Iterator[Stuck]:
     surroundings = surroundings_of(history.header, history.faults)
     relevant = partial(of_long_waits, least=surroundings.patience, gap=surroundings.breath)
     chosen = narrowed(evidence, relevant)
-    acquires_lease = count_of_grants(evidence) > 0 and not grants_without_lease(evidence)
+    acquires_lease = count_of_grants(evidence) > 0 and not grants_without(evidence, "ttl")
     for _, operations in sorted(chosen.by_resource("acquire", "renew", "release").items()):
         queue = Queue(surroundings, operations, acquires_lease=acquires_lease)
         waited = queue.waited()

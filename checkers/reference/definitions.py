@@ -95,6 +95,36 @@ def double_beliefs(operations: Sequence[Op]) -> set[int]:
     }
 
 
+def double_grants(operations: Sequence[Op], faults: Sequence[tuple[float, float]] = ()) -> set[int]:
+    """The grants that came while another owner held the lock, if one of the two grants has no promise.
+
+    Nothing that was recorded explains it: until then, no promise was over, and no owner had called for the
+    end of its hold, had been refused a renewal or had ended a call in info; and none of the `faults`, each
+    from a moment to another, was in force since the earlier call.
+    """
+
+    def is_promised(grant: Op) -> bool:
+        return _promised_until(grant, operations) > -math.inf
+
+    def may_be_over(grant: Op, moment: float) -> bool:
+        ended = [*_given_up(grant, operations), *_lost(grant, operations)]
+        ended += [_promised_until(grant, operations)] if is_promised(grant) else []
+        return any(each <= moment for each in ended)
+
+    return {
+        later.index
+        for other, later in permutations(grants(operations), 2)
+        if other.owner != later.owner
+        and (_returned(other), other.index) < (_returned(later), later.index)
+        and not (is_promised(other) and is_promised(later))
+        and not any(may_be_over(grant, _returned(later)) for grant in (other, later))
+        and not any(
+            began <= _returned(later) and min(other.called, later.called) <= healed
+            for began, healed in faults
+        )
+    }
+
+
 def late_writes(operations: Sequence[Op], stale: Iterable[int]) -> set[int]:
     """The writes that took effect, called after a grant with a higher token had returned.
 
@@ -196,6 +226,22 @@ def _believed_until(grant: Op, operations: Iterable[Op]) -> float:
         if not op.precedes(grant)
     ]
     return min([*refused, *_given_up(grant, ops)], default=math.inf)
+
+
+def _lost(grant: Op, operations: Iterable[Op]) -> list[float]:
+    """When its owner was refused a renewal or an answer since it asked for this grant, in ns."""
+    ops = list(operations)
+    refused = [
+        _returned(op)
+        for op in ops
+        if op.f == "renew" and op.owner == grant.owner and op.outcome is Outcome.FAIL
+    ]
+    unanswered = [
+        op.called if op.learned is None else op.learned
+        for op in ops
+        if op.outcome is Outcome.INFO and (op.owner == grant.owner or op.process == grant.process)
+    ]
+    return [moment for moment in (*refused, *unanswered) if moment >= grant.called]
 
 
 def _given_up(grant: Op, operations: Iterable[Op]) -> list[int]:

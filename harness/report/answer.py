@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.anomalies import ANOMALIES, Anomaly
+from checkers.anomalies import ANOMALIES, DOUBTS, Anomaly
 from checkers.document import VerdictDocument
 from checkers.not_exercised import NOT_EXERCISED, RUN_LONGER, UNTESTABLE
 from checkers.rule_words import described
@@ -210,6 +210,7 @@ _NONE_REFUSED = (
 )
 _NO_FENCE_SEEN = "This is not a pass: a storage without any fence would have looked the same."
 _NOT_ALL = "This is not a pass: the run did not do all that this target requires."
+_NOT_JUDGED = "The run could not be judged: this is not a pass."
 _EXERCISE_IT = "Run longer, or with faults, such as a pause of the holder before its write."
 _UNDECIDED = {
     "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
@@ -307,18 +308,19 @@ def _not_tested(verdict: _Verdict) -> Answer:
 
 
 def _undecided(verdict: _Verdict) -> Answer:
+    doubts = [name for name in DOUBTS if verdict.counted.get(name)]
+    remedies = [
+        *(remedy for words, remedy in _UNDECIDED.items() if any(words in why for why in verdict.reasons)),
+        *(ANOMALIES[name].remedy for name in doubts),
+    ]
     return verdict.says(
         Tone.UNSURE,
         "Undecided",
         "; ".join(verdict.reasons) or "nothing could be judged",
-        matters="The run could not be judged: this is not a pass.",
-        remedy=" ".join(_remedies(verdict.reasons)) or "Run it again.",
+        matters=verdict.of(next(iter(doubts), None), "matters", _NOT_JUDGED),
+        remedy=" ".join(remedies) or "Run it again.",
+        about=doubts,
     )
-
-
-def _remedies(reasons: Sequence[str]) -> Iterable[str]:
-    """What to do about each kind of reason, once."""
-    return (remedy for words, remedy in _UNDECIDED.items() if any(words in reason for reason in reasons))
 
 
 def _contradiction(verdict: _Verdict) -> Answer:

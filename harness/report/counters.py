@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.anomalies import COVERAGE, WORK
-from checkers.anomalies import counted as meaning_of
+from checkers.counts import COVERAGE, WORK
+from checkers.counts import counted as meaning_of
 from checkers.document import VerdictDocument
 from checkers.history.columns import ABSENT, ACQUIRE, FUNCTIONS, OK
 from checkers.history.reader import Op

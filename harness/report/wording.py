@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS, counted
+from checkers.anomalies import ANOMALIES, RANK, VIOLATIONS
+from checkers.counts import COVERAGE, counted
 from checkers.document import VerdictDocument
 from checkers.history.reader import Op
 from checkers.printable import shorten

@@ -1,4 +1,4 @@
-"""Early grants and double beliefs, against their quadratic definitions."""
+"""Early grants, double beliefs and double grants, against their quadratic definitions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.evidence import Evidence
-from checkers.history.records import Header, History, Op, Outcome
+from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.locks.double_beliefs import double_beliefs
+from checkers.locks.double_grants import double_grants
 from checkers.locks.early_grants import early_grants
 from checkers.reference import definitions
 from tests.support.brute_force import renumbered
@@ -61,6 +62,29 @@ def test_double_beliefs_agree_with_the_definition(operations: list[Op]) -> None:
     found = double_beliefs(lock_history(operations))
 
     assert {each.accused.index for each in found} == definitions.double_beliefs(operations)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(lock_operations(), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=2))
+def test_double_grants_agree_with_the_definition(operations: list[Op], faults: list[tuple[int, int]]) -> None:
+    operations = [replace(op, process=op.index % 4) for op in operations]
+    spans = [(began, began + length) for began, length in faults]
+    evidence = lock_history(operations)
+    history = replace(evidence.history, faults=tuple(events_of(spans)))
+
+    found = double_grants(replace(evidence, history=history))
+
+    assert {each.accused.index for each in found} == definitions.double_grants(operations, spans)
+
+
+def events_of(spans: list[tuple[int, int]]) -> list[FaultEvent]:
+    """Each fault of a kind of its own: others of one kind and target would be joined in another way."""
+    events = [
+        FaultEvent(time=time, kind=f"kind-{number}", target="lock", state=state, evidence="")
+        for number, span in enumerate(spans)
+        for time, state in zip(span, ("in force", "healed"), strict=True)
+    ]
+    return sorted(events, key=lambda event: event.time)
 
 
 def test_a_release_that_returned_at_the_acquire_may_be_of_either_hold() -> None:

@@ -53,7 +53,7 @@ def test_later_acquires_before_the_end_of_a_lease_may_shorten_it() -> None:
     assert lease_of(first, [first, second, third]).end == 15
 
 
-def test_a_shorter_ttl_of_a_renew_that_may_be_of_another_hold_counts_from_its_call() -> None:
+def test_a_shorter_ttl_of_a_renew_that_may_be_of_another_hold_counts() -> None:
     first, second = acquire(0, "a", 6, 6, 7, ttl=3), acquire(2, "a", 0, 10, 15, ttl=3)
 
     assert lease_of(first, [first, renew(1, 7, 11, ttl=2), second]).end == 9

@@ -1,0 +1,62 @@
+"""What a run counts, and what a report says of each count."""
+
+from __future__ import annotations
+
+COVERAGE = {
+    "grants": "times the lock was granted",
+    "pauses": "pauses observed from beginning to end",
+    "partitions": "partitions observed from beginning to end",
+    "kills": "kills observed from beginning to end",
+    "failovers": "failovers observed from beginning to end",
+    "clock_jumps": "jumps of a server's clock observed from beginning to end",
+    "pauses_past_lease": "pauses that outlived the lease of the holder they hit",
+    "grants_to_others": "grants to another client while a holder was paused",
+    "late_writes_attempted": "writes sent after a newer token had been granted",
+    "stale_writes_attempted": "writes that came after a write with a newer token",
+    "stale_writes_rejected": "stale writes that the storage refused",
+    "stale_writes_accepted": "stale writes that the storage accepted",
+}
+"""What a run counts to show how hard it tried; `require` may use these names, and those of other faults."""
+
+NONE = {
+    "grants": "the lock was never granted",
+    "pauses": "no pause was observed from beginning to end",
+    "partitions": "no partition was observed from beginning to end",
+    "kills": "no kill was observed from beginning to end",
+    "failovers": "no failover was observed from beginning to end",
+    "clock_jumps": "no clock jump was observed from beginning to end",
+    "pauses_past_lease": "no pause outlived the lease of the holder it hit",
+    "grants_to_others": "no other client got the lock while a holder was paused",
+    "late_writes_attempted": "no late write was attempted",
+    "stale_writes_attempted": "no stale write was attempted",
+    "stale_writes_rejected": "no stale write was refused",
+    "stale_writes_accepted": "no stale write was accepted",
+}
+"""What a report says if a run has none of these."""
+
+
+_WITHOUT_TOKENS = {
+    "late_writes_attempted": "writes sent after a later hold had been granted",
+    "stale_writes_attempted": "writes that came after a write of a later hold",
+}
+
+
+def counted(name: str, *, by_tokens: bool = True) -> str:
+    """Say what a count counts; one that the table lacks is of a kind of fault."""
+    if not by_tokens and name in _WITHOUT_TOKENS:
+        return _WITHOUT_TOKENS[name]
+    return COVERAGE.get(name, f"{name.replace('_', ' ')} observed from beginning to end")
+
+
+def none_of(name: str) -> str:
+    """Say that a count is 0."""
+    return NONE.get(name, f"no {name.replace('_', ' ')} were observed from beginning to end")
+
+
+WORK = {
+    "reads": "reads that were answered",
+    "writes": "writes that were acknowledged",
+    "appends": "appends that were acknowledged",
+    "server_faults": "kills, failovers and clock jumps of servers",
+}
+"""What else a report may count."""
