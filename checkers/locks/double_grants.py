@@ -80,11 +80,12 @@ def _held_by_two(holds: Sequence[_Hold], faults: Faults) -> Iterator[tuple[Op, O
     until = np.array([min(hold.until, NEVER) for hold in holds], dtype=np.int64)
     called = np.array([hold.grant.called for hold in holds], dtype=np.int64)
     unpromised = np.array([not hold.is_promised for hold in holds], dtype=np.int64)
+    longest = np.append(-1, np.maximum.accumulate(until)[:-1])  # of those that returned before
     sides = [Above(side * number, until, called, unpromised) for side in (1, -1)]
     for place, hold in enumerate(holds):
         returned = hold.grant.returned or 0
         healed = _last_healed(faults, returned)
-        if hold.until <= returned or hold.grant.called <= healed:
+        if min(hold.until, longest[place]) <= returned or hold.grant.called <= healed:
             continue
         own = int(number[place])
         limits = returned, healed, 0 if hold.is_promised else -1

@@ -96,6 +96,9 @@ class _Promised:
         """That of a grant that returned first, but while this one was in flight; each during the other's."""
         if later.end == -math.inf or (are_trusted and not self._is_any_without_token):
             return None
+        longest = self._by_return.before(self._place[later.grant.index])
+        if longest is None or longest[0] <= later.returned:
+            return None
         limits = (later.grant.sent - 1, -later.end, -self._place[later.grant.index])
         token = self._token_or_place[later.grant.index]
         sides = [(side, side * token) for side in (1, -1)]
@@ -124,6 +127,10 @@ class _Promised:
         """The place of each grant in the order in which they returned."""
         by_return = sorted(self._longest_first, key=lambda lease: (lease.returned, lease.grant.index))
         return {lease.grant.index: place for place, lease in enumerate(by_return)}
+
+    @cached_property
+    def _by_return(self) -> HighWater[Lease]:
+        return HighWater((self._place[lease.grant.index], lease.end, lease) for lease in self._longest_first)
 
     @cached_property
     def _token_or_place(self) -> dict[int, int]:
