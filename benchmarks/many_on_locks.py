@@ -37,6 +37,10 @@ def _granted_early_again(run: Script) -> None:
 
 
 def _both_believe(run: Script) -> None:
+    run.grant(run.number(), run.number(), ttl=1)
+
+
+def _both_hold(run: Script) -> None:
     run.grant(run.number(), run.number())
 
 
@@ -181,6 +185,7 @@ ON_LOCKS = {
     "early grants": Kind(add=_granted_early, finds="early-grant"),
     "early grants, beside one owner": Kind(add=_granted_early_again, finds="early-grant"),
     "double beliefs": Kind(add=_both_believe, finds="double-belief"),
+    "double grants": Kind(add=_both_hold, finds="double-grant"),
     "double beliefs, of one owner": Kind(add=_one_owner_believes),
     "stuck locks": Kind(add=_stuck, finds="stuck-lock", header=_SHORT),
     "stuck locks, many waiting": Kind(add=_stuck_for_many, finds="stuck-lock", header=_SHORT),
