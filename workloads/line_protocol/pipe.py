@@ -78,8 +78,8 @@ class LinePipe:
             self._fill(deadline)
 
     def has_input(self, seconds: float) -> bool:
-        """Wait so long at most for output of the program, or for its end."""
-        return has_input(self._reading, seconds)
+        """Is a line in the buffer, or comes output of the program, or its end, within that time?"""
+        return b"\n" in self._buffer or has_input(self._reading, seconds)
 
     def send(self, line: bytes, deadline: Deadline) -> None:
         """Send a line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tests.support.client_programs import command_of, lock_of
 from tests.support.waiting import wait_for
 from workloads.client import Unknown
+from workloads.line_protocol.pipe import Deadline, LinePipe
 from workloads.line_protocol.program_client import ProgramClient
 
 SECOND = 10**9  # ns
@@ -17,7 +19,6 @@ SECOND = 10**9  # ns
 RENEWS = """
 if op == "acquire":
     say(id=number, outcome="ok", token=5, ttl_ms=2000)
-    began = time.monotonic_ns()
 else:
     say(event="renewed", resource={resource!r}, owner={owner!r}, ttl_ms=2000, called_ns={called})
     say(id=number, outcome="ok", value=None, token=0)
@@ -104,6 +105,20 @@ def test_renewals_during_and_after_a_release_are_recorded(speak: Any, release: f
 
     assert wait_for(lambda: len(events) == 6)
     assert {each["owner"] for each in events} == {"0-1"}
+
+
+def test_a_line_that_came_together_with_an_answer_is_input() -> None:
+    reading, writing = os.pipe()
+    lines = LinePipe(reading, writing)
+    os.write(writing, b"an answer\na report\n")
+    lines.receive(Deadline(1))
+
+    before = lines.has_input(0)
+    lines.receive(Deadline(1))
+
+    assert (before, lines.has_input(0)) == (True, False)
+    os.close(reading)
+    os.close(writing)
 
 
 def test_what_is_wrong_between_requests_makes_the_next_outcome_unknown(speak: Any) -> None:
