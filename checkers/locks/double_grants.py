@@ -30,6 +30,7 @@ from checkers.history.records import Op, Outcome
 from checkers.locks.double_beliefs import Beliefs
 from checkers.locks.holds import narrowed, of_beliefs
 from checkers.locks.leases import ENDS, leases_of
+from checkers.memoized import memoized
 from checkers.ranges import Above
 
 
@@ -60,6 +61,13 @@ class _Hold:
 
 def _pairs(evidence: Evidence, faults: Faults) -> Iterator[tuple[Op, Op]]:
     """Each grant that came while another was held, and that one."""
+    return (pair for holds in _holds_of(evidence) for pair in _held_by_two(holds, faults))
+
+
+@memoized
+def _holds_of(evidence: Evidence) -> list[list[_Hold]]:
+    """The holds of each resource that has one without a promise, by when their grants returned."""
+    found = []
     involved = narrowed(evidence, of_beliefs).by_resource("acquire", "renew", *ENDS)
     unanswered = _unanswered(evidence) if involved else {}
     for _, operations in sorted(involved.items()):
@@ -67,7 +75,9 @@ def _pairs(evidence: Evidence, faults: Faults) -> Iterator[tuple[Op, Op]]:
         for op in operations:
             own[op.owner].append(op)
         holds = [hold for each in own.values() for hold in _holds(each, unanswered)]
-        yield from _held_by_two(sorted(holds, key=_by_return), faults)
+        if not all(hold.is_promised for hold in holds):
+            found.append(sorted(holds, key=_by_return))
+    return found
 
 
 def _by_return(hold: _Hold) -> tuple[int, int]:

@@ -91,15 +91,15 @@ def test_a_lock_service_that_ends_leases_early_is_found(kind: dict[str, Any]) ->
 
 
 def lock_conflicts(seed: int, kind: dict[str, object], *, early: int) -> list[tuple[str, int]]:
-    """What is found with all that the service told, without the attempts, without the tokens, and without both."""
+    """Judge the whole record, then without attempts, without tokens, and without both; return all findings."""
     run = Simulation(seed=seed, slow=0.15, end=20_000, outages=seed % 5 == 0, early=early, **kind)
     history = parse(run.lines())
     checks = (early_grants, duplicate_tokens, token_regressions)
     return [
         (each.anomaly, each.accused.index)
-        for untold in ((), ("attempt",), ("token",), ("attempt", "token"))
+        for left_out in ((), ("attempt",), ("token",), ("attempt", "token"))
         for check in checks
-        for each in check(Evidence(history=without(history, untold)))
+        for each in check(Evidence(history=without(history, left_out)))
     ]
 
 

@@ -60,9 +60,9 @@ def test_the_line_has_command_seed_plan_version_and_commit(recorded_run: Callabl
     assert facts == f"plan {digest(folder / 'plan.json')}, fencepost 0.1.0, commit abcdef0"
 
 
-@pytest.mark.parametrize("told", ["x\ntouch PWNED", "$(touch PWNED)", "; touch PWNED", "!!", "", "--help"])
-def test_a_version_or_commit_that_is_none_is_left_out(told: str) -> None:
-    replay = Replay(target="t.toml", seed=7, plan=told, fencepost=told, commit=told)
+@pytest.mark.parametrize("word", ["x\ntouch PWNED", "$(touch PWNED)", "; touch PWNED", "!!", "", "--help"])
+def test_a_version_or_commit_that_is_none_is_left_out(word: str) -> None:
+    replay = Replay(target="t.toml", seed=7, plan=word, fencepost=word, commit=word)
 
     assert str(replay.run_again(None).command) == "fencepost run t.toml --seed 7"
 
