@@ -24,14 +24,9 @@ def coverage(evidence: Evidence) -> dict[str, int]:
 
     A fault counts once it was seen in force and seen healed; the kill of a client has no end. A late write is
     one that was called after a newer token had been granted, whatever became
-    of it. A stale write is one of a token below that of another write which
-
-    - had been accepted when this one was called, or
-    - was accepted, possibly by the time this one was rejected, or
-    - stands before this one in the commit log.
-
-    A write that failed for another reason than a fence, as for want of a connection, challenged nothing
-    and is no stale write, unless it took effect all the same.
+    of it. `attempts` says which stale writes were tried. A write that failed for another reason than a
+    fence, as for want of a connection, challenged nothing, and neither did one without an answer, unless it
+    took effect all the same.
 
     Where the lock gives no tokens, a later hold counts as a higher token (see `hold_order`).
 

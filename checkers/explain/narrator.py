@@ -148,12 +148,17 @@ class Narrator:
             case "read":
                 return f"the read at line {op.lines[0]}"
             case "fence":
-                return f"the fence with token {op.token}"
+                return f"the {_refused(op)}fence with token {op.token}"
             case "acquire":
                 of_token = "" if op.token is None else f" of token {op.token}"
                 return f"the grant{of_token} to {self.whom(op)}"
-        refused = "refused " if op.error == "stale" else ""
-        return f"the {refused}{op.f} of {content(op.value)}"
+        return f"the {_refused(op)}{op.f} of {content(op.value)}"
+
+    def request(self, op: Op) -> str:
+        """Whose write or fence it was, of which value, with which token and to which resource."""
+        if op.f == "fence":
+            return f"{self.whom(op)}'s fence of {op.resource} with token {op.token}"
+        return f"{self.whom(op)}'s write of {content(op.value)}{self.with_token(op)} to {op.resource}"
 
     def stored(self, op: Op) -> str:
         """What an entry of the storage's own order is called: a write by its value."""
@@ -166,7 +171,7 @@ class Narrator:
                 return f"{self.whom(op)} got its answer {self.answered(op)}"
             case "acquire", _:
                 return f"{self.whom(op)} was granted the lock {self.answered(op)}"
-            case "fence", _:
+            case "fence", Outcome.OK:
                 return f"the storage acknowledged it to {self.whom(op)} {self.answered(op)}"
             case _, Outcome.FAIL:
                 return f"the storage refused it {self.answered(op)}"
@@ -215,9 +220,13 @@ class Narrator:
         """With which token, if there is one."""
         return "" if op.token is None else f" with token {op.token}"
 
-    def sent_step(self, write: Op) -> str:
-        """Who sent a write, with which token, and when."""
-        return f"{self.who(write)} sent {content(write.value)}{self.with_token(write)} {self.sent(write)}."
+    def sent_step(self, op: Op) -> str:
+        """Who sent a write or a fence, with which token, and when."""
+        return f"{self.who(op)} sent {self.message(op)}{self.with_token(op)} {self.sent(op)}."
+
+    def message(self, op: Op) -> str:
+        """What a client sent to the storage: a value, or a fence."""
+        return "a fence" if op.f == "fence" else content(op.value)
 
     def granted(self, op: Op) -> tuple[Op, ...]:
         """The grant of the hold that an operation was done in: by its token, or without one by its owner."""
@@ -290,6 +299,10 @@ class Narrator:
             return "an unknown client"
         clients = self.history.header.clients
         return f"process {op.process}" if clients is None else f"client {op.process % clients}"
+
+
+def _refused(op: Op) -> str:
+    return "refused " if op.error == "stale" else ""
 
 
 def _over(op: Op) -> int:

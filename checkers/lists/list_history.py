@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from checkers.evidence import Evidence
-from checkers.history.records import WRITES, Element, Header, List, Op, Outcome
+from checkers.history.records import WRITES, Element, Header, List, Op, Outcome, Value
 from checkers.lists.ancestry import Ancestry
 from checkers.lists.shown_appends import shown_appends
 from checkers.locks.hold_order import came_before, hold_order
@@ -29,7 +29,7 @@ def lists_of(evidence: Evidence) -> Iterator[Lists]:
                 appends=appends,
                 readings=list(_readings(operations)),
                 grants={op.index: grant for op in appends if (grant := holds.grant_behind(op)) is not None},
-                in_a_list={op.index for op in appends if op.index in shown.by},
+                found_by=shown.by,
             )
 
 
@@ -60,7 +60,7 @@ class Lists:
     appends: Sequence[Op]
     readings: Sequence[tuple[Op, List]]  # reads and appends, each with the list it read; by their calls
     grants: Mapping[int, Op]  # of the holds without tokens, by the index of the append
-    in_a_list: AbstractSet[int] = frozenset()  # the indexes of appends that a list shows
+    found_by: Mapping[int, Op] = field(default_factory=dict)  # who first read each append's element
 
     def asked(self, append: Op) -> int:
         """When the hold of an append was asked for, in ns; -1 if tokens order the holds."""
@@ -105,13 +105,12 @@ class Lists:
         """The list that an append read: as it says, or else as a reader of what it wrote can see."""
         if append.seen is not None:
             return append.seen
-        wrote = append.value if isinstance(append.value, tuple) else ()
-        return wrote[:-1] if wrote in self.shown_by else None
+        return as_list(append.value)[:-1] if self.shown(append) else None
 
     def shown(self, append: Op) -> tuple[Op, ...]:
-        """Who read the list of an append that does not say what it had read."""
-        wrote = append.value
-        return () if append.seen is not None or not isinstance(wrote, tuple) else (self.shown_by[wrote],)
+        """Who read the element of an append that does not say what list it had read."""
+        by = self.shown_by.get(as_list(append.value)) or self.found_by.get(append.index)
+        return () if append.seen is not None or by is None else (by,)
 
     @cached_property
     def left_out(self) -> Mapping[int, AbstractSet[Element]]:
@@ -124,7 +123,7 @@ class Lists:
 
     def way_back(self, found: List, lost: Op, known: Known) -> Iterator[Op]:
         """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
-        for op, built_on in self._back(found):
+        for op, built_on in self.back(found):
             own = None if lost.seen is None else self._step(lost.seen)
             if self._ancestry.leads_to(own, (op, built_on)) or self._came_before(op, lost, known):
                 return
@@ -150,7 +149,7 @@ class Lists:
             return False
         return lost.token == op.token or (lost.token < op.token and not self.header.fence_on_acquire)
 
-    def _back(self, found: List) -> Iterator[Step]:
+    def back(self, found: List) -> Iterator[Step]:
         """The append that wrote a list, the one that wrote the list which that had read, and so on."""
         passed: set[int] = set()
         step = self._step(found)
@@ -182,7 +181,7 @@ class Lists:
         op = self.writer.get(found)
         if op is None and found:
             last = self.appender.get(found[-1])
-            may_be = last is not None and last.outcome is Outcome.INFO and last.index not in self.in_a_list
+            may_be = last is not None and last.outcome is Outcome.INFO and last.index not in self.found_by
             op = last if may_be else None
         return op
 
@@ -195,6 +194,10 @@ class Lists:
 
 
 def found_by(reader: Op) -> List:
-    """The list that an operation read; a value that is none stands for a list without elements."""
-    value = reader.seen if reader.f == "append" else reader.value
+    """The list that an operation read."""
+    return as_list(reader.seen if reader.f == "append" else reader.value)
+
+
+def as_list(value: Value) -> List:
+    """A value that is no list stands for one without elements."""
     return value if isinstance(value, tuple) else ()

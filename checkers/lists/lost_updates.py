@@ -2,7 +2,8 @@
 
 An element is *known* from the first moment at which its append had returned ok, or a
 list with it had been read: by a read, or by an append before it wrote. It is lost if it
-is absent from a list read that was called after that moment; or if two appends that
+is absent from a list read that was called after that moment (what the list had before the run:
+from any, see `initial_elements`); or if two appends that
 took effect read the same list, since the later of them wrote over the other's element;
 or, where there is a commit log, if a list stands there without it, after one
 that had it.
@@ -38,7 +39,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
@@ -46,33 +48,39 @@ from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.history.records import Element, List, Op, Outcome
-from checkers.lists.list_history import Lists, found_by, lists_of
+from checkers.lists.initial_elements import lost_by_readers, lost_in_log
+from checkers.lists.list_history import Lists, as_list, found_by, lists_of
+from checkers.lists.list_phrases import read_without, size_of, written_without
 from checkers.memoized import memoized
 
 
 def lost_updates(evidence: Evidence) -> Iterator[Conflict]:
-    """What clients saw: for each append that dropped others' elements, one conflict.
+    """What clients saw: for each append that dropped elements of others or from before, one conflict.
 
     What the storage's own order shows is left to it.
     """
-    logged = {lost.element for conflict in _dropped_in_log(evidence) for lost in conflict.because[:1]}
+    logged = _dropped_in_log(evidence)
     for lists in lists_of(evidence):
+        known = {element for element, conflict in logged if conflict.accused.resource == lists.resource}
         lost = {loss.element: loss for loss in losses(lists)}
-        yield from _worst(_overwritten(lists, loss) for loss in lost.values() if loss.element not in logged)
-        yield from _worst(_same_list(lists, {*lost, *logged}))
+        overwritten = ((each, _overwritten(lists, loss)) for each, loss in lost.items())
+        found = chain(lost_by_readers(lists), overwritten)
+        yield from _worst(conflict for element, conflict in found if element not in known)
+        yield from _worst(_same_list(lists, {*lost, *known}))
 
 
 def dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
     """Decided exactly: appends that stand in the log without what the list before them had."""
-    return _worst(_dropped_in_log(evidence))
+    return _worst(conflict for _, conflict in _dropped_in_log(evidence))
 
 
 @memoized
-def _dropped_in_log(evidence: Evidence) -> tuple[Conflict, ...]:
+def _dropped_in_log(evidence: Evidence) -> tuple[tuple[Element, Conflict], ...]:
+    """Each element that the log loses, and the conflict."""
     return tuple(_without_what_was_there(evidence))
 
 
-def _without_what_was_there(evidence: Evidence) -> Iterator[Conflict]:
+def _without_what_was_there(evidence: Evidence) -> Iterator[tuple[Element, Conflict]]:
     if evidence.log is None or not evidence.resources("append"):
         return
     written: dict[str, list[Op]] = defaultdict(list)
@@ -80,10 +88,11 @@ def _without_what_was_there(evidence: Evidence) -> Iterator[Conflict]:
         if not entry.is_unrecorded and not entry.commit.fence:
             written[entry.op.resource].append(entry.op)
     for lists in lists_of(evidence):
+        yield from lost_in_log(lists, written[lists.resource])
         there: dict[Element, Op] = {}  # with the write that brought it, for the first time or back again
         before: List = ()
         for write in written[lists.resource]:
-            after = write.value if isinstance(write.value, tuple) else ()
+            after = as_list(write.value)
             if after[: len(before)] == before:  # as nearly always
                 for element in after[len(before) :]:
                     there.setdefault(element, write)
@@ -135,26 +144,23 @@ def _overwritten(lists: Lists, loss: Loss) -> Conflict:
     )
 
 
-def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Iterator[Conflict]:
+def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Iterator[tuple[Element, Conflict]]:
     """The loss of each of these elements that any client knew of, by this write for certain.
 
     What it had read came from before the write that `brought` the element: so that is the
     one which it must not have known. Or it had read a list from which a late write had
     dropped the element already.
     """
-    after = write.value if isinstance(write.value, tuple) else ()
+    after = as_list(write.value)
     for element, by in brought.items():
         known = lists.known.get(element)
         if known is not None:
             lost = lists.appender[element]
             way = list(lists.way_back(after, lost, known))
-            yield LOGGED_WITHOUT.conflict(
-                write,
-                lost,
-                known.by,
-                counted=lists.explains((write,), by, _known_of(lists, by))
-                or lists.explains(way, lost, known.time),
+            is_explained = lists.explains((write,), by, _known_of(lists, by)) or lists.explains(
+                way, lost, known.time
             )
+            yield element, LOGGED_WITHOUT.conflict(write, lost, known.by, counted=is_explained)
 
 
 def _known_of(lists: Lists, append: Op) -> float:
@@ -209,9 +215,7 @@ def _absent(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *_known(n, lost, shown),
-            f"After that, {n.whom(reader)} {_why(reader)} {n.sent(reader)}.",
-            f"{_list(found_by(reader)).capitalize()} came back {n.answered(reader)}, without it.",
-            *_written(n, lost, reader),
+            *read_without(n, lost.element, reader),
             f"An element that was appended under the lock must stay, but {content(lost.element)} is gone.",
         ),
         proof=(lost, shown, reader),
@@ -227,11 +231,11 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *(
-                f"{n.who(op)}, whose append was called {n.sent(op)}, read {_list(_built_on(op))} and wrote it"
-                f" back with {content(op.element)}{_with_answer(n, op)}."
+                f"{n.who(op)}, whose append was called {n.sent(op)}, read {size_of(_built_on(op))} and wrote"
+                f" it back with {content(op.element)}{_with_answer(n, op)}."
                 for op in (lost, by)
             ),
-            *(f"{n.who(op)} read the result {n.answered(op)}." for op in shown),
+            *(f"{n.who(op)} read a list that shows it {n.answered(op)}." for op in shown),
             "Both read the same list, and both took effect: the later one overwrote the other.",
             *_fenced_first(n, lost, by),
         ),
@@ -265,11 +269,7 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *_known(n, lost, shown),
-            (
-                f"{n.who(by)} appended {content(by.element)}{n.with_token(by)} {n.sent(by)}, and the list"
-                f" that it wrote is {n.place(by)} in the storage's own order."
-            ),
-            f"The list before it has {content(lost.element)}; this one does not.",
+            *written_without(n, lost.element, by),
         ),
         proof=(lost, shown, by),
     )
@@ -291,36 +291,6 @@ def _built_on(append: Op) -> List:
     if append.seen is not None:
         return append.seen
     return append.value[:-1] if isinstance(append.value, tuple) else ()
-
-
-def _list(found: List) -> str:
-    return f"a list of {len(found)} element{'' if len(found) == 1 else 's'}" if found else "an empty list"
-
-
-def _why(reader: Op) -> str:
-    return "read the list in order to append to it" if reader.f == "append" else "read the list"
-
-
-def _written(n: Narrator, lost: Op, reader: Op) -> tuple[str, ...]:
-    """Who wrote the list that lacks it."""
-    by = n.index.writer(replace(reader, value=found_by(reader)))
-    if by is None:
-        return ()
-    return (
-        (
-            f"That list was written by {n.whom(by)}, which appended {content(by.element)} to it"
-            f"{n.with_token(by)} {n.sent(by)}, and {_how(by, lost)}."
-        ),
-    )
-
-
-def _how(by: Op, lost: Op) -> str:
-    """How it comes that the list that one wrote lacks what another had appended."""
-    if by.seen is None:
-        return "it is not known which list it had read"
-    if lost.element in by.seen:
-        return f"left {content(lost.element)} out although it had read it"
-    return f"had read it without {content(lost.element)}"
 
 
 # because: the lost append, what proves it

@@ -28,18 +28,19 @@ def is_list(operations: Sequence[Op], initial: List = ()) -> bool:
     )
 
 
-def lost_elements(operations: Sequence[Op]) -> set[Element]:
+def lost_elements(operations: Sequence[Op], initial: List = ()) -> set[Element]:
     """Elements that are absent from a list read after they were known to be there.
 
-    Known: its append had returned ok, or a list with it had been read, before that read was called.
+    Known: its append had returned ok, or a list with it had been read, before that read was called; or
+    it was there before the run, and nobody appended it.
     """
     appended = {op.element for op in operations if op.f == "append" and op.element is not None}
     return {
         element
         for reader in operations
         if (found := found_by(reader)) is not None
-        for element in appended.difference(found)
-        if any(_shows(op, element) and _was_over(op, reader) for op in operations)
+        for element in appended.union(initial).difference(found)
+        if element not in appended or any(_shows(op, element) and _was_over(op, reader) for op in operations)
     }
 
 

@@ -5,23 +5,23 @@ a cycle (see `precedence`). Its nodes are the operations that took effect or sho
 
 - the acknowledged writes, and those that ended in info whose value was read;
 - the ok reads, each after the write whose value it returned, and in one block with it;
-- with a fence, also the rejected writes and the `fence` operations;
+- with a fence, also the `fence` operations, and the writes and fences that it rejected;
 - what was there before the run, as a write before everything.
 
 **Plain register.** Real time, and what was read from what. Nothing is left to choose.
 
 **Fenced register.** Also the order of tokens: if the fence would have refused one write after
 another (strict: its token is not above; inclusive: it is below), then the one came first. A
-`fence` raises the mark as a write does, and is never refused. A rejected write comes after
-something that had raised the mark above what it could pass: its *cause*. Which one that was is
-not known, so every one is tried. A write or fence that ended in info took effect if it is
-chosen as a cause. One that was never read and caused nothing may as well not have taken
-effect: an order that contains it explains the rest without it, too.
+`fence` raises the mark as a write does, and no mark forces it to come earlier. A rejected write
+or fence comes after something that had raised the mark above what it could pass: its *cause*.
+Which one that was is not known, so every one is tried. A write or fence that ended in info took
+effect if it is chosen as a cause. One that was never read and caused nothing may as well not
+have taken effect: an order that contains it explains the rest without it, too.
 
 **With a commit log.** The writes that took effect are those of the log, each once, and they
 stand in its order.
 
-Writes that failed for another reason, refused fences and reads without an answer say nothing.
+Writes and fences that failed for another reason and reads without an answer say nothing.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ class Storage:
 
     @property
     def rejected(self) -> list[Op]:
-        """The writes that a fence refused."""
-        return [op for op in self.writes if _was_rejected(op)] if self.fenced else []
+        """The writes and fences that were refused as stale."""
+        return [op for op in self.operations if _was_rejected(op)] if self.fenced else []
 
     def is_sound(self) -> bool:
         """Was every value that was read there, and did no failed write take effect, and no write twice?"""
@@ -149,7 +149,7 @@ class Storage:
         ]
 
     def possible_causes(self, rejected: Op) -> Iterator[Node]:
-        """What can have raised the mark so that this write was refused."""
+        """What can have raised the mark so that this write or fence was refused."""
         if self._refuses(rejected, self.header.initial_token):
             yield INITIAL
         for op in chain(self.writes, self.fences):
@@ -159,7 +159,7 @@ class Storage:
     def order(self, causes: Mapping[int, Node]) -> Precedence:
         """What must stand before what, with these causes; rejected writes without one are left out."""
         effective = self.took_effect(causes)
-        rejected = [op for op in self.writes if op.index in causes]
+        rejected = [op for op in self.operations if op.index in causes]
         order = Precedence({op.index: op for op in (*effective, *self.reads, *rejected)})
         order.put_first(INITIAL)
         for before, after in pairwise(self.log or ()):
@@ -207,6 +207,5 @@ class Storage:
         )
 
 
-def _was_rejected(write: Op) -> bool:
-    """Did a fence refuse this write?"""
-    return write.outcome is Outcome.FAIL and write.error == "stale"
+def _was_rejected(op: Op) -> bool:
+    return op.f in {*WRITES, "fence"} and op.outcome is Outcome.FAIL and op.error == "stale"

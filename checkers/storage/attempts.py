@@ -1,15 +1,27 @@
-"""How many late and stale writes a run tried: a fence that was never challenged proves nothing."""
+"""How many late and stale writes a run tried: a fence that was never challenged proves nothing.
+
+A stale write was *tried* if the storage answered it as accepted or stale, or it took effect, and
+
+- a write or fence with a higher token had succeeded before it was called, or
+- it was rejected, and something with a higher token that was called before its return may have
+  been above it, or
+- it stands after something with a higher token in the commit log, or
+- it was found to be stale by a later read.
+
+The token from before the run is not such a higher token.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from checkers.evidence import Evidence
-from checkers.history.columns import ABSENT, Flags, Ints, indices
+from checkers.evidence import Evidence, log_of
+from checkers.history.columns import ABSENT, FENCE, OK, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.earlier_holds import writes_of
 from checkers.storage.late_writes import grants_of, newest
+from checkers.storage.raising import may_have_raised
 from checkers.storage.registers import stale_writes_of
 from checkers.storage.short_histories import attempts_if_right
 from checkers.storage.stale_writes import came_after_higher
@@ -21,22 +33,22 @@ def attempts(evidence: Evidence) -> dict[str, int]:
     if known is not None:
         return known
     zones = zones_of(evidence)
-    stale_ones = list(stale_writes_of(evidence))
-    after_newer = zones.recorded.flags_of(each.accused for each in stale_ones if came_after_higher(each))
-    mark = _accepted(zones)
     fenced = zones.writes[zones.columns.token[zones.writes] != ABSENT]
     grants = grants_of(zones)
     late = _below(zones, newest(zones, grants), fenced) if len(grants) else grants
-    accepted = _below(zones, mark, zones.fenced_write) | (after_newer[zones.fenced_write] & _below_any(zones))
-    rejected = _rejected(zones)
-    undecided = _below(zones, mark, zones.undecided)
-    stale = np.concatenate((accepted, rejected, undecided))
-    late_tried, stale_tried, stale_accepted = _without_tokens(
-        evidence, zones.recorded.flags_of(each.accused for each in stale_ones)
-    )
+    mark, stale_ones = _succeeded(zones), list(stale_writes_of(evidence))
+    after_higher = zones.recorded.flags_of(each.accused for each in stale_ones if came_after_higher(each))
+    stale = zones.recorded.flags_of(each.accused for each in stale_ones)
+    after_higher[_logged_after_higher(evidence)] = True
+    accepted = after_higher[zones.fenced_write] | _below(zones, mark, zones.fenced_write)
+    accepted |= stale[zones.fenced_write] & _seen_below(zones, mark)
+    rejected = _rejected(evidence)
+    lost = zones.optional[zones.columns.outcome[zones.optional] == OK]  # the log lacks it
+    tried = np.concatenate((accepted, rejected, _below(zones, mark, lost)))
+    late_tried, stale_tried, stale_accepted = _without_tokens(evidence, stale)
     return {
         "late_writes_attempted": int(np.count_nonzero(late)) + late_tried,
-        "stale_writes_attempted": int(np.count_nonzero(stale)) + stale_tried,
+        "stale_writes_attempted": int(np.count_nonzero(tried)) + stale_tried,
         "stale_writes_rejected": int(np.count_nonzero(rejected)),
         "stale_writes_accepted": int(np.count_nonzero(accepted)) + stale_accepted,
     }
@@ -53,25 +65,27 @@ def _without_tokens(evidence: Evidence, stale: Flags) -> tuple[int, int, int]:
     return late, attempted, accepted
 
 
-def _rejected(zones: ZoneColumns) -> Flags:
-    """Of the rejected writes, which carry a lower token than one that can have been accepted by then?"""
-    if not len(zones.rejected):
+def _rejected(evidence: Evidence) -> Flags:
+    """Of the rejected writes, which carry a lower token than one that may have been above them by then?"""
+    zones = zones_of(evidence)
+    writes = zones.rejected[zones.columns.f[zones.rejected] != FENCE]
+    if not len(writes):
         return np.zeros(0, dtype=np.bool_)
-    writes = zones.fenced_write
-    possible = Summit(zones.ranks.size, zones.ranks.called[writes], zones.height[writes])
+    raising = may_have_raised(evidence)
+    possible = Summit(zones.ranks.size, zones.ranks.called[raising], zones.height[raising])
     # closed intervals: what was called when a rejection returned can have caused it
-    newest = possible.until(zones.ranks.returned[zones.rejected])
-    rejected: Flags = zones.height[zones.rejected] < newest
+    rejected: Flags = zones.height[writes] < possible.until(zones.ranks.returned[writes])
     return rejected
 
 
-def _below_any(zones: ZoneColumns) -> Flags:
-    """Of the writes that took effect, which carry a lower token than another one of their resource?"""
-    highest = np.zeros(zones.initials, dtype=np.int64)
-    resource = zones.columns.resource[zones.fenced_write]
-    np.maximum.at(highest, resource, zones.height[zones.fenced_write])
-    below: Flags = zones.height[zones.fenced_write] < highest[resource]
-    return below
+def _logged_after_higher(evidence: Evidence) -> Ints:
+    """The rows of the writes that the log has after something with a higher token."""
+    log = log_of(evidence)
+    if log is None or not len(log):
+        return np.zeros(0, dtype=np.int64)
+    below = ~log.fence & (log.height > 0) & (log.height < log.marks) & (log.row >= 0)
+    rows: Ints = log.row[below]
+    return rows
 
 
 def _below(zones: ZoneColumns, mark: Summit, rows: Ints) -> Flags:
@@ -80,9 +94,19 @@ def _below(zones: ZoneColumns, mark: Summit, rows: Ints) -> Flags:
     return below
 
 
-def _accepted(zones: ZoneColumns) -> Summit:
-    """The newest token of a write that had surely been accepted before a moment."""
-    if np.all(zones.height[zones.writes] >= zones.initial_height[zones.columns.resource[zones.writes]]):
-        return zones.mark  # nothing is below the initial values, which stand in it too
+def _seen_below(zones: ZoneColumns, mark: Summit) -> Flags:
+    """Of the writes that took effect, which were read when the mark had been above them?"""
+    written = slice(zones.initials, zones.bare)
+    below: Flags = zones.level[written] < mark.before(zones.claimed[written])
+    return below
+
+
+def _succeeded(zones: ZoneColumns) -> Summit:
+    """The highest token of a write or fence that had surely succeeded before a moment."""
     known = zones.initials + indices(zones.settled[zones.initials : zones.bare] != UNRANKED)
-    return Summit(zones.ranks.size, zones.settled[known], zones.level[known])
+    fences = zones.acknowledged_fences
+    return Summit(
+        zones.ranks.size,
+        np.concatenate((zones.settled[known], zones.ranks.returned[fences])),
+        np.concatenate((zones.level[known], zones.height[fences])),
+    )

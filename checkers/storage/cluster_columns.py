@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from checkers.evidence import Evidence, log_of
-from checkers.history.columns import ABSENT, FAIL, INFO, OK, Columns, Flags, Ints, indices
+from checkers.history.columns import ABSENT, FAIL, FENCE, INFO, OK, Columns, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit, stable_order
 from checkers.history.records import Op
 from checkers.lists.shown_appends import ShownAppends, shown_appends
@@ -30,7 +30,7 @@ def zones_of(evidence: Evidence) -> ZoneColumns:
 
 
 def was_rejected(columns: Columns, rows: Ints) -> Flags:
-    """Which of these writes did a fence refuse?"""
+    """Which of these writes and fences were refused as stale?"""
     stale = columns.errors.index("stale") if "stale" in columns.errors else len(columns.errors)
     rejected: Flags = (columns.outcome[rows] == FAIL) & (columns.error[rows] == stale)
     return rejected
@@ -101,7 +101,8 @@ class ZoneColumns:
     def _sort_writes(self) -> None:
         """Tell the writes that took effect, a zone each, from those that may have, and were rejected.
 
-        One that failed for another reason is none of them: no fence has seen it.
+        One that failed for another reason is none of them: no fence has seen it. A fence is rejected as
+        a write is.
         """
         columns, log = self.columns, self.log
         self.acknowledged = columns.outcome == OK
@@ -121,8 +122,10 @@ class ZoneColumns:
         others = self.writes[~took_effect[self.writes]]
         others = others[columns.token[others] != ABSENT]  # the others cannot have raised the mark
         self.optional = others[columns.outcome[others] == (INFO if log is None else OK)]
-        self.rejected = others[was_rejected(columns, others)]
-        self.undecided = others[columns.outcome[others] != FAIL]
+        fences = columns.rows(FENCE)
+        fences = fences[~took_effect[fences] & (columns.token[fences] != ABSENT)]
+        refused = np.concatenate((others, fences)) if len(fences) else others
+        self.rejected = np.sort(refused[was_rejected(columns, refused)])
 
     def _bound_zones(self) -> None:
         """When each zone had surely begun, and until when it surely lasted."""

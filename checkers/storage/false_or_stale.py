@@ -19,7 +19,6 @@ from checkers.explain.cycles import Question, cycle
 from checkers.explain.edges import Refusal
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator, Story
-from checkers.explain.phrases import content
 from checkers.history.columns import READ, Flags, Ints, indices
 from checkers.history.ranks import Summit
 from checkers.history.records import Op
@@ -107,7 +106,7 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
     found = excuses(n, rejected, lower) if log is None else []  # a log says which was the first
     return Story(
         summary=(
-            f"either the storage wrongly refused {content(rejected.value)} with token {rejected.token}"
+            f"either the storage wrongly refused {n.message(rejected)} with token {rejected.token}"
             f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {reached} was"
             " stale"
         ),

@@ -25,7 +25,7 @@ from checkers.explain.phrases import content
 from checkers.history.columns import APPEND, Flags
 from checkers.history.records import List, Op, Outcome, Value
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
-from checkers.storage.ghost_writes import reported_as_failed
+from checkers.storage.ghost_writes import failed_and_took_effect, reported_as_failed
 from checkers.storage.stale_story import stale_story, took_the_older
 
 
@@ -111,10 +111,7 @@ def _took_effect(n: Narrator, write: Op, found_by: Sequence[Op]) -> tuple[str, .
 def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
     write, append = conflict.accused, conflict.because[0]
     return Story(
-        summary=(
-            f"{n.whom(write)}'s write of {content(write.value)}{n.with_token(write)} to {write.resource}"
-            " was reported as failed, but it took effect"
-        ),
+        summary=failed_and_took_effect(n, write),
         steps=(
             *reported_as_failed(n, write),
             acceptance(n, (write, append)),

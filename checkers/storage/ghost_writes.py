@@ -41,7 +41,7 @@ def ghosts_that_were_read(zones: ZoneColumns) -> Iterator[Conflict]:
 def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     return Story(
-        summary=_failed_and_took_effect(n, write),
+        summary=failed_and_took_effect(n, write),
         steps=(
             *reported_as_failed(n, write),
             f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored writes.",
@@ -52,7 +52,7 @@ def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
 def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
     write, read = conflict.accused, conflict.because[0]
     return Story(
-        summary=_failed_and_took_effect(n, write),
+        summary=failed_and_took_effect(n, write),
         steps=(
             *reported_as_failed(n, write),
             (
@@ -63,11 +63,9 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-def _failed_and_took_effect(n: Narrator, write: Op) -> str:
-    return (
-        f"{n.whom(write)}'s write of {content(write.value)}{n.with_token(write)} to {write.resource}"
-        " was reported as failed, but it took effect"
-    )
+def failed_and_took_effect(n: Narrator, op: Op) -> str:
+    """That a write or fence was reported as failed and took effect."""
+    return f"{n.request(op)} was reported as failed, but it took effect"
 
 
 def reported_as_failed(n: Narrator, write: Op) -> tuple[str, ...]:
@@ -84,12 +82,9 @@ def reported_as_failed(n: Narrator, write: Op) -> tuple[str, ...]:
 def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     fence = conflict.accused
     return Story(
-        summary=(
-            f"{n.whom(fence)}'s fence of {fence.resource} with token {fence.token} was reported as failed,"
-            " but it took effect"
-        ),
+        summary=failed_and_took_effect(n, fence),
         steps=(
-            f"{n.who(fence)} sent a fence with token {fence.token} {n.sent(fence)}.",
+            n.sent_step(fence),
             f"It was reported as failed ({fence.error or 'without a reason'}) {n.answered(fence)}.",
             f"But that fence is {n.place(fence)} in the storage's own order.",
         ),

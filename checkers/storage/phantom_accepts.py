@@ -29,10 +29,7 @@ def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
 def _never_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     return Story(
-        summary=(
-            f"the storage acknowledged {n.whom(write)}'s write of {content(write.value)}"
-            f"{n.with_token(write)} to {write.resource}, but never stored it"
-        ),
+        summary=f"the storage acknowledged {n.request(write)}, but never stored it",
         steps=(
             n.sent_step(write),
             f"The storage said ok {n.answered(write)}, so it must have stored it.",
@@ -44,12 +41,9 @@ def _never_logged(n: Narrator, conflict: Conflict) -> Story:
 def _never_raised(n: Narrator, conflict: Conflict) -> Story:
     fence = conflict.accused
     return Story(
-        summary=(
-            f"the storage acknowledged {n.whom(fence)}'s fence of {fence.resource} with token {fence.token},"
-            " but its own order has no such token by then"
-        ),
+        summary=(f"the storage acknowledged {n.request(fence)}, but its own order has no such token by then"),
         steps=(
-            f"{n.who(fence)} sent a fence with token {fence.token} {n.sent(fence)}.",
+            n.sent_step(fence),
             (
                 f"The storage said ok {n.answered(fence)}: from then on its highest token had to be"
                 f" {fence.token} or above."

@@ -1,4 +1,4 @@
-"""False-rejection: a write was refused as stale although nothing can have made it stale by then.
+"""False-rejection: a write or fence was refused as stale although nothing can have made it stale by then.
 
 A fence refuses a token because of a newer one (strict: or an equal one) that it has
 met. `causes` says which tokens of a fenced storage those can have been. If there is none, the
@@ -11,9 +11,8 @@ before it returned.
 
 With a commit log the mark is known at each place, whatever raised it. The cause is the first
 place with a mark high enough, and the log can have got there once all that comes up to there
-had been called. What the log lacks may be the cause only if it may have been there for a
-while: an acknowledged write or fence, anything that a restart of the storage may have undone,
-and any fence where the log has none.
+had been called. What the log lacks may be the cause only if it may have been there for a while
+(see `raising`).
 """
 
 from __future__ import annotations
@@ -27,16 +26,15 @@ from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator, Story
-from checkers.explain.phrases import content
-from checkers.history.columns import ABSENT, INFO, Flags, Ints, indices
+from checkers.history.columns import Flags, indices
 from checkers.history.ranks import UNRANKED, stable_order
 from checkers.history.records import Op
 from checkers.storage import commit_order
 from checkers.storage.causes import Causes, called_of_zones, causes, first_call, refused_heights
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.false_or_stale import below_proved_marks, false_or_stale
-from checkers.storage.log_order import LogOrder, order_of
-from checkers.storage.recorded import last_restart
+from checkers.storage.log_order import order_of
+from checkers.storage.raising import unlogged
 
 
 def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:
@@ -79,8 +77,7 @@ def of_logged(evidence: Evidence) -> Iterator[Conflict]:
         return
     log, inclusive = order.log, zones.header.policy == "inclusive"
     resource, returned = columns.resource[rejected], zones.ranks.returned[rejected]
-    unlogged = _unlogged(zones, order, last_restart(evidence))
-    by_another = first_call(zones, unlogged, refused_heights(zones))
+    by_another = first_call(zones, unlogged(evidence), refused_heights(zones))
     may_be_another = by_another <= returned
     place = order.first_mark(resource, columns.token[rejected], above=inclusive)
     at_start = place < log.first[resource]
@@ -94,61 +91,46 @@ def of_logged(evidence: Evidence) -> Iterator[Conflict]:
         yield from commit_order.conflicts_of(order, late)
 
 
-def _unlogged(zones: ZoneColumns, order: LogOrder, restarted: int) -> Ints:
-    """The rows of what the log lacks, and may have raised the mark for a while."""
-    columns, log = zones.columns, order.log
-    is_logged = log.first_of_row >= 0
-    writes = zones.writes[columns.token[zones.writes] != ABSENT]
-    undone = columns.called <= restarted
-    may_be_undone = writes[(columns.outcome[writes] == INFO) & ~is_logged[writes] & undone[writes]]
-    fences = zones.fences
-    if log.has_fences:
-        fences = np.concatenate((fences[undone[fences]], order.missing_fences))
-    seen = zones.fenced_write[~is_logged[zones.fenced_write]]
-    return np.concatenate((seen, zones.optional, may_be_undone, fences))
-
-
 def _false(rejected: Op) -> Conflict:
     return NO_CAUSE.conflict(rejected)
 
 
 def _no_cause(n: Narrator, conflict: Conflict) -> Story:
-    write = conflict.accused
-    least = n.least_above(write)
-    in_time = n.index.raising(write.resource, least, write.returned or 0)
-    found = excuses(n, write, chain(in_time, _unrecorded(n, write.resource, least)))
+    op = conflict.accused
+    least = n.least_above(op)
+    in_time = n.index.raising(op.resource, least, op.returned or 0)
+    found = excuses(n, op, chain(in_time, _unrecorded(n, op.resource, least)))
     return Story(
         summary=(
-            f"the storage refused {n.whom(write)}'s write of {content(write.value)} with token"
-            f" {write.token} to {write.resource} as stale, though no newer token can have been accepted"
+            f"the storage refused {n.request(op)} as stale, though no newer token can have been accepted"
         ),
         steps=(
-            n.sent_step(write),
+            n.sent_step(op),
             (
-                f"The storage refused it as stale {n.answered(write)}, which is right only once it has"
+                f"The storage refused it as stale {n.answered(op)}, which is right only once it has"
                 f" accepted a token of {least} or more."
             ),
-            *_too_late(n, write, least, found),
-            f"So nothing can have made token {write.token} stale: it was refused without a cause.",
+            *_too_late(n, op, least, found),
+            f"So nothing can have made token {op.token} stale: it was refused without a cause.",
         ),
         others=tuple(op for excuse in found for op in excuse.operations),
     )
 
 
-def _too_late(n: Narrator, write: Op, least: int, found: Sequence[Excuse]) -> Iterator[str]:
+def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) -> Iterator[str]:
     """Why nothing with such a token can have been accepted in time."""
-    first = n.index.first_raising(write.resource, least, write.returned or 0)
-    fenced = n.index.has_fence(write.resource, least) or any(excuse.op.f == "fence" for excuse in found)
+    first = n.index.first_raising(rejected.resource, least, rejected.returned or 0)
+    fenced = n.index.has_fence(rejected.resource, least) or any(excuse.op.f == "fence" for excuse in found)
     kinds = "write to" if not fenced else "write or fence on"
-    is_of_all = n.log is None and not n.index.was_sent(write, least)
+    is_of_all = n.log is None and not n.index.was_sent(rejected, least)
     accepted = "" if found or is_of_all else "that can have been accepted "
-    sent = f"But every {kinds} {write.resource} {accepted}with such a token was sent only after that"
+    sent = f"But every {kinds} {rejected.resource} {accepted}with such a token was sent only after that"
     if found:
         yield f"{sent}, or cannot have been accepted by then."
     elif first is not None:
         yield f"{sent}: the first, {_with_token(n, first)}, {n.sent(first)}."
     else:
-        yield f"But no write to {write.resource} with such a token was ever accepted, or can have been."
+        yield f"But no write to {rejected.resource} with such a token was ever accepted, or can have been."
     for excuse in found[:MOST_EXPLAINED]:
         yield f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}."
 

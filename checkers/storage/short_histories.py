@@ -48,22 +48,22 @@ def attempts_if_right(evidence: Evidence) -> dict[str, int] | None:
             return None
         if op.f in {"write", "read"}:
             registers.setdefault(op.resource, []).append(op)
-    rejected = undecided = 0
+    tried = 0
     for own in registers.values():
-        tried = _tried(own, header)
-        if tried is None:
+        rejected = _rejected(own, header)
+        if rejected is None:
             return None
-        rejected, undecided = rejected + tried[0], undecided + tried[1]
+        tried += rejected
     return {
         "late_writes_attempted": 0,
-        "stale_writes_attempted": rejected + undecided,
-        "stale_writes_rejected": rejected,
+        "stale_writes_attempted": tried,
+        "stale_writes_rejected": tried,
         "stale_writes_accepted": 0,
     }
 
 
-def _tried(operations: Sequence[Op], header: Header) -> tuple[int, int] | None:
-    """Of one register that is right: how many stale writes were rejected, and how many ended otherwise."""
+def _rejected(operations: Sequence[Op], header: Header) -> int | None:
+    """How many stale writes were rejected by one register that is right."""
     accepted = _accepted(operations, header)
     if accepted is None:
         return None
@@ -74,11 +74,10 @@ def _tried(operations: Sequence[Op], header: Header) -> tuple[int, int] | None:
     rejected = [op for op in others if op.outcome is Outcome.FAIL and op.error == "stale"]
     if not _have_causes(rejected, others, accepted.values(), header):
         return None
-    undecided = [op for op in others if op.outcome is not Outcome.FAIL]
-    written = [each for index, each in accepted.items() if index is not None]
-    return (
-        sum(any(_is_newer(each, op) and each.called <= _end(op) for each in written) for op in rejected),
-        sum(any(_is_newer(each, op) and each.settled < op.called for each in written) for op in undecided),
+    written = [(each.token, each.called) for index, each in accepted.items() if index is not None]
+    written += [(op.token, op.called) for op in others if op.outcome is Outcome.INFO and op.token is not None]
+    return sum(
+        any(token > (op.token or 0) and called <= _end(op) for token, called in written) for op in rejected
     )
 
 
@@ -152,10 +151,6 @@ def _have_causes(
         if any(each.token < cause and each.claimed > end for each in accepted):
             return False
     return True
-
-
-def _is_newer(accepted: _Accepted, op: Op) -> bool:
-    return op.token is not None and accepted.token > op.token
 
 
 def _end(op: Op) -> float:

@@ -56,18 +56,27 @@ def shrink_history(run: Path) -> Finding:
         judged = judge_file(run / HISTORY, log, stage, same_run=True)
         stage("shrinking the history")
         excerpt = smallest(run, judged)
-    _keep(history, excerpt.history)
-    if excerpt.commits is not None:
-        _keep(commits, excerpt.commits)
     finding = excerpt.finding
+    size = (
+        f"{count(excerpt.operations, 'operation')} of {count(excerpt.clients, 'client')}, with"
+        f" {count(excerpt.faults, 'fault')}"
+    )
+    if excerpt.stands_alone:
+        _keep(history, excerpt.history)
+        if excerpt.commits is not None:
+            _keep(commits, excerpt.commits)
+        again = (history,) if excerpt.commits is None else (history, "--commits", commits)
+        size = f"{len(judged.history.operations):,} operations shrunk to {size}:"
+    else:
+        again = (run,)
+        size = f"{size}, not shrunk: no part of it shows this finding outside the run's folder:"
     show(
-        f"{len(judged.history.operations):,} operations shrunk to {count(excerpt.operations, 'operation')}"
-        f" of {count(excerpt.clients, 'client')}, with {count(excerpt.faults, 'fault')}:",
+        size,
         f"  {finding['summary']}",
         *(f"    {number}. {step}" for number, step in enumerate(finding["steps"], start=1)),
     )
-    with_log = () if excerpt.commits is None else ("--commits", as_seen_from_here(commits))
-    show(f"  check again  {typed('recheck', as_seen_from_here(history), *with_log)}")
+    words = (each if isinstance(each, str) else as_seen_from_here(each) for each in again)
+    show(f"  check again  {typed('recheck', *words)}")
     return finding
 
 

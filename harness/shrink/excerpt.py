@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ class Excerpt:
     clients: int
     faults: int
     finding: Finding  # the run's, as it is found in the excerpt
+    stands_alone: bool = True  # False: its log fits nothing in it, which only a run's folder may have
 
     def write(self, history: Path, commits: Path) -> None:
         """Write both files; no commit log if there is none."""
@@ -70,8 +71,8 @@ def smallest(run: Path, judged: Judged) -> Excerpt:
     with temporary_folder() as scratch:
         test = _Test(recording, finding, _events(judged.document.as_dict(), whole), scratch)
         parts = next(filter(test.holds, recording.beginnings(finding)), None)
-        if parts is None:  # such as with a log that fits this run only because it is in its folder
-            return recording.excerpt(recording.parts, finding)
+        if parts is None:
+            return replace(recording.excerpt(recording.parts, finding), stands_alone=False)
         smallest_parts = reduced(parts, test.holds)
         return recording.excerpt(smallest_parts, test.found(smallest_parts) or finding)
 

@@ -42,11 +42,11 @@ def read(called: int, returned: int, shown: str | None, token: int = 0) -> Op:
     )
 
 
-def history(*operations: Op, **header: object) -> History:
+def history(*operations: Op, initial: str = "", **header: object) -> History:
     """The operations in the order of their calls, each by a process of its own."""
     ordered = sorted(operations, key=lambda op: op.called)
     return History(
-        header=Header(target="t", policy="inclusive", initial_value=(), **header),
+        header=Header(target="t", policy="inclusive", initial_value=tuple(initial), **header),
         operations=tuple(
             replace(op, index=index, process=index, lines=(2 * index + 2, 2 * index + 3))
             for index, op in enumerate(ordered)

@@ -116,6 +116,8 @@ class Storage:
             self.mark = token
             self.log.append((token, None, True))
             return Outcome.OK
+        elif self.kind == "rejects wrongly" and self.rng.random() < 0.4:
+            return "stale"
         if token < self.mark:
             return "stale"
         self.mark = token
@@ -175,4 +177,6 @@ FENCED = {
     "rejects wrongly",
     "log reordered",
 }
+KILLED = {"right with fences", "rejects wrongly", "lost on restart"}
+"""Kinds that are killed in some runs; only the last of them forgets anything."""
 TWICE = {"duplicate", "retried through the fence", "check then write"}

@@ -33,12 +33,17 @@ def explained_with_a_fence(operations: Sequence[Op], *, strict: bool) -> bool:
 
 
 def explained_with_fences(operations: Sequence[Op], *, strict: bool) -> bool:
-    """As before, with `fence` operations: an ok one leaves the mark at its token or above."""
+    """As before, with `fence` operations: an ok one leaves the mark at its token or above.
+
+    A refused one met a mark above its token; strict: or at it.
+    """
 
     def step(state: Any, op: Any) -> tuple[Any, ...] | None:
         value, token, mark = state
         if op.f == "read":
             return state if (op.value, op.token) == (value, token) else None
+        if op.f == "fence" and op.outcome is Outcome.FAIL:
+            return state if op.token < mark or (strict and op.token == mark) else None
         if op.f == "fence":
             return (value, token, max(mark, op.token))
         assert op.token is not None
@@ -132,6 +137,9 @@ def answered(rng: random.Random, operations: list[Op], *, strict: bool) -> list[
             continue
         if op.f == "fence":
             assert op.token is not None
+            is_low = op.token < mark or (strict and op.token == mark and rng.random() < 0.5)
+            if is_low and op.outcome is not Outcome.INFO:
+                answers[op.index] = replace(op, outcome=Outcome.FAIL, error="stale")
             mark = max(mark, op.token)
             continue
         assert op.token is not None

@@ -302,7 +302,8 @@ def _unlogged_causes(r: Resource, rejected: Op, least: int) -> Iterator[Op]:
             continue
         if op.f == "fence":
             is_missing = op.outcome is Outcome.OK and _fenced_at(r, op) is None
-            if not r.logs_fences or is_missing or r.restarted_after(op.called):
+            lost = op.outcome is Outcome.INFO and r.restarted_after(op.called) and not r.is_logged(op)
+            if not r.logs_fences or is_missing or lost:
                 yield op
         elif not r.places(op):
             lost = op.outcome is Outcome.INFO and r.restarted_after(op.called)

@@ -79,12 +79,24 @@ class Resource:
 
     @property
     def rejected(self) -> list[Op]:
-        """The writes that a fence refused, except ghosts."""
-        refused = (op for op in self.writes if op.outcome is Outcome.FAIL and op.error == "stale")
-        return [op for op in refused if op.token is not None and not self.places(op) and not self.readers(op)]
+        """The writes and fences that were refused as stale, except ghosts."""
+        return [
+            op
+            for op in self.operations
+            if op.f in {"write", "fence"}
+            and op.outcome is Outcome.FAIL
+            and op.error == "stale"
+            and op.token is not None
+            and not self.places(op)
+            and not (op.f == "write" and self.readers(op))
+        ]
 
     def places(self, op: Op) -> list[int]:
         return [each.place for each in self.entries if each.op is op]
+
+    def is_logged(self, fence: Op) -> bool:
+        """Does the log surely have this fence, and not another one with its token?"""
+        return bool(self.places(fence)) and [op.token for op in self.fences].count(fence.token) == 1
 
     def readers(self, write: Op) -> list[Op]:
         return [

@@ -125,12 +125,13 @@ def _nothing(_rng: random.Random, _operations: list[Op]) -> None:
 
 
 def _one_outcome(rng: random.Random, operations: list[Op]) -> None:
-    """An accepted write was rejected, or the other way round."""
-    known = [op for op in operations if op.f == "write" and op.outcome is not Outcome.INFO]
+    """An accepted write or fence was rejected, or the other way round."""
+    known = [op for op in operations if op.f != "read" and op.outcome is not Outcome.INFO]
     if known:
         op = rng.choice(known)
-        was_ok = op.outcome is Outcome.OK
-        operations[op.index] = write(op.index, op.token, op.called, op.returned, "stale" if was_ok else "ok")
+        answer = "stale" if op.outcome is Outcome.OK else "ok"
+        other = write(op.index, op.token, op.called, op.returned, answer)
+        operations[op.index] = fenced(other) if op.f == "fence" else other
 
 
 def _two_reads(rng: random.Random, operations: list[Op]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
-from tests.support.broken_storages import FENCED, RESOURCE, RIGHT, TWICE, Request, Storage
+from tests.support.broken_storages import FENCED, KILLED, RESOURCE, RIGHT, TWICE, Request, Storage
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ def simulate(rng: random.Random, kind: str) -> Run:
     initial = rng.choice([0, 0, 0, 1])
     storage = Storage(rng=rng, strict=strict, kind=kind, initial_token=initial)
     requests = _requests(rng, kind)
-    restart = rng.choice([3.5, 5.5, 7.5]) if kind == "lost on restart" else None
+    is_killed = kind == "lost on restart" or (kind in KILLED and rng.random() < 0.4)
+    restart = rng.choice([3.5, 5.5, 7.5]) if is_killed else None
     done = _carry_out(rng, storage, requests, restart)
     commits = _logged(rng, kind, storage.log)
     operations = _renumbered(done)
@@ -138,7 +139,7 @@ def _carry_out(
             (rng.uniform(0, 9), rng.random(), _unknown_writer(rng, storage, number))
             for number in range(rng.randint(1, 2))
         ]
-    if restart is not None:
+    if restart is not None and storage.kind == "lost on restart":
         steps.append((restart - rng.choice([0.5, 1.5, 2.5]), 0, storage.save))
         steps.append((restart, 1, storage.restart))
     for _, _, step in sorted(steps, key=lambda each: each[:2]):

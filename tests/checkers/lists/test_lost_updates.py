@@ -15,11 +15,14 @@ from checkers.conflict import Conflict
 from checkers.evidence import gather
 from checkers.history.appends import with_lists
 from checkers.history.records import History, List, Op
+from checkers.lists.initial_elements import INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT
+from checkers.lists.list_history import as_list
 from checkers.lists.lost_updates import SAME_LIST_READ, lost_updates
 from checkers.reference.lists import lost_elements, overwritten
 from tests.support.appends import append, history, read
 from tests.support.examples import examples
 
+OF_THE_FIRST = (INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT)
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
 
 
@@ -74,9 +77,15 @@ def test_a_reader_of_an_unknown_append_proves_that_two_read_the_same_list(token:
 
 def test_a_list_that_only_the_log_shows_does_not_say_what_was_read() -> None:
     unknown = replace(append(1, 3, 5, None, "a", "info"), value=("x", "a"))
+
+    assert not judged(unknown, append(2, 8, 6, "x", "c"))
+
+
+def test_a_longer_list_shows_what_an_unknown_append_had_read() -> None:
+    unknown = replace(append(1, 3, 5, None, "a", "info"), value=("x", "a"))
     next_one = append(2, 3, 5, None, "b", "info")
 
-    assert not judged(unknown, next_one, read(4, 5, "xab", 5), append(2, 8, 6, "x", "c"))
+    assert judged(unknown, next_one, read(4, 5, "xab", 5), append(2, 8, 6, "x", "c")) == [("c", "a", True)]
 
 
 def test_an_unknown_append_was_not_lost() -> None:
@@ -196,7 +205,8 @@ def test_a_seen_list_shows_what_was_written() -> None:
 @st.composite
 def lists(draw: st.DrawFn) -> History:
     """Appends and reads of lists that some of the others wrote, of every outcome, with ties in time."""
-    written: list[List] = [()]
+    initial = draw(st.sampled_from(["", "", "x", "xy"]))
+    written: list[List] = [tuple(initial), tuple(initial[1:])]
     operations = []
     for element in "abcdefg"[: draw(st.integers(1, 7))]:
         called, returned = sorted((draw(st.integers(0, 20)), draw(st.integers(0, 20))))
@@ -212,18 +222,26 @@ def lists(draw: st.DrawFn) -> History:
             operations.append(one)
         else:
             operations.append(read(called, returned, shown, 1))
-    return history(*operations, fenced=draw(st.booleans()), fence_on_acquire=draw(st.booleans()))
+    fenced, fence_on_acquire = draw(st.booleans()), draw(st.booleans())
+    return history(*operations, initial=initial, fenced=fenced, fence_on_acquire=fence_on_acquire)
 
 
 def reported(conflicts: list[Conflict]) -> set[object]:
-    return {each.because[0].element for each in conflicts if each.breach is not SAME_LIST_READ}
+    """The lost elements; "of the first" for one that was there before the run."""
+    return {
+        "of the first" if each.breach in OF_THE_FIRST else each.because[0].element
+        for each in conflicts
+        if each.breach is not SAME_LIST_READ
+    }
 
 
 @settings(max_examples=examples(800 * ROUNDS), deadline=None)
 @given(lists())
 def test_agrees_with_the_definition(run: History) -> None:
     conflicts = list(lost_updates(gather(run)))
-    lost = lost_elements(run.operations)
+    is_list = any(op.f == "append" for op in run.operations)
+    first = as_list(run.header.initial_value) if is_list else ()
+    lost = {"of the first" if each in first else each for each in lost_elements(run.operations, first)}
 
     assert bool(conflicts) == bool(lost or overwritten(run.operations))
     assert reported(conflicts) <= lost

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,28 @@ def test_the_excerpt_is_printed_and_can_be_judged_again(recorded_run: Unpack, tm
     verdict = json.loads(again.stdout)
     assert (again.returncode, verdict["verdict"]) == (ExitCode.AS_EXPECTED, "invalid")
     assert [finding["anomaly"] for finding in verdict["findings"]] == ["stale-write"]
+
+
+def test_a_run_that_only_its_folder_proves_is_to_be_judged_there_again(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    write = {"process": 0, "f": "write", "resource": "r0", "token": 3, "value": "v1"}
+    lines = (
+        {"fencepost": 1, "target": "t", "require": {}},
+        {"time": 1, "type": "invoke"} | write,
+        {"time": 2, "type": "ok"} | write,
+    )
+    (run / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (run / "commits.jsonl").write_text('{"seq":1,"resource":"r0","token":null,"value":"v1"}\n')
+
+    shrunk = fencepost(tmp_path, "shrink", "--no-runs", run)
+
+    assert shrunk.returncode == ExitCode.AS_EXPECTED, shrunk.stderr
+    assert "not shrunk: no part of it shows this finding outside the run's folder" in shrunk.stdout
+    words = shlex.split(shrunk.stdout.splitlines()[-1].partition("check again")[2])
+    assert words[1:] == ["recheck", "run"]
+    assert fencepost(tmp_path, *words[1:]).returncode == ExitCode.VIOLATION
+    assert not list(run.glob("minimal*"))
 
 
 def test_the_recorded_files_are_not_changed(recorded_run: Unpack, tmp_path: Path) -> None:

@@ -1,17 +1,22 @@
-"""How many late and stale writes were attempted, and the outcomes of the stale ones."""
+"""How many late and stale writes were attempted, and the outcomes of the stale ones: pair by pair."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator
 
 from checkers.evidence import Evidence
-from checkers.high_water import HighWater
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.storage.clusters import Zone
-from tests.support.operations.late_writes import newest_grants, superseded_by, writes_after_newer
-from tests.support.operations.registers import Register, registers, was_rejected
+from checkers.history.restarts import restarts_of_storage
+from tests.support.object_log import ObjectLog, object_log
+from tests.support.operations.late_writes import (
+    newest_grants,
+    stale_writes,
+    superseded_by,
+    writes_after_newer,
+)
+from tests.support.operations.order import orders
+from tests.support.operations.registers import Register, registers
+from tests.support.operations.rejections import unlogged
 
 
 def attempts(evidence: Evidence) -> dict[str, int]:
@@ -22,35 +27,60 @@ def attempts(evidence: Evidence) -> dict[str, int]:
     counts["late_writes_attempted"] = sum(
         superseded_by(op, grants) is not None for op in evidence.named(*WRITES)
     )
-    stale = writes_after_newer(evidence)
-    writes = evidence.by_resource(*WRITES)
+    after_newer, stale = writes_after_newer(evidence), stale_writes(evidence)
+    log = object_log(evidence)
     for register in registers(evidence):
-        for took_effect in _attempts(register, writes[register.resource], stale):
-            counts["stale_writes_attempted"] += 1
-            counts["stale_writes_rejected"] += took_effect is False
-            counts["stale_writes_accepted"] += took_effect is True
+        accepted = sum(
+            zone.write is not None
+            and (
+                zone.write.index in after_newer
+                or _had_succeeded(register, zone.token, zone.write.called)
+                or (zone.write.index in stale and _had_succeeded(register, zone.token, zone.claimed))
+                or _is_logged_after_higher(log, zone.write)
+            )
+            for zone in register.written
+        )
+        acknowledged = (op for op in register.optional if op.outcome is Outcome.OK)
+        lost = sum(_had_succeeded(register, op.token or 0, op.called) for op in acknowledged)
+        raising = list(_may_have_raised(evidence, register))
+        rejected = sum(
+            any((one.token or 0) > (op.token or 0) and not op.precedes(one) for one in raising)
+            for op in register.rejected
+            if op.f in WRITES
+        )
+        counts["stale_writes_attempted"] += accepted + lost + rejected
+        counts["stale_writes_rejected"] += rejected
+        counts["stale_writes_accepted"] += accepted
     return counts
 
 
-def _attempts(register: Register, writes: Iterable[Op], stale: AbstractSet[int]) -> Iterator[bool | None]:
-    """For each stale write: did it take effect? False: it was rejected; None: unknown."""
-    accepted = HighWater((zone.settled, zone.token, zone) for zone in register.written)
-    possible = HighWater((zone.write.called, zone.token, zone) for zone in register.written if zone.write)
-    effective = {zone.write.index for zone in register.written if zone.write}
-    for write in writes:
-        if write.index in effective:
-            took_effect, possible_until = True, math.inf if write.index in stale else -math.inf
-        elif was_rejected(write) and write.returned is not None:
-            # closed intervals: a write called when this one returned can have caused it
-            took_effect, possible_until = False, write.returned + 1
-        elif write.outcome is Outcome.FAIL:
-            continue  # no fence has seen it
-        else:
-            took_effect, possible_until = None, -math.inf
-        if _is_below(write, accepted, write.called) or _is_below(write, possible, possible_until):
-            yield took_effect
+def _had_succeeded(register: Register, token: int, moment: float) -> bool:
+    """Had a write or fence with a higher token succeeded before a moment?"""
+    fences = (op for op in register.fences if op.outcome is Outcome.OK)
+    return any(zone.token > token and zone.settled < moment for zone in register.written) or any(
+        (op.token or 0) > token and op.returned is not None and op.returned < moment for op in fences
+    )
 
 
-def _is_below(write: Op, marks: HighWater[Zone], time: float) -> bool:
-    found = marks.before(time)
-    return found is not None and write.token is not None and write.token < found[0]
+def _is_logged_after_higher(log: ObjectLog | None, write: Op) -> bool:
+    if log is None:
+        return False
+    own = [each for each in log.entries if each.commit.resource == write.resource]
+    return any(
+        late.token is not None and late.sent is write and early.token is not None and early.token > late.token
+        for place, late in enumerate(own)
+        for early in own[:place]
+    )
+
+
+def _may_have_raised(evidence: Evidence, register: Register) -> Iterator[Op]:
+    log = object_log(evidence)
+    written = (zone.write for zone in register.written if zone.write is not None)
+    if log is None:
+        yield from (*written, *register.optional, *register.fences)
+        return
+    yield from written
+    yield from (fence for fence in register.fences if log.places(fence))
+    yield from unlogged(
+        register, orders(evidence)[register.resource], restarts_of_storage(evidence.history.faults)
+    )

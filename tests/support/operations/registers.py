@@ -29,7 +29,7 @@ class Register:
     zones: tuple[Zone, ...]  # the initial value's first; then each write known to have taken effect
     bare: tuple[Zone, ...]  # those of writes without a token, which no fence can put in order
     optional: tuple[Op, ...]  # writes that may have taken effect, unseen
-    rejected: tuple[Op, ...]  # writes that the fence refused
+    rejected: tuple[Op, ...]  # writes and fences that were refused
     fences: tuple[Op, ...]  # ok and info
     misreads: tuple[Conflict, ...]  # reads that no write explains, and ghosts that were read
     ghosts: frozenset[int]  # indexes of failed writes that took effect
@@ -111,7 +111,12 @@ def _register(resource: str, operations: Sequence[Op], header: Header, log: Obje
         bare=tuple(bare),
         optional=tuple(optional),
         rejected=tuple(
-            op for op in writes if was_rejected(op) and op.token is not None and op.index not in ghosts
+            op
+            for op in operations
+            if was_rejected(op)
+            and op.token is not None
+            and op.index not in ghosts
+            and not (op.f == "fence" and log is not None and log.places(op))
         ),
         fences=tuple(op for op in operations if op.f == "fence" and op.outcome is not Outcome.FAIL),
         misreads=tuple(misreads),
@@ -125,8 +130,8 @@ def wrote(zone: Zone, writes: AbstractSet[int]) -> bool:
 
 
 def was_rejected(op: Op) -> bool:
-    """Did a fence refuse this write?"""
-    return op.f in WRITES and op.outcome is Outcome.FAIL and op.error == "stale"
+    """Was this write or fence refused as stale?"""
+    return op.f in {*WRITES, "fence"} and op.outcome is Outcome.FAIL and op.error == "stale"
 
 
 def _sort_reads(

@@ -18,8 +18,8 @@ before it returned.
 With a commit log the mark is known at each place, whichever client raised it. The cause is the first
 place with a mark high enough, and the log can have got there once all that stands up to there
 had been called. What the log lacks may be the cause only if it may have been there for a
-while: an acknowledged write, anything that a restart of the storage may have undone, and a
-fence where the log has none.
+while: an acknowledged write, what has no answer and a restart of the storage may have undone, and a
+fence where the log has none. What the log has, no restart has undone.
 """
 
 from __future__ import annotations
@@ -69,8 +69,7 @@ def of_logged(register: Register, order: LogOrder, restarts: Faults, *, fenced: 
     """Rejections that the log does not explain, and what contradicts the place that explains one."""
     if not register.rejected:
         return
-    unlogged = _unlogged(register, order, restarts)
-    earliest = _Possible((token_of(op), op.called) for op in unlogged)
+    earliest = _Possible((token_of(op), op.called) for op in unlogged(register, order, restarts))
     causes: list[tuple[int, int]] = []
     for rejected in register.rejected:
         least, returned = _least(rejected, strict=register.strict), _returned(rejected)
@@ -85,7 +84,7 @@ def of_logged(register: Register, order: LogOrder, restarts: Faults, *, fenced: 
         yield from order.contradictions(causes)
 
 
-def _unlogged(register: Register, order: LogOrder, restarts: Faults) -> Iterator[Op]:
+def unlogged(register: Register, order: LogOrder, restarts: Faults) -> Iterator[Op]:
     """What the log lacks, and may have raised the mark for a while."""
     yield from (zone.write for zone in register.written if zone.write is not None and not zone.places)
     yield from register.optional
@@ -94,9 +93,15 @@ def _unlogged(register: Register, order: LogOrder, restarts: Faults) -> Iterator
         if is_info and op.index not in order.logged and restarts.first_between(op.called, math.inf):
             yield op
     for fence in register.fences:
-        is_missing = fence.outcome is Outcome.OK and order.was_fenced(fence) is None
-        if not order.has_fences or is_missing or restarts.first_between(fence.called, math.inf):
+        if not order.has_fences:
             yield fence
+        elif fence.outcome is Outcome.OK:
+            if order.was_fenced(fence) is None:
+                yield fence
+        elif restarts.first_between(fence.called, math.inf):
+            others = (each for each in register.fences if each is not fence)
+            if fence.index not in order.logged or any(each.token == fence.token for each in others):
+                yield fence
 
 
 class _Possible:

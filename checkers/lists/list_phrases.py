@@ -1,0 +1,60 @@
+"""Who read a list, and who wrote it, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import content
+from checkers.history.records import Element, List, Op
+from checkers.lists.list_history import found_by
+
+
+def size_of(found: List) -> str:
+    """A list by the number of its elements."""
+    return f"a list of {len(found)} element{'' if len(found) == 1 else 's'}" if found else "an empty list"
+
+
+def read_without(
+    n: Narrator, element: Element | None, reader: Op, dropped_by: Op | None = None
+) -> tuple[str, ...]:
+    """Who read a list that lacks an element, who had written that list, and which append dropped it."""
+    why = "read the list in order to append to it" if reader.f == "append" else "read the list"
+    return (
+        f"After that, {n.whom(reader)} {why} {n.sent(reader)}.",
+        f"{size_of(found_by(reader)).capitalize()} came back {n.answered(reader)}, without it.",
+        *_written(n, element, reader, dropped_by),
+    )
+
+
+def written_without(n: Narrator, element: Element | None, by: Op) -> tuple[str, ...]:
+    """Which append stands in the storage's own order without an element, after a list that had it."""
+    return (
+        (
+            f"{n.who(by)} appended {content(by.element)}{n.with_token(by)} {n.sent(by)}, and the list"
+            f" that it wrote is {n.place(by)} in the storage's own order."
+        ),
+        f"The list before it has {content(element)}; this one does not.",
+    )
+
+
+def _written(n: Narrator, element: Element | None, reader: Op, dropped_by: Op | None) -> Iterator[str]:
+    by = n.index.writer(replace(reader, value=found_by(reader)))
+    if by is not None:
+        yield f"That list was written by {n.whom(by)}, which {_appended(n, by, element)}."
+    if dropped_by not in {by, None}:
+        yield f"It goes back to a list by {n.whom(dropped_by)}, which {_appended(n, dropped_by, element)}."
+
+
+def _appended(n: Narrator, by: Op, element: Element | None) -> str:
+    return f"appended {content(by.element)} to it{n.with_token(by)} {n.sent(by)}, and {_how(by, element)}"
+
+
+def _how(by: Op, element: Element | None) -> str:
+    """How it comes that the list that an append wrote lacks an element."""
+    if by.seen is None:
+        return "it is not known which list it had read"
+    if element in by.seen:
+        return f"left {content(element)} out although it had read it"
+    return f"had read it without {content(element)}"
