@@ -178,6 +178,15 @@ def _never_appended(run: Script) -> None:
     run.answer(call, read=[f"w{run.numbers}"], written=[f"w{run.numbers}", element])
 
 
+def _refused_beside_a_favourite(run: Script) -> None:
+    """One client gets the lock each time, and another one is refused as often."""
+    owner = run.grant(0, run.number())
+    run.do(0, "release", owner=owner)
+    call = run.call(1, "acquire", owner=f"o{run.number()}")
+    run.now += _TTL // 2
+    run.answer(call, "fail", error="held")
+
+
 ON_LOCKS = {
     "duplicate tokens": Kind(add=_same_token, finds="duplicate-token"),
     "token regressions": Kind(add=_falling_token, finds="token-regression"),
@@ -187,6 +196,9 @@ ON_LOCKS = {
     "double beliefs": Kind(add=_both_believe, finds="double-belief"),
     "double grants": Kind(add=_both_hold, finds="double-grant"),
     "double beliefs, of one owner": Kind(add=_one_owner_believes),
+    "refusals beside a favourite": Kind(
+        add=_refused_beside_a_favourite, finds="starvation", header={"grace": _TTL}
+    ),
     "stuck locks": Kind(add=_stuck, finds="stuck-lock", header=_SHORT),
     "stuck locks, many waiting": Kind(add=_stuck_for_many, finds="stuck-lock", header=_SHORT),
     "waiting acquires": Kind(add=_granted_early, first=_waiting, header=_SHORT),

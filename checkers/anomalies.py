@@ -268,6 +268,22 @@ _TABLE = (
         counters=("found", "grants", "kills"),
     ),
     Anomaly(
+        name="starvation",
+        area="lock",
+        definition="A client was refused the lock for long although nobody held it.",
+        label="refused again and again",
+        once="a client was refused the lock for long although nobody held it",
+        several="{count} clients were refused the lock for long although nobody held it",
+        matters="The lock is not shared: those clients get nothing done, and no error says so.",
+        arises=(
+            "A lock that belongs to a session is unlocked on another pooled connection, so the session keeps"
+            " it, and its client gets it again."
+        ),
+        remedy="Take and release the lock on one connection, and let waiting clients queue.",
+        counters=("found", "grants", "pauses"),
+        violation=False,
+    ),
+    Anomaly(
         name="lost-update",
         area="both",
         definition="An element that was appended under the lock is missing from a later list.",
@@ -307,6 +323,9 @@ RANK = {name: rank for rank, name in enumerate(ANOMALIES)}
 
 DOUBTS = ("double-grant",)
 """The names that leave a run without a violation undecided."""
+
+WORTH_SAYING = ("starvation",)
+"""The names that no verdict rests on, and that a report explains all the same."""
 
 VIOLATIONS = frozenset(anomaly.name for anomaly in _TABLE if anomaly.violation)
 """The names that make a run invalid; the others are only counted."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.anomalies import ANOMALIES, DOUBTS, RANK, VIOLATIONS
+from checkers.anomalies import ANOMALIES, DOUBTS, RANK, VIOLATIONS, WORTH_SAYING
 from checkers.checker import Checker
 from checkers.counts import none_of
 from checkers.coverage import coverage
@@ -20,7 +20,7 @@ from checkers.hazard_hits import hazards_of
 from checkers.hazards import summary
 from checkers.history.records import Commit, Header, History
 from checkers.lists import lost_updates
-from checkers.locks import double_beliefs, double_grants, early_grants, stuck_locks, tokens
+from checkers.locks import double_beliefs, double_grants, early_grants, starvation, stuck_locks, tokens
 from checkers.locks.holds import count_of_grants, grants_without
 from checkers.not_exercised import NO_GRANT, NO_TOKEN, NOT_EXERCISED, RUN_LONGER
 from checkers.notices import notices
@@ -41,7 +41,6 @@ from checkers.storage import (
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
 
-_STALE = "stale_writes_attempted"
 _MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
 
 COMMITTED = (
@@ -69,6 +68,7 @@ OTHERS = (
     double_beliefs.CHECKER,
     double_grants.CHECKER,
     stuck_locks.CHECKER,
+    starvation.CHECKER,
     found_lists.CHECKER,
     lost_updates.OBSERVED,
 )
@@ -101,7 +101,6 @@ def _judge(evidence: Evidence) -> Verdict:
         *_cut_short(evidence),
         *_empty(evidence),
         *_not_exercised(evidence, counts),
-        *(() if violations else _unanswered(header, counts)),
         *_missed(hazards, header),
         *(f"{ANOMALIES[name].happened(anomalies[name])} ({name})" for name in DOUBTS if anomalies[name]),
     )
@@ -245,8 +244,8 @@ def _tally(findings: Iterable[Finding], checkers: Iterable[Checker]) -> dict[str
 
 
 def _worth_explaining(findings: Iterable[Finding], header: Header) -> Iterator[Finding]:
-    """The first few of each name that is only counted: asked for by the target, or a violation elsewhere."""
-    left = dict.fromkeys({*VIOLATIONS, *DOUBTS, *header.expect, *header.may}, _MOST_COUNTED)
+    """The first few of each name that is only counted, where the name or the target asks for it."""
+    left = dict.fromkeys({*VIOLATIONS, *DOUBTS, *WORTH_SAYING, *header.expect, *header.may}, _MOST_COUNTED)
     for finding in findings:
         if not finding.is_violation and left.get(finding.anomaly, 0):
             left[finding.anomaly] -= 1
@@ -281,13 +280,6 @@ def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[st
         count = counts.get(name, 0)
         what = f"{name} is {count}, required {least}" if count else none_of(name)
         yield f"{NOT_EXERCISED}{what}: {RUN_LONGER}"
-
-
-def _unanswered(header: Header, counts: Mapping[str, int]) -> Iterator[str]:
-    """Where nothing is wrong, but no attempted stale write has a known outcome, no fence was seen."""
-    answered = counts.get("stale_writes_rejected", 0) + counts.get("stale_writes_accepted", 0)
-    if counts.get(_STALE, 0) >= header.require.get(_STALE, 0) > 0 and not answered:
-        yield f"{NOT_EXERCISED}no stale write that was attempted got an answer: {RUN_LONGER}"
 
 
 def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[str]:

@@ -68,7 +68,7 @@ def _missing(n: Narrator, found: List, of: List) -> Element:
 
 def _before_the_run(n: Narrator, element: Element, resource: str) -> str:
     initial = as_list(n.history.header.initial_value)
-    return f"Before the run, {resource} held {size_of(initial)} with {content(element)} (line 1)."
+    return f"Before the run, by the header, {resource} held {size_of(initial)} with {content(element)}."
 
 
 def _missing_from_list(n: Narrator, conflict: Conflict) -> Story:

@@ -34,7 +34,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
     Belief lasts from the acquire's return to the release's call or the return
     of a renew that failed; a client that is killed believes nothing any more.
     """
-    killed_at = _killed_at(evidence)
+    end_of_client = killed_at(evidence)
     involved = narrowed(evidence, of_beliefs)
     for _, operations in sorted(involved.by_resource("acquire", "renew", "release", "revoke").items()):
         by_owner: dict[str | None, list[Op]] = defaultdict(list)
@@ -42,7 +42,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
             by_owner[op.owner].append(op)
         ended = {owner: Beliefs(own) for owner, own in by_owner.items()}
         grants = sorted(granted(operations), key=lambda op: op.returned or 0)
-        ends = [min(killed_at(grant), ended[grant.owner].end(grant)) for grant in grants]
+        ends = [min(end_of_client(grant), ended[grant.owner].end(grant)) for grant in grants]
         numbers = {owner: number for number, owner in enumerate(ended)}
         number = np.array([numbers[grant.owner] for grant in grants], dtype=np.int64)
         end = np.array([min(each, NEVER) for each in ends], dtype=np.int64)
@@ -55,7 +55,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
                 yield BOTH_BELIEVED.conflict(grant, grants[other])
 
 
-def _killed_at(evidence: Evidence) -> Callable[[Op], float]:
+def killed_at(evidence: Evidence) -> Callable[[Op], float]:
     """Return when the client of an operation was killed; infinity if it was not."""
     header = evidence.history.header
     if header.clients is None:

@@ -77,7 +77,7 @@ def grants_without(evidence: Evidence, field: Literal["token", "ttl"]) -> int:
 
 def of_shared_tokens(holds: Holds) -> Ints:
     """The grants whose token another grant of their resource carries, too."""
-    (key,) = _keys((holds.resource, holds.token))
+    (key,) = keys((holds.resource, holds.token))
     shared = np.isin(key, key[is_repeated(key)]) & (holds.token != ABSENT)
     return holds.grants[np.flatnonzero(shared)]
 
@@ -127,10 +127,10 @@ def of_pauses(holds: Holds, pauses: Collection[Fault], clients: int | None) -> I
     columns = holds.columns
     process, attempt = columns.process[holds.grants], columns.attempt[holds.grants]
     answered = np.where(attempt == ABSENT, holds.returned, np.minimum(attempt, holds.returned))
-    of_client = _Groups(process if clients is None else process % clients)
-    of_owner = _Groups(columns.owner[holds.grants])
+    of_client = Groups(process if clients is None else process % clients)
+    of_owner = Groups(columns.owner[holds.grants])
     by_return = stable_order(holds.returned)
-    of_resource = _Groups(holds.resource[by_return])
+    of_resource = Groups(holds.resource[by_return])
     grants = by_return[of_resource.order]
     returned = holds.returned[grants]
     named = {pause.owner for pause in pauses} - {None}
@@ -153,48 +153,6 @@ def of_pauses(holds: Holds, pauses: Collection[Fault], clients: int | None) -> I
     return holds.rows_of(involved)
 
 
-def of_long_waits(holds: Holds, least: Callable[[int], float], gap: float) -> Ints:
-    """All that was asked of the locks for which somebody may have waited in vain for longer than `least`.
-
-    That is called with the longest lease of a lock, in ns; gaps of up to `gap` are passed over.
-    """
-    columns = holds.columns
-    rows = columns.rows(ACQUIRE, RENEW, RELEASE)
-    leases = np.zeros(len(columns.resources), dtype=np.int64)
-    np.maximum.at(leases, columns.resource[rows], columns.ttl[rows])
-    acquires = columns.rows(ACQUIRE)  # by call
-    until = np.where(columns.outcome[acquires] == FAIL, columns.returned[acquires], columns.attempt[acquires])
-    waits = np.flatnonzero(until > columns.called[acquires])
-    waits = waits[stable_order(columns.resource[acquires[waits]])]
-    waited_for, firsts = np.unique(columns.resource[acquires[waits]], return_index=True)
-    held = _Groups(holds.resource)
-    held_at_least = holds.held_at_least(leases)
-    long = np.zeros(len(columns.resources), dtype=np.bool_)
-    for resource, own in zip(waited_for.tolist(), np.split(waits, firsts[1:]), strict=False):
-        enough = least(int(leases[resource]))
-        starts, ends = columns.called[acquires[own]], until[own]
-        if _longest_stretch(starts, ends, gap) > enough:
-            grants = held.of(resource)
-            free = _longest_gap(holds.sent[grants], held_at_least[grants], starts[0], ends.max())
-            long[resource] = free > enough
-    return rows[np.flatnonzero(long[columns.resource[rows]])]
-
-
-def _longest_stretch(starts: Ints, ends: Ints, gap: float) -> int:
-    """The longest stretch that these cover together; they stand by their starts."""
-    reached = np.maximum.accumulate(ends)
-    first = np.flatnonzero(np.append(True, starts[1:] - reached[:-1] > gap))
-    last = np.append(first[1:], len(starts)) - 1
-    return int((reached[last] - starts[first]).max())
-
-
-def _longest_gap(starts: Ints, ends: Ints, first: int, last: int) -> int:
-    """The longest stretch between the first and the last moment that none of these covers."""
-    order = np.argsort(starts, kind="stable")
-    reached = np.maximum.accumulate(np.append(first, ends[order]))
-    return int((np.minimum(np.append(starts[order], last), last) - reached).max())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _OfOwners:
     """Some operations, and the hold of each: of its owner on its resource."""
@@ -209,7 +167,7 @@ class Holds:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self._rows = columns.rows(ACQUIRE, RENEW, RELEASE, REVOKE)
-        (key,) = _keys((columns.resource[self._rows], columns.owner[self._rows]))
+        (key,) = keys((columns.resource[self._rows], columns.owner[self._rows]))
         different, self._owner = distinct(key)
         self._owners = len(different)
         self._f, self._outcome = columns.f[self._rows], columns.outcome[self._rows]
@@ -228,7 +186,7 @@ class Holds:
 
         ABSENT, which is below all, if there is none.
         """
-        time, ask = _keys((self.resource, times), (self.resource, asked))
+        time, ask = keys((self.resource, times), (self.resource, asked))
         different, number = distinct(heights)
         base = self.resource * (len(different) + 1)
         order = stable_order(time)
@@ -269,7 +227,7 @@ class Holds:
 
     def around(self, accused: Ints, start: Ints, end: Ints) -> Flags:
         """The accused grants, and those that one of them returned in, from `start` on and before `end`."""
-        first, last, moment = _keys(
+        first, last, moment = keys(
             (self.resource, start),
             (self.resource, end),
             (self.resource[accused], self.returned[accused]),
@@ -310,7 +268,7 @@ class Holds:
         return _OfOwners(rows=self._rows[places], hold=self._owner[places])
 
 
-class _Groups:
+class Groups:
     """Places by their number: `order` has those of the lowest number first."""
 
     def __init__(self, numbers: Ints) -> None:
@@ -335,7 +293,7 @@ def _after(start: Ints, ttl: Ints) -> Ints:
     return promised
 
 
-def _keys(*parts: tuple[Ints, Ints]) -> list[Ints]:
+def keys(*parts: tuple[Ints, Ints]) -> list[Ints]:
     """(resource, number) as numbers of the same order, comparable across the parts."""
     different, numbers = distinct(np.concatenate([number for _, number in parts]))
     split = np.split(numbers, np.cumsum([len(number) for _, number in parts])[:-1])

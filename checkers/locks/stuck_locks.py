@@ -1,7 +1,7 @@
 """Stuck locks: a client waited, no client can have held the lock, and none got it.
 
 A lock is stuck if for longer than a lease and the service's grace three things hold
-without a break. Any doubt about one of them ends the stretch.
+without a break; where no lease is known, the grace alone. Any doubt about one of them ends the stretch.
 
 **A client waited.** A client waits while an acquire is open that the service refused in
 the end, and before the attempt that was granted, since the attempts before it were
@@ -17,7 +17,7 @@ was acknowledged. What ended in info may take effect until whatever held it up w
 and a grace after; what never ended, at any time, unless its client was killed. A hold
 whose lease is unknown, such as a session, ends only with an acknowledged release. An acquire
 that ended in info reports no lease: where every grant of the run came with one, so did it.
-A lock from before the run may last a lease, too.
+A lock from before the run may last a lease, too; without one, until the first grant.
 
 **The service was healthy.** No fault was in force but on clients and on the storage. A
 service that comes back from one may restart every lease, so a lease more has to pass.
@@ -31,7 +31,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 import numpy as np
 
@@ -41,8 +41,9 @@ from checkers.evidence import Evidence, as_seen
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.history.records import Op, Outcome
-from checkers.locks.holds import count_of_grants, grants_without, narrowed, of_long_waits
+from checkers.locks.holds import count_of_grants, grants_without, narrowed
 from checkers.locks.intervals import Interval, joined, without
+from checkers.locks.long_waits import of_long_waits
 from checkers.locks.surroundings import Surroundings, surroundings_of
 from checkers.memoized import memoized
 from checkers.ranges import Above
@@ -56,7 +57,7 @@ class Stuck:
 
     start: float  # ns
     end: float  # ns
-    lease: int  # ns; the longest that anybody asked for or got
+    lease: int  # ns; the longest that anybody asked for or got, 0 if none is known
     waiting: tuple[Op, ...]  # the acquires that were open then; more than none
     last: Hold | None  # the one that may have kept the lock held last
 
@@ -109,8 +110,11 @@ class Queue:
         self._own: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
             self._own[op.owner].append(op)
-        self._waits = {op.index: self._waits_of(op) for op in self._acquires}
-        self._lease = max([surroundings.header.ttl or 0, *(op.ttl or 0 for op in operations)])  # the longest
+        self._waits = {op.index: surroundings.waited(op) for op in self._acquires}
+        self._first_grant = min((op.sent for op in self._acquires if op.outcome is Outcome.OK), default=None)
+        leases = [op.ttl for op in operations if op.ttl]
+        is_bare = self._first_grant is not None and not leases  # granted, and never with a lease
+        self._lease = max([0 if is_bare else surroundings.header.ttl or 0, *leases])  # the longest
 
     def is_long(self, stretch: Interval) -> bool:
         """Is it longer than a lock may take to be granted again?"""
@@ -130,8 +134,12 @@ class Queue:
         return self._surroundings.down(self._lease)
 
     def held(self, holds: Iterable[Hold], started: int) -> list[Interval]:
-        """When somebody may have held the lock."""
-        before = (-math.inf, started + self._lease)
+        """When somebody may have held the lock.
+
+        A lock from before the run lasts for a lease; without one, until somebody gets it.
+        """
+        without_lease = math.inf if self._first_grant is None else self._first_grant
+        before = (-math.inf, started + self._lease if self._lease else without_lease)
         return joined([before, *((hold.start, hold.end) for hold in holds)])
 
     def stuck(self, stretch: Interval, holds: Sequence[Hold]) -> Stuck:
@@ -162,16 +170,6 @@ class Queue:
         """Until when each acquire waited; before all if it did not."""
         last = [max((end for _, end in self._waits[op.index]), default=-1) for op in self._acquires]
         return Above(np.array(last, dtype=np.int64))
-
-    def _waits_of(self, op: Op) -> list[Interval]:
-        """When the client of an acquire waited for certain."""
-        end = op.returned if op.outcome is Outcome.FAIL else op.attempt
-        if end is None or end <= op.called:
-            return []
-        away = self._surroundings.away(op, self._surroundings.breath + 1)
-        first = bisect_left(away, op.called, key=itemgetter(1))
-        last = bisect_right(away, end, key=itemgetter(0))
-        return without([(op.called, end)], away[first:last])
 
     def _holds_of(self, own: Sequence[Op]) -> Iterator[Hold]:
         """The holds of an owner: of its acquires, and of renewals of the first that may have been in force.
@@ -237,9 +235,8 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
                 " service or on the waiting clients."
             ),
             (
-                f"No client was granted {lock_on(resource)} in that time, which is longer than the longest"
-                f" lease ({n.lasting(stuck.lease)}) plus the time that the service may take"
-                f" ({n.lasting(n.history.header.grace)})."
+                f"No client was granted {lock_on(resource)} in that time, which is longer than"
+                f" {_patience(n, stuck)}."
             ),
         ),
         proof=stuck.waiting,
@@ -267,11 +264,16 @@ def _held_last(n: Narrator, stuck: Stuck) -> Iterator[str]:
         f"The last possible holder was {n.whom(setter)}, with {asked} that was answered"
         f" {n.answered(setter)}: {_over(n, stuck.last)}."
     )
-    if stuck.last.end < stuck.start == n.history.started + stuck.lease:
+    if stuck.lease and stuck.last.end < stuck.start == n.history.started + stuck.lease:
         yield (
             f"A lease from before the run, if there was one, was over by {n.at(stuck.start)}:"
             f" {n.lasting(stuck.lease)} after the first event."
         )
+
+
+def _patience(n: Narrator, stuck: Stuck) -> str:
+    grace = f"the time that the service may take ({n.lasting(n.history.header.grace)})"
+    return f"the longest lease ({n.lasting(stuck.lease)}) plus {grace}" if stuck.lease else grace
 
 
 def _over(n: Narrator, hold: Hold) -> str:

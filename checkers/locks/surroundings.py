@@ -1,4 +1,4 @@
-"""The faults that a lock service and its clients were under, as far as stuck locks ask for them."""
+"""The faults that a lock service and its clients were under, and who waited for a lock meanwhile."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from checkers.history.faults import Fault, client_of, faults_of
-from checkers.history.records import FaultEvent, Header, Op
-from checkers.locks.intervals import Interval, joined
+from checkers.history.records import FaultEvent, Header, Op, Outcome
+from checkers.locks.intervals import Interval, joined, without
 from checkers.memoized import of_the_last
 
 _BREATHS = 10  # a gap between two acquires is a breath if it is so small a part of the grace
@@ -52,10 +52,19 @@ class Surroundings:
         """The longest gap between two acquires that counts as waiting, in ns."""
         return self.header.grace / _BREATHS
 
-    def patience(self, lease: int) -> float:
+    def patience(self, lease: int) -> int:
         """How long a lock may take to be granted again, in ns; `lease` is the longest that it knows."""
-        lease = max(lease, self.header.ttl or 0)
-        return lease + self.header.grace if lease > 0 else math.inf
+        return lease + self.header.grace
+
+    def waited(self, acquire: Op) -> list[Interval]:
+        """When the client of an acquire waited for certain."""
+        end = acquire.returned if acquire.outcome is Outcome.FAIL else acquire.attempt
+        if end is None or end <= acquire.called:
+            return []
+        away = self.away(acquire, self.breath + 1)
+        first = bisect_left(away, acquire.called, key=itemgetter(1))
+        last = bisect_right(away, end, key=itemgetter(0))
+        return without([(acquire.called, end)], away[first:last])
 
     def away(self, op: Op, after: float) -> list[Interval]:
         """When the client of an operation may have been stopped, killed or cut off; and so long after."""

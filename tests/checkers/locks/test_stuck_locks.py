@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -220,14 +221,18 @@ class Moment:
 
     def healthy(self) -> bool:
         return not any(
-            each.began <= self.time <= each.healed + LEASE
+            each.began <= self.time <= each.healed + lease_of(self.operations)
             for each in self.faults
             if each.client is None and each.target != "storage"
         )
 
     def held(self) -> bool:
         acquires = [one for one in self.operations if one.f == "acquire" and one.outcome is not Outcome.FAIL]
-        return self.time < LEASE or any(self.held_by(acquire) for acquire in acquires)
+        return self.time < self.began() or any(self.held_by(acquire) for acquire in acquires)
+
+    def began(self) -> float:
+        """Until when a lock from before the run may have been held."""
+        return lease_of(self.operations) or min(one.sent for one in grants_among(self.operations))
 
     def held_by(self, acquire: Op) -> bool:
         own = [one for one in self.operations if one.owner == acquire.owner]
@@ -249,7 +254,7 @@ class Moment:
 
     def lapses(self, setter: Op) -> float:
         if setter.returned is not None:
-            return setter.returned + LEASE
+            return setter.returned + lease_of(self.operations)
         left: float | None = setter.learned
         if left is None:
             kills = [
@@ -266,7 +271,16 @@ class Moment:
             if each.target != "storage" and not (each.kind == "kill" and each.client is not None)
             if each.began <= left + GRACE and each.healed >= setter.called
         ]
-        return max([left, *healed]) + GRACE + LEASE
+        return max([left, *healed]) + GRACE + lease_of(self.operations)
+
+
+def grants_among(operations: Sequence[Op]) -> list[Op]:
+    return [one for one in operations if one.f == "acquire" and one.outcome is Outcome.OK]
+
+
+def lease_of(operations: Sequence[Op]) -> int:
+    """The longest; 0 where the lock was granted, and nobody was ever told of a lease."""
+    return LEASE if not grants_among(operations) or any(one.ttl for one in operations) else 0
 
 
 @settings(max_examples=examples(500 * ROUNDS), deadline=None)
@@ -277,7 +291,7 @@ def test_agrees_with_the_definition(evidence: Evidence) -> None:
         lasted = lasted + 1 if Moment(evidence, time + 0.5).is_stuck() else 0
         longest = max(longest, lasted)
 
-    assert bool(list(stuck_locks(evidence))) == (longest > LEASE + GRACE)
+    assert bool(list(stuck_locks(evidence))) == (longest > lease_of(evidence.history.operations) + GRACE)
 
 
 KINDS = [

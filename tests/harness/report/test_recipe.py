@@ -20,9 +20,10 @@ def commits_of(history: Path) -> Path | None:
     return beside if beside.exists() else None
 
 
-def values(lines: list[dict[str, Any]]) -> list[Any]:
-    """The values that events carry, a list that an append wrote among them."""
-    return [line[name] for line in lines for name in ("value", "written") if name in line]
+def stored(lines: list[dict[str, Any]]) -> list[Any]:
+    """The values that events and commits carry, a list that an append wrote among them, and the fences."""
+    values = [line[name] for line in lines for name in ("value", "written") if name in line]
+    return values + [("fence", line["token"]) for line in lines if "fence" in (line.get("f"), *line)]
 
 
 def kept_events(lines: list[dict[str, Any]], named: list[int]) -> list[dict[str, Any]]:
@@ -37,10 +38,10 @@ def kept_events(lines: list[dict[str, Any]], named: list[int]) -> list[dict[str,
 def kept_commits(
     commits: list[dict[str, Any]], events: list[dict[str, Any]], kept: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Those whose value a kept line has, and those whose value no client sent."""
-    sent = values([event for event in events[1:] if event["f"] in {"write", "append"}])
+    """Those whose value, or fence, a kept line has, and those that no client sent."""
+    sent = stored([event for event in events[1:] if event["f"] in {"write", "append", "fence"}])
     return [
-        commit for commit in commits if commit["value"] in values(kept[1:]) or commit["value"] not in sent
+        commit for commit in commits if (own := stored([commit])[0]) in stored(kept[1:]) or own not in sent
     ]
 
 
