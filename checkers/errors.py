@@ -1,5 +1,6 @@
 """The root of every error that Fencepost raises on purpose, and those of a recorded history."""
 
+from checkers.places import EventIndex, cited
 from checkers.printable import LONGEST_LINE, message, printable, quoted, shorten
 
 
@@ -35,11 +36,12 @@ class HistoryError(FencepostError):
     """A recorded history (or commit log) cannot be what it says it is.
 
     `str()` reads `file:line: what is wrong, with the value`; line 0 is the whole file, and not shown.
+    An event without a line of its own is cited by its index.
     """
 
     def __init__(self, file: str, line: int, problem: str) -> None:
-        place = shorten(file, LONGEST_LINE) + (f":{line}" if line else "")
-        super().__init__(f"{place}: {shorten(problem, LONGEST_LINE)}")
+        where = f": {cited(line)}" if isinstance(line, EventIndex) else f":{line}" if line else ""
+        super().__init__(f"{shorten(file, LONGEST_LINE)}{where}: {shorten(problem, LONGEST_LINE)}")
         self.file = file
         self.line = line
         self.problem = problem

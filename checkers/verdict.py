@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -172,11 +172,11 @@ def _finding(finding: Finding) -> FindingDocument:
         faults=list(finding.account.faults),
         resource=finding.resource,
         summary=finding.summary,
-        operations=list(finding.operations),
+        operations=_lines(finding.operations),
         steps=list(finding.steps),
-        accused=list(finding.account.accused),
-        against=list(finding.account.against),
-        probable_cause=list(finding.account.cause),
+        accused=_lines(finding.account.accused),
+        against=_lines(finding.account.against),
+        probable_cause=_lines(finding.account.cause),
         also=list(finding.also),
         caused_by=None if finding.caused_by is None else _cause(finding.caused_by),
     )
@@ -184,8 +184,13 @@ def _finding(finding: Finding) -> FindingDocument:
 
 def _cause(finding: Finding) -> CauseDocument:
     return CauseDocument(
-        anomaly=finding.anomaly, summary=finding.summary, operations=list(finding.operations)
+        anomaly=finding.anomaly, summary=finding.summary, operations=_lines(finding.operations)
     )
+
+
+def _lines(places: Iterable[int]) -> list[int]:
+    """As plain numbers: those of events without lines are of another type."""
+    return [int(place) for place in places]
 
 
 def _checker(result: CheckerResult) -> CheckerDocument:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from checkers.history.records import Outcome
 from checkers.interop.event import Call
-from checkers.interop.values import thawed
+from checkers.interop.operations import with_article
+from checkers.interop.values import written
 from checkers.linearizability.models import expected_and_new
 from checkers.linearizability.operation import UNKNOWN
-from checkers.printable import shorten
+from checkers.places import cited
 
 if TYPE_CHECKING:
     from checkers.reference.precedence import Edge, Node
@@ -22,8 +23,9 @@ _BEFORE = "what stood there from the start"
 class CallWords:
     """Explains the edges between some calls on a register, which are named by their places."""
 
-    def __init__(self, calls: Sequence[Call]) -> None:
+    def __init__(self, calls: Sequence[Call], initial: Hashable) -> None:
         self.operations = calls
+        self._initial_value = initial
         self._steps: dict[str, Callable[[Edge], str]] = {
             "INITIAL": self._initial,
             "READ_FROM": self._read_from,
@@ -41,7 +43,7 @@ class CallWords:
         if not isinstance(node, int):
             return _BEFORE
         call = self.operations[node]
-        return f"the {noun(call)} at line {call.lines[0]}"
+        return f"the {noun(call)} at {cited(call.lines[0])}"
 
     def _both(self, edge: Edge) -> str:
         return f"{self.name(edge.before)} came before {self.name(edge.after)}"
@@ -52,7 +54,7 @@ class CallWords:
     def _found(self, node: Node) -> str:
         """What a call found there, or put there."""
         if not isinstance(node, int):
-            return f"is about {shown(None)}"
+            return f"is about {shown(self._initial_value)}"
         call = self.operations[node]
         if call.f == "read":
             return f"it found {shown(call.answered)}"
@@ -70,19 +72,19 @@ class CallWords:
     def _put(self, node: Node) -> str:
         """What a change put there."""
         if not isinstance(node, int):
-            return shown(None)
+            return shown(self._initial_value)
         call = self.operations[node]
         return shown(expected_and_new(call.asked)[1] if call.f == "cas" else call.asked)
 
     def _initial(self, edge: Edge) -> str:
-        return f"{_BEFORE.capitalize()} ({shown(None)}) came before {self.name(edge.after)}."
+        return f"{_BEFORE.capitalize()} ({shown(self._initial_value)}) came before {self.name(edge.after)}."
 
     def _real_time(self, edge: Edge) -> str:
         before, after = self._ends(edge)
         return (
             f"By real time, {self._both(edge)}: {whom(before)} got its answer,"
-            f" {answer(before)} (line {before.lines[-1]}), before {whom(after)} asked for {what(after)}"
-            f" (line {after.lines[0]})."
+            f" {answer(before)} ({cited(before.lines[-1])}), before {whom(after)} asked for {what(after)}"
+            f" ({cited(after.lines[0])})."
         )
 
     def _read_from(self, edge: Edge) -> str:
@@ -116,10 +118,10 @@ def noun(call: Call) -> str:
 
 def as_sentence(call: Call) -> str:
     """One operation as a sentence."""
-    asked = f"Process {call.process} asked for {what(call)} (line {call.lines[0]})"
+    asked = f"Process {call.process} asked for {what(call)} ({cited(call.lines[0])})"
     if call.outcome is Outcome.INFO:
         return f"{asked}, and its outcome is unknown."
-    return f"{asked} and got the answer: {answer(call)} (line {call.lines[-1]})."
+    return f"{asked} and got the answer: {answer(call)} ({cited(call.lines[-1])})."
 
 
 def what(call: Call) -> str:
@@ -128,8 +130,8 @@ def what(call: Call) -> str:
         case "cas", (expected, new):
             return f"a change from {shown(expected)} to {shown(new)}"
         case (("read" | "get" | "acquire" | "release"), _):
-            return f"{'an' if call.f == 'acquire' else 'a'} {call.f}"
-    return f"{'an' if call.f[0] in 'aeiou' else 'a'} {call.f} of {shown(call.asked)}"
+            return with_article(call.f)
+    return f"{with_article(call.f)} of {shown(call.asked)}"
 
 
 def answer(call: Call) -> str:
@@ -145,15 +147,8 @@ def answer(call: Call) -> str:
 
 def shown(value: Hashable) -> str:
     """A value, shortened for a sentence."""
-    return shorten(_written(value), _MOST_SHOWN)
-
-
-def _written(value: Hashable) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case frozenset():
-            return f"{{{', '.join(sorted(map(_written, value)))}}}" if value else "an empty set"
-        case tuple():
-            return f"[{', '.join(map(_written, value))}]" if value else "an empty list"
-    return repr(thawed(value))
+    if value is None:
+        return "nothing"
+    if value in (frozenset(), ()):
+        return "an empty set" if isinstance(value, frozenset) else "an empty list"
+    return written(value, _MOST_SHOWN)

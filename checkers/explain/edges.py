@@ -10,6 +10,7 @@ from checkers.explain.effects import acceptance, shown_by
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.history.records import Op, Outcome
+from checkers.places import cited
 
 if TYPE_CHECKING:
     from checkers.reference.precedence import Edge, Node
@@ -61,7 +62,7 @@ class EdgeWords:
     def _where(self, op: Op) -> str:
         """What tells an operation from others of the same name."""
         if op.lines:
-            return f"at line {op.lines[-1]}"
+            return f"at {cited(op.lines[-1])}"
         return f"({self._n.place(op)})"
 
     def _op(self, node: Node) -> Op | None:

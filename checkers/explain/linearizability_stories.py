@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from checkers.explain.call_phrases import CallWords, answer, as_sentence, noun, shown, what
+from checkers.explain.call_phrases import CallWords, answer, as_sentence, noun, shown, what, whom
 from checkers.explain.cycles import around
+from checkers.explain.failed_writes import failed_source
 from checkers.explain.linearizability_proofs import Judge, OrderProof, smallest
 from checkers.interop.event import Call
+from checkers.interop.keys import name_of
 from checkers.interop.operations import Operations, resource
 from checkers.linearizability.budget import Resource
 from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.linearizability.models import Fenced, FencedNested, Nested, Unseen
+from checkers.places import cited
 from checkers.verdict import Account, Finding
 
 if TYPE_CHECKING:  # networkx is slow to load: only an explanation needs it
@@ -34,12 +37,14 @@ _STANDING = {
 }
 
 
-def story(model: str, judged: Operations, conflict: Clash | DeadEnd, judge: Judge) -> Finding:
+def story(
+    model: str, initial: Hashable, judged: Operations, conflict: Clash | DeadEnd, judge: Judge
+) -> Finding:
     """One finding for a conflict that `judge` found; it is explained on demand."""
     if isinstance(conflict, Clash):
-        accused, tell = conflict.operations[-1], partial(_clash, model, judged, conflict, judge)
+        accused, tell = conflict.operations[-1], partial(_clash, model, initial, judged, conflict, judge)
     else:
-        accused, tell = conflict.operation, partial(_dead_end, model, judged, conflict, judge)
+        accused, tell = conflict.operation, partial(_dead_end, model, initial, judged, conflict, judge)
     return Finding(
         anomaly="non-linearizable",
         resource=resource(judged.calls[accused], model),
@@ -52,47 +57,53 @@ def gave_up(call: Call, spent: Resource) -> str:
     """Why it is not known whether some order explains the answers."""
     return (
         f"the search gave up{_on(call)}: {_TOO_MUCH[spent]}, and so far none of them explains the answer to"
-        f" process {call.process} at line {call.lines[-1]}; it costs less to judge a history with fewer"
+        f" process {call.process} at {cited(call.lines[-1])}; it costs less to judge a history with fewer"
         " operations in progress at the same time, or without an answer"
     )
 
 
-def _clash(model: str, judged: Operations, clash: Clash, judge: Judge) -> Account:
+def _clash(model: str, initial: Hashable, judged: Operations, clash: Clash, judge: Judge) -> Account:
     proof = smallest(model, judged.operations, clash.operations, None, judge)
     calls = [judged.calls[position] for position in clash.operations]
     last = max(calls, key=lambda call: call.lines[-1])
+    failed = failed_source(judged, last)
+    because = _because(clash, failed)
     return Account(
         summary=(
             f"no order of the operations{_on(last)} explains the answer to process {last.process}"
-            f" at line {last.lines[-1]}: {_because(clash)}"
+            f" at {cited(last.lines[-1])}: {because}"
         ),
         operations=_lines(judged.calls, proof),
-        steps=_cycle(judged, proof, model, _because(clash)) or _one_by_one(clash, calls),
+        steps=_cycle(judged, proof, model, initial, because) or _one_by_one(clash, calls, failed),
         doubt=_doubt(proof),
     )
 
 
-def _because(clash: Clash) -> str:
+def _because(clash: Clash, failed: Call | None) -> str:
     """Why no order can explain it; what had been there from the start is no value of two writes."""
+    if failed is not None:
+        return f"a value was seen whose {noun(failed)} had failed ({cited(failed.lines[-1])})"
     if clash.contradiction is Contradiction.BOTH_FIRST and len(clash.operations) < _WHOLE_CLASH:
         return "the initial value was seen after another value had replaced it"
     return clash.contradiction
 
 
-def _dead_end(model: str, judged: Operations, end: DeadEnd, judge: Judge) -> Account:
+def _dead_end(model: str, initial: Hashable, judged: Operations, end: DeadEnd, judge: Judge) -> Account:
     call = judged.calls[end.operation]
     proof = smallest(
         model, judged.operations, [end.operation], judged.operations[end.operation].returned, judge
     )
     line = call.lines[-1]
-    moral = f"no order of these operations has the answer of line {line}"
+    failed = failed_source(judged, call)
+    but = "" if failed is None else f", whose {noun(failed)} had failed ({cited(failed.lines[-1])})"
+    moral = f"no order of these operations has the answer of {cited(line)}"
     return Account(
         summary=(
             f"no order of the operations{_on(call)} explains the answer to process {call.process}"
-            f" at line {line}: {answer(call)}"
+            f" at {cited(line)}: {answer(call)}{but}"
         ),
         operations=_lines(judged.calls, proof),
-        steps=_cycle(judged, proof, model, moral) or _states_and_answer(model, judged, end),
+        steps=_cycle(judged, proof, model, initial, moral) or _states_and_answer(model, judged, end, failed),
         doubt=_doubt(proof),
     )
 
@@ -103,13 +114,15 @@ def _doubt(proof: OrderProof) -> str:
     return "a smaller set of operations that is wrong by itself was not found within the budget"
 
 
-def _cycle(judged: Operations, proof: OrderProof, model: str, moral: str) -> tuple[str, ...]:
+def _cycle(
+    judged: Operations, proof: OrderProof, model: str, initial: Hashable, moral: str
+) -> tuple[str, ...]:
     """The shortest cycle; none where it is not certain who saw what, or what is no register."""
     if model not in {"register", "cas-register"}:
         return ()
     from checkers.reference.models import Register
 
-    register = Register(operations=proof.operations, initial=None)
+    register = Register(operations=proof.operations, initial=initial)
     sources: dict[int, Node] = {}
     while left := [seer for seer in register.seers(sources) if seer not in sources]:
         possible = list(register.possible_sources(left[0]))
@@ -119,15 +132,17 @@ def _cycle(judged: Operations, proof: OrderProof, model: str, moral: str) -> tup
     order = register.order(sources)
     if order.saturate():
         return ()
-    return around(order.shortest_cycle(), CallWords([judged.calls[each] for each in proof.positions]), moral)
+    words = CallWords([judged.calls[each] for each in proof.positions], initial)
+    return around(order.shortest_cycle(), words, moral)
 
 
-def _one_by_one(clash: Clash, calls: Sequence[Call]) -> tuple[str, ...]:
+def _one_by_one(clash: Clash, calls: Sequence[Call], failed: Call | None) -> tuple[str, ...]:
     """Each call with its answer, and the order that they force."""
     return (
+        *_that_failed(failed),
         *dict.fromkeys(map(as_sentence, calls)),
         *_reasons(clash.contradiction, calls),
-        f"This is impossible: {_because(clash)}.",
+        f"This is impossible: {_because(clash, failed)}.",
     )
 
 
@@ -145,24 +160,37 @@ def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[str]:
 
 def _before(first: Call, then: Call) -> str:
     return (
-        f"The {noun(first)} of process {first.process} had ended (line {first.lines[-1]}) before the"
-        f" {noun(then)} of process {then.process} began (line {then.lines[0]}): it came first."
+        f"The {noun(first)} of process {first.process} had ended ({cited(first.lines[-1])}) before the"
+        f" {noun(then)} of process {then.process} began ({cited(then.lines[0])}): it came first."
     )
 
 
-def _states_and_answer(model: str, judged: Operations, end: DeadEnd) -> tuple[str, ...]:
+def _that_failed(call: Call | None) -> Iterator[str]:
+    if call is not None:
+        yield (
+            f"{whom(call).capitalize()} asked for {what(call)} ({cited(call.lines[0])}), which failed"
+            f" ({cited(call.lines[-1])}): what fails has no effect."
+        )
+
+
+def _states_and_answer(model: str, judged: Operations, end: DeadEnd, failed: Call | None) -> tuple[str, ...]:
     """What the object can have been like by then, and that the answer fits none of it."""
     call = judged.calls[end.operation]
     if not end.configurations:
-        return (as_sentence(call), f"Even without the other reads{_on(call)}, no order has this answer.")
+        return (
+            *_that_failed(failed),
+            as_sentence(call),
+            f"Even without the other reads{_on(call)}, no order has this answer.",
+        )
     states = sorted({_state(model, one.state) for one in end.configurations})
     under_way = _open_then(judged.calls, call)
     return (
         (
-            f"Every answer{_on(call)} before line {call.lines[-1]} can be explained, and then"
+            f"Every answer{_on(call)} before {cited(call.lines[-1])} can be explained, and then"
             f" {_some_of(states, end)}."
         ),
         _under_way(under_way, call),
+        *_that_failed(failed),
         as_sentence(call),
         _no_answer(several=len(states) > 1, open_then=bool(under_way)),
     )
@@ -192,7 +220,8 @@ def _some_of(states: Sequence[str], end: DeadEnd) -> str:
 def _state(model: str, state: Hashable) -> str:
     match state:
         case Fenced() | FencedNested():
-            return f"{_held(state.owner)} and the last token was {state.mark}"
+            token = f"the last token was {state.mark}" if state.mark >= 0 else "no token is known"
+            return f"{_held(state.owner)} and {token}"
         case Nested():
             return _held(state.owner)
         case Unseen():
@@ -227,9 +256,9 @@ def _open_then(calls: Sequence[Call], call: Call) -> list[Call]:
 def _under_way(open_then: Sequence[Call], call: Call) -> str:
     """Which operations may have taken effect by then, or not."""
     if not open_then:
-        return f"Nothing else was in progress{_on(call)} when line {call.lines[-1]} was written."
+        return f"Nothing else was in progress{_on(call)} when {cited(call.lines[-1])} was written."
     listed = "; ".join(
-        f"{what(other)} by process {other.process} (line {other.lines[0]})"
+        f"{what(other)} by process {other.process} ({cited(other.lines[0])})"
         for other in open_then[:_MOST_IN_FLIGHT]
     )
     more = f"; and {left} more" if (left := len(open_then) - _MOST_IN_FLIGHT) > 0 else ""
@@ -237,4 +266,4 @@ def _under_way(open_then: Sequence[Call], call: Call) -> str:
 
 
 def _on(call: Call) -> str:
-    return "" if call.key is None else f" on {call.key}"
+    return "" if call.key is None else f" on {name_of(call.key)}"

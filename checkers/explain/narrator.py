@@ -27,6 +27,7 @@ from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.history.restarts import restarts_of_storage
 from checkers.locks.hold_order import hold_order
 from checkers.locks.leases import ENDS, granted, leases_of
+from checkers.places import cited
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +133,21 @@ class Narrator:
         """When an operation was called, and where that is written."""
         if not op.lines:
             return "at an unknown time"
-        return f"at {self.at(op.called)} (line {op.lines[0]})"
+        return f"at {self.at(op.called)} ({cited(op.lines[0])})"
 
     def answered(self, op: Op) -> str:
         """When an operation returned, and where that is written."""
         if not op.lines:
             return "at an unknown time"
         if op.learned is None or len(op.lines) == 1:
-            return f"never, in this record (line {op.lines[0]})"
-        return f"at {self.at(op.learned)} (line {op.lines[-1]})"
+            return f"never, in this record ({cited(op.lines[0])})"
+        return f"at {self.at(op.learned)} ({cited(op.lines[-1])})"
 
     def name(self, op: Op) -> str:
         """What an operation is called within a sentence."""
         match op.f:
             case "read":
-                return f"the read at line {op.lines[0]}"
+                return f"the read at {cited(op.lines[0])}"
             case "fence":
                 return f"the {_refused(op)}fence with token {op.token}"
             case "acquire":
@@ -182,7 +183,7 @@ class Narrator:
         if op.f == "acquire":
             return (
                 f"{self.whom(op)} did not send the request that was granted until {self.at(op.sent)}"
-                f" (its call began at line {op.lines[0]})"
+                f" (its call began at {cited(op.lines[0])})"
             )
         did = {"read": "called its read", "fence": "sent its fence"}.get(op.f, f"sent its {op.f}")
         return f"{self.whom(op)} {did} only later, {self.sent(op)}"

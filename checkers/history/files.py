@@ -11,14 +11,18 @@ does not: each of its folders is opened relative to the one above it, and no lin
 from __future__ import annotations
 
 import errno
+import gzip
 import io
 import os
 import stat
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from checkers.errors import HistoryError
+from checkers.history import limits
 from checkers.history.limits import described
 
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -33,6 +37,8 @@ _KINDS = {
     stat.S_IFBLK: "a device",
 }
 _PIECE = 1 << 24  # bytes
+GZIP = b"\x1f\x8b"
+"""How a compressed file begins."""
 REMEDY = "it is too large for such a file; check it, and name another"
 
 
@@ -122,22 +128,49 @@ def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> 
 def read_bytes(
     path: Path, most: int, remedy: str = REMEDY, within: Path | None = None, *, text: bool = False
 ) -> bytes:
-    """Read a whole file. A long text is read up to a null byte at most: it may have gigabytes of holes.
+    """Read a whole file; `text` as `read_stream` does.
 
     Raises:
-        HistoryError: as `opened`.
+        HistoryError: as `opened` and `read_stream`.
     """
     with opened(path, most, remedy, within) as file:
-        content = _read_up_to(file, most + 1, until=b"\0" if text else None)
-        if text and len(content) <= most and file.peek(1):
-            line = content.count(b"\n", 0, content.find(b"\0")) + 1
-            raise HistoryError(str(path), line, "this is not a text: it has a null byte; name another file")
+        return read_stream(file, str(path), most, remedy, text=text)
+
+
+def read_stream(file: io.BufferedReader, name: str, most: int, remedy: str = REMEDY, *, text: bool) -> bytes:
+    """Read an open file to its end. A long text is read up to a null byte: it may have gigabytes of holes.
+
+    Raises:
+        HistoryError: it has more than `most` bytes, or is a long text with a null byte, not compressed.
+    """
+    until = b"\0" if text and not file.peek(len(GZIP)).startswith(GZIP) else None
+    content = _read_up_to(file, most + 1, until)
+    if until and len(content) <= most and file.peek(1):
+        line = content.count(b"\n", 0, content.find(until)) + 1
+        raise HistoryError(name, line, "this is not a text: it has a null byte; name another file")
     if len(content) > most:  # it has grown, or does not report its size
-        raise _too_large(str(path), most, remedy)
+        raise _too_large(name, most, remedy)
     return content
 
 
-def _read_up_to(file: io.BufferedReader, most: int, until: bytes | None) -> bytes:
+def decompressed(content: bytes, name: str, most: int) -> bytes:
+    """The content of a gzip file.
+
+    Raises:
+        HistoryError: it is damaged, or expands to more than `most` bytes, or than compression may.
+    """
+    most = min(most, max(limits.EXPANDED, limits.EXPANSION * len(content)))
+    try:
+        expanded = _read_up_to(gzip.GzipFile(fileobj=io.BytesIO(content)), most + 1, until=b"\0")
+    except (OSError, EOFError, zlib.error) as error:
+        raise HistoryError(name, 0, f"it cannot be decompressed: {error}; check it with gunzip -t") from None
+    if len(expanded) > most:
+        problem = f"it expands to more than {described(most)}; if that is right, decompress it yourself"
+        raise HistoryError(name, 0, problem)
+    return expanded
+
+
+def _read_up_to(file: BinaryIO | gzip.GzipFile, most: int, until: bytes | None) -> bytes:
     """As `read(most)`, which would allocate all that memory at once; not beyond a piece with `until`."""
     pieces = []
     while most > 0 and (piece := file.read(min(most, _PIECE))):

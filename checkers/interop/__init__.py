@@ -30,6 +30,7 @@ __all__ = [
     "Operations",
     "detect",
     "operations",
+    "parse",
     "read",
 ]
 
@@ -59,6 +60,14 @@ _READERS: dict[Format, Callable[[Text], Foreign]] = {
     Format.PORCUPINE_KV: jepsen.read_edn,  # a map a line: {:process 0, :type :invoke, :f :put, …}
 }
 
+_OF_ROBUSTNESS_TESTS = re.compile(r"\[?\s*\{\s*\"ClientId\"\s*:")
+_ROBUSTNESS_TESTS = (
+    "these are operations as etcd's robustness tests save them (operations.json): the part of one client, and"
+    " with revisions, leases and transactions, which no model here has; etcd's own model judges the whole"
+    " report: copy its folder to tests/robustness/testdata in etcd's repository, and run"
+    " make test-robustness-reports there"
+)
+
 _HEAD = 1 << 16  # characters
 _SIGNS = (
     (Format.FENCEPOST, re.compile(r"\{[^\n]*\"(?:fencepost|resource)\"\s*:")),
@@ -76,6 +85,8 @@ def detect(text: Text) -> Format:
         HistoryError: it is none of those that are known.
     """
     head = text.content[:_HEAD].lstrip()
+    if _OF_ROBUSTNESS_TESTS.match(head):
+        raise HistoryError(text.name, 0, _ROBUSTNESS_TESTS)
     for known, sign in _SIGNS:
         if sign.match(head):
             return known
@@ -88,5 +99,13 @@ def read(path: Path) -> Foreign:
     Raises:
         HistoryError: it is in none of them, or cannot be a history.
     """
-    text = read_text(path)
+    return parse(read_text(path))
+
+
+def parse(text: Text) -> Foreign:
+    """As `read`, from a text.
+
+    Raises:
+        HistoryError: as `read`.
+    """
     return _READERS[detect(text)](text)

@@ -1,10 +1,11 @@
 """EDN, the notation of Clojure's data: read strictly and safely, and written.
 
 `nil`, booleans, numbers and strings become Python's own, vectors and lists
-tuples, sets frozensets, maps dicts; keywords, symbols, characters and tagged
-literals become classes of their own. Nothing is looked up or run because of a
-tag. Anything that EDN leaves undefined is refused: a repeated key, a number beyond
-`atoms.MAX_DIGITS`, a form beyond `MAX_FORM` or nested deeper than `MAX_DEPTH`.
+tuples, sets frozensets, maps dicts (`#:name{…}` gives its keys a namespace);
+keywords, symbols, characters and tagged literals become classes of their own.
+Nothing is looked up or run because of a tag. Anything that EDN leaves undefined is
+refused: a repeated key, a number beyond `atoms.MAX_DIGITS`, a form beyond `MAX_FORM`
+or nested deeper than `MAX_DEPTH`.
 
 The grammar: https://github.com/edn-format/edn
 """
@@ -43,7 +44,7 @@ MAX_FORM = 1 << 20  # characters
 _TOKEN = re.compile(  # possessive throughout: no text makes it try twice
     r"""
     (?:[ \t\r\n\f,]++ | ;[^\n]*+)*+
-    (?: (?P<open>\#?\{ | [\[(])
+    (?: (?P<open>\#?\{ | [\[(] | \#:[A-Za-z0-9.*+!\-_?$%&=<>|'/]++[ \t\r\n\f,]*+\{)
       | (?P<close>[\]})])
       | (?P<string>"(?:[^"\\]++ | \\.)*+")
       | (?P<discard>\#_)
@@ -61,7 +62,8 @@ _PLAIN: dict[str, Callable[[str], Any]] = {
     "string": string,
     "char": lambda text: character(text[1:]),
 }
-_CLOSES = {"[": "]", "(": ")", "{": "}", "#{": "}"}
+_BLANKS = " \t\r\n\f,"
+_CLOSES = {"[": "]", "(": ")", "{": "}"}  # by the last character of what opens
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def read_elements(text: str) -> Iterator[Form]:
         EdnError: it is not EDN, not a vector, or there is more than the vector.
     """
     tokens = _TOKEN.finditer(text)
-    closer = _CLOSES.get(next(tokens)["open"] or "")
+    closer = _closer(next(tokens)["open"] or "")
     if closer not in {"]", ")"}:
         raise EdnError(1, "the text is not a vector")
     return _Reader(text).forms(tokens, closer=closer)
@@ -173,11 +175,28 @@ def _dump_collection(value: Any) -> str:
     raise TypeError(f"EDN has no form for {type(value).__name__}")
 
 
+def _closer(opening: str) -> str | None:
+    return _CLOSES.get(opening[-1:])
+
+
+def _qualified(items: list[Any], namespace: str) -> list[Any]:
+    """The items of a map `#:namespace{…}`: its keys have that namespace, unless another, or `_` for none."""
+    return [item if place % 2 else _with_namespace(item, namespace) for place, item in enumerate(items)]
+
+
+def _with_namespace(key: Any, namespace: str) -> Any:
+    if not isinstance(key, Keyword | Symbol):
+        return key
+    if key.name.startswith("_/"):
+        return type(key)(key.name[2:])
+    return key if "/" in key.name else type(key)(f"{namespace}/{key.name}")
+
+
 @dataclass(slots=True)
 class _Frame:
     """A form that has begun: a collection, or a prefix that waits for its form."""
 
-    kind: str  # [ ( { #{ #_ or a tag with its #
+    kind: str  # [ ( { #{ #:name{ #_ or a tag with its #
     is_prefix: bool
     items: list[Any] = field(default_factory=list)
 
@@ -258,7 +277,7 @@ class _Reader:
             raise self._error(token.start(kind), str(error)) from None
 
     def _close(self, text: str, place: int) -> Any:
-        if not self._stack or _CLOSES.get(self._stack[-1].kind) != text:
+        if not self._stack or _closer(self._stack[-1].kind) != text:
             raise self._error(place, f"{text!r} closes nothing that is open")
         frame = self._stack.pop()
         match frame.kind:
@@ -266,6 +285,8 @@ class _Reader:
                 return self._map(frame.items, place)
             case "#{":
                 return self._set(frame.items, place)
+            case kind if kind.startswith("#:"):
+                return self._map(_qualified(frame.items, kind[2:-1].rstrip(_BLANKS)), place)
         return tuple(frame.items)
 
     def _map(self, items: list[Any], place: int) -> dict[Any, Any]:

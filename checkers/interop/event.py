@@ -90,6 +90,14 @@ class Call:
         return None if self.outcome is Outcome.INFO else self.completed
 
 
+class CallError(ValueError):
+    """A call has a value that cannot be judged, or that a format cannot express."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
     """A history that another tool recorded."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 from checkers.history.reader import parse
 from checkers.history.records import History, Op, Outcome
 from checkers.interop.event import Call, Foreign
+from checkers.interop.initial_values import first_writes
 from checkers.interop.operations import PROTECTED
 from checkers.interop.text import Text
 from checkers.linearizability.operation import UNKNOWN
@@ -49,19 +50,8 @@ def _initial_writes(history: History) -> Iterator[Call]:
     if history.header.initial_value is None:
         return
     resources = dict.fromkeys(op.resource for op in history.operations if op.f in PROTECTED)
-    stranger = 1 + max((op.process for op in history.operations), default=0)
-    for place, resource in enumerate(resources):
-        yield Call(
-            process=stranger,
-            f="write",
-            asked=history.header.initial_value,
-            outcome=Outcome.OK,
-            key=resource,
-            called=2 * (place - len(resources)),
-            completed=2 * (place - len(resources)) + 1,
-            times=(history.started, history.started),
-            lines=(1, 1),
-        )
+    others = [op.process for op in history.operations]
+    yield from first_writes(history.header.initial_value, resources, others, history.started)
 
 
 _Moment = tuple[int, int]

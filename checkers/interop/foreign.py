@@ -15,24 +15,37 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from shlex import quote
+from typing import Any, NamedTuple
 
 from checkers import interop
-from checkers.errors import ModelError
+from checkers.errors import HistoryError, ModelError
+from checkers.explain.failed_writes import failed_source
 from checkers.explain.findings import doubts_of
 from checkers.explain.linearizability_stories import gave_up, story
 from checkers.history.records import Outcome
-from checkers.interop import Foreign, Operations
+from checkers.interop import Foreign, Operations, json_values
 from checkers.interop.event import Call
 from checkers.interop.grants import grants_of
-from checkers.interop.operations import FENCED, token
+from checkers.interop.initial_values import HAS_INITIAL, other_starts, state_of
+from checkers.interop.keys import name_of
+from checkers.interop.operations import FENCED, token, with_article
 from checkers.judge import judge
 from checkers.linearizability.budget import MIB, Budget
-from checkers.linearizability.model_verdict import ModelVerdict
+from checkers.linearizability.model_verdict import Clash, ModelVerdict
 from checkers.linearizability.models import MODELS as OBJECTS
-from checkers.linearizability.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
+from checkers.linearizability.models import (
+    CasRegister,
+    Fenced,
+    FencedMutex,
+    FencedNested,
+    Model,
+    OwnedMutex,
+    ReentrantFencedMutex,
+    Register,
+)
 from checkers.linearizability.mutex import judge_mutex
-from checkers.linearizability.operation import Operation
+from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register
 from checkers.linearizability.search import BUDGET, search
 from checkers.nearest import nearest
@@ -72,28 +85,44 @@ class Judged(NamedTuple):
     notices: tuple[str, ...]
 
 
-def judge_foreign(path: str | os.PathLike[str], model: str, budget: Budget = BUDGET) -> Judged:
-    """Judge a history in any format by a model of `MODELS`.
+def judge_foreign(
+    path: str | os.PathLike[str], model: str, budget: Budget = BUDGET, initial: object = UNKNOWN
+) -> Judged:
+    """Judge a history in any format by a model of `MODELS`, from the value that the object starts with.
 
     Raises:
         HistoryError: it is not a history, or not one of that model.
-        ModelError: there is no such model.
+        ModelError: there is no such model, or it cannot start with that value.
     """
-    if model not in MODELS:
-        near = nearest(model, MODELS)
-        hint = f"did you mean {near!r}?" if near else f"there are {', '.join(MODELS)}"
-        raise ModelError(f"no model is called {model!r}; {hint}")
-    history = interop.read(Path(path))
+    _check_known(model)  # before a long file is read
+    return judge_read(interop.read(Path(path)), model, budget, initial)
+
+
+def judge_read(history: Foreign, model: str, budget: Budget = BUDGET, initial: object = UNKNOWN) -> Judged:
+    """As `judge_foreign`, for a history that has been read.
+
+    Raises:
+        HistoryError, ModelError: as `judge_foreign`.
+    """
+    _check_known(model)
+    start = _start(history, model, initial)
     tokens = _tokens(history, model) if model in FENCED else ()
     untold = model in FENCED and not any(map(_carries_token, history.calls))
     wrong_tokens = {finding.resource for result in tokens for finding in result.findings}
-    order = _order(history, model, budget, wrong_tokens)
+    order = _order(history, model, start, budget, wrong_tokens)
     notices = (*history.notices, *_left_out(history, model))
     results, reasons = (*tokens, order.result), order.reasons
     if untold:
         results = tuple(replace(each, validity=max(each.validity, Validity.UNKNOWN)) for each in results)
         reasons = (*reasons, _UNTOLD)
     return Judged(_verdict(results, reasons), notices)
+
+
+def _check_known(model: str) -> None:
+    if model not in MODELS:
+        near = nearest(model, MODELS)
+        hint = f"did you mean {near!r}?" if near else f"there are {', '.join(MODELS)}"
+        raise ModelError(f"no model is called {model!r}; {hint}")
 
 
 def _carries_token(call: Call) -> bool:
@@ -104,8 +133,8 @@ def _left_out(history: Foreign, model: str) -> Iterator[str]:
     """The notice that a model ignores the tokens of our own histories."""
     if history.is_ours and model not in FENCED:
         yield (
-            f"{history.name}: a {model} has no tokens, so those of this history are ignored; without --model"
-            " they are judged"
+            f"{history.name}: {with_article(model)} has no tokens, so those of this history are ignored;"
+            " without --model they are judged"
         )
 
 
@@ -114,16 +143,32 @@ class _Order(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def _order(history: Foreign, model: str, budget: Budget, wrong_tokens: set[str]) -> _Order:
+def _start(history: Foreign, model: str, initial: object) -> Model:
+    """The object before the first operation."""
+    if initial is UNKNOWN:
+        return MODELS[model]()
+    if history.is_ours:
+        raise HistoryError(history.name, 1, HAS_INITIAL)
+    return _started(model, initial)
+
+
+def _started(model: str, value: object) -> Model:
+    start: Any = MODELS[model]()
+    started: Model = replace(start, initial=state_of(model, value))
+    return started
+
+
+def _order(history: Foreign, model: str, start: Model, budget: Budget, wrong_tokens: set[str]) -> _Order:
     """Search for an order; for locks whose tokens are known to be wrong, without tokens."""
     began = time.perf_counter()
     judged = interop.operations(history, model)
-    found = _judge(judged.operations, model, budget)
-    findings = _findings(model, judged, found)
+    found = _judge(judged.operations, start, budget)
+    findings = _findings(model, start, judged, found)
     if wrong_tokens:
         bare = _WITHOUT_TOKENS[model]
         without = interop.operations(history, bare)
-        rest = _findings(bare, without, _judge(without.operations, bare, budget))
+        free = MODELS[bare]()
+        rest = _findings(bare, free, without, _judge(without.operations, free, budget))
         findings = [each for each in findings if each.resource not in wrong_tokens]
         findings += [each for each in rest if each.resource in wrong_tokens]
     result = CheckerResult(
@@ -133,21 +178,40 @@ def _order(history: Foreign, model: str, budget: Budget, wrong_tokens: set[str])
         seconds=time.perf_counter() - began,
         findings=tuple(findings),
     )
-    return _Order(result, _reasons(found, judged))
+    other_start = () if history.is_ours else _other_start(model, judged, found)
+    return _Order(result, (*_reasons(found, judged), *other_start))
 
 
-def _judge(operations: Sequence[Operation], model: str, budget: Budget) -> ModelVerdict:
+def _judge(operations: Sequence[Operation], start: Model, budget: Budget) -> ModelVerdict:
     """Is there an order? Decided by pairs of blocks if possible, else by a search."""
-    if model in {"register", "cas-register"}:
-        return judge_register(operations, budget=budget)
-    if model == "owned-mutex":
-        return judge_mutex(operations, budget)
-    return search(operations, MODELS[model](), budget)
+    match start:
+        case Register() | CasRegister():
+            return judge_register(operations, start.initial, budget)
+        case OwnedMutex(initial=None):
+            return judge_mutex(operations, budget)
+    return search(operations, start, budget)
 
 
-def _findings(model: str, judged: Operations, found: ModelVerdict) -> list[Finding]:
-    judge_again = partial(_judge, model=model, budget=_PROOF_BUDGET)
-    return [story(model, judged, conflict, judge_again) for conflict in found.conflicts]
+def _findings(model: str, start: Model, judged: Operations, found: ModelVerdict) -> list[Finding]:
+    judge_again = partial(_judge, start=start, budget=_PROOF_BUDGET)
+    return [story(model, start.initial, judged, conflict, judge_again) for conflict in found.conflicts]
+
+
+def _other_start(model: str, judged: Operations, found: ModelVerdict) -> Iterator[str]:
+    """That another initial value explains the first object whose answers no order explains."""
+    for conflict in found.conflicts[:1]:
+        position = conflict.operations[-1] if isinstance(conflict, Clash) else conflict.operation
+        if failed_source(judged, judged.calls[position]) is not None:
+            return
+        key = judged.operations[position].key
+        about = [operation for operation in judged.operations if operation.key == key]
+        for value in other_starts(model, conflict, judged.operations):
+            start = _started(model, json_values.loads(value))
+            if _judge(about, start, _PROOF_BUDGET).validity is Validity.VALID:
+                on = "" if key is None else f" on {name_of(key)}"
+                said = f"the answers{on} are possible if the {model} starts with {value}"
+                yield f"{said}: add --initial {quote(value)}"
+                return
 
 
 def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:

@@ -12,27 +12,21 @@ see `keys`. A lock's grant may carry its fencing token as the ok's value, by its
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NoReturn
-
-import msgspec
+from typing import Any
 
 from checkers.errors import HistoryError
-from checkers.history.jsonl import is_cut_short
 from checkers.history.records import Outcome
-from checkers.interop import edn, maps
+from checkers.interop import edn, json_values, maps
 from checkers.interop.edn import Keyword, Tagged
 from checkers.interop.event import Call, Event, Foreign, Note
 from checkers.interop.keys import split_keys
 from checkers.interop.pairing import pair
 from checkers.interop.text import Text
-from checkers.interop.values import thawed
+from checkers.interop.values import thawed, written
 from checkers.linearizability.operation import UNKNOWN
-
-_BLANK = re.compile(r"[ \t\r\n]*")
+from checkers.places import EventIndex
 
 
 def read_edn(text: Text) -> Foreign:
@@ -74,8 +68,10 @@ def _edn_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
     content = text.content
     is_vector = edn.is_vector(content)
     try:
-        for form in edn.read_elements(content) if is_vector else edn.read(content):
-            yield _event(form.value, text.name, form.line)
+        forms = edn.read_elements(content) if is_vector else edn.read(content)
+        by_index = is_vector and text.is_one_line
+        for index, form in enumerate(forms):
+            yield _event(form.value, text.name, EventIndex(index) if by_index else form.line)
     except edn.EdnError as error:
         if is_vector or not text.is_cut or error.unfinished != text.last_line:
             raise HistoryError(text.name, error.line, error.problem) from None
@@ -86,109 +82,17 @@ def _event(form: Any, file: str, line: int) -> Event | Note:
     if isinstance(form, Tagged) and isinstance(form.value, dict):
         form = form.value  # a record
     if not isinstance(form, dict):
-        raise HistoryError(file, line, f"{form!r:.80} is not an event; an event is a map")
+        raise HistoryError(file, line, f"{written(form)} is not an event; an event is a map")
     return maps.event(form, file, line)
 
 
 def _json_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
+    by_index = text.is_one_line and text.content.lstrip().startswith("[")
     try:
-        for line, value in _json_values(text):
-            yield _event(value, text.name, line)
-    except _HalfWrittenError:
+        for index, (line, value) in enumerate(json_values.read(text)):
+            yield _event(value, text.name, EventIndex(index) if by_index else line)
+    except json_values.HalfWrittenError:
         notices.append(text.half_written())
-
-
-class _HalfWrittenError(Exception):
-    """The last line of the file is not whole."""
-
-
-def _json_values(text: Text) -> Iterator[tuple[int, Any]]:
-    """The objects of an array, or a sequence of objects, each with its line."""
-    reader = _JsonReader(text)
-    if not reader.takes("["):
-        while not reader.at_end():
-            yield reader.value()
-        return
-    if not reader.takes("]"):
-        yield reader.value()
-        while reader.takes(","):
-            yield reader.value()
-        if not reader.takes("]"):
-            raise reader.error("the array is not closed here, nor does it go on")
-    if not reader.at_end():
-        raise reader.error("there is text after the end of the array")
-
-
-class _JsonReader:
-    """Reads a text value by value, so that each has its line."""
-
-    def __init__(self, text: Text) -> None:
-        self._text = text
-        self._place = 0
-        self._line = 1  # of `_place`
-        self._is_array = False
-        self._decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse)
-
-    def at_end(self) -> bool:
-        content = self._text.content
-        end = _BLANK.match(content, self._place).end()  # type: ignore[union-attr] # it always matches
-        self._line += content.count("\n", self._place, end)
-        self._place = end
-        return end == len(content)
-
-    def takes(self, character: str) -> bool:
-        if self.at_end() or self._text.content[self._place] != character:
-            return False
-        self._place += 1
-        self._is_array |= character == "["
-        return True
-
-    def value(self) -> tuple[int, Any]:
-        self.at_end()
-        line, begin = self._line, self._place
-        try:
-            value, end = self._decoder.raw_decode(self._text.content, begin)
-        except (ValueError, RecursionError) as error:
-            if self._is_half_written():
-                raise _HalfWrittenError from None
-            problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            raise self.error(f"not JSON: {problem}") from None
-        if end - begin > edn.MAX_FORM:
-            raise self.error(f"an event of more than {edn.MAX_FORM} characters")
-        if "\\u" in self._text.content[begin:end] and not _is_text(value):
-            raise self.error("a text with half of a surrogate pair")
-        self._line += self._text.content.count("\n", begin, end)
-        self._place = end
-        return line, value
-
-    def _is_half_written(self) -> bool:
-        """Is what is left the beginning of an event on the file's last line?"""
-        rest = self._text.content[self._place :]
-        return not self._is_array and self._text.is_cut and "\n" not in rest and is_cut_short(rest.encode())
-
-    def error(self, problem: str) -> HistoryError:
-        shown = self._text.content[self._place : self._place + 80]
-        return HistoryError(self._text.name, self._line, f"{problem}: {shown!r}")
-
-
-def _is_text(value: Any) -> bool:
-    """Is every surrogate in it one of a pair?"""
-    try:
-        msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    built = dict(pairs)
-    if len(built) != len(pairs):
-        raise ValueError("an object with a repeated name")
-    return built
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} cannot be compared")
 
 
 def _written(call: Call) -> Iterator[tuple[int, dict[str, Any]]]:

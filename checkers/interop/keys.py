@@ -5,7 +5,7 @@ one is (Herlihy and Wing, 1990), so each key can be judged by itself.
 
 Nothing in the file says that values are such pairs. We assume it iff the value of every
 invoke is one: that of a plain read is nil, and that of a plain cas [expected new], but
-with independent keys it is [key [expected new]].
+with independent keys it is [key [expected new]], or [key expected new].
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 from checkers.errors import HistoryError
 from checkers.interop.atoms import quoted
-from checkers.interop.edn import Symbol, dumps
+from checkers.interop.edn import Symbol
 from checkers.interop.event import Call
-from checkers.interop.values import pair_of, thawed
+from checkers.interop.values import in_edn, pair_of, written
 from checkers.linearizability.operation import UNKNOWN
+from checkers.places import cited
 
 _LITERAL = re.compile(r"nil|true|false|[+-]?[0-9][0-9.eE+/M-]*")
 _SIGNS = (":", "#", "[", "(", "{", '"', "'", "\\")
@@ -56,25 +57,36 @@ def _check_all_named(calls: Sequence[Call], file: str) -> None:
         raise HistoryError(
             file,
             bare.lines[0],
-            f"{bare.f} names no key, but line {named.lines[0]} names {dumps(thawed(named.key)):.80}",
+            f"{bare.f} names no key, but {cited(named.lines[0])} names {written(named.key)}",
         )
 
 
 def _has_pair(call: Call) -> bool:
-    pair = pair_of(call.asked)
-    if call.key is not None or pair is None or pair[0] is None:
-        return False
-    return call.f != "cas" or pair_of(pair[1]) is not None
+    pair = _key_and_value(call.f, call.asked)
+    return call.key is None and pair is not None and pair[0] is not None
+
+
+def _key_and_value(f: str, value: Hashable) -> tuple[Hashable, Hashable] | None:
+    match f, value:
+        case "cas", (key, (_, _) as change):
+            return key, change
+        case "cas", (key, expected, new):
+            return key, (expected, new)
+        case "cas", _:
+            return None
+    return pair_of(value)
 
 
 def _split(call: Call, file: str) -> Call:
-    key, asked = pair_of(call.asked) or (None, None)
+    key, asked = _key_and_value(call.f, call.asked) or (None, None)
     answered = call.answered
     if answered is not UNKNOWN:
-        pair = pair_of(answered)
+        pair = _key_and_value(call.f, answered)
         if pair is None or pair[0] != key:
             raise HistoryError(
-                file, call.lines[-1], f"{answered!r:.80} is the answer to a request for the key {key!r:.80}"
+                file,
+                call.lines[-1],
+                f"{written(answered)} is the answer to a request for the key {written(key)}",
             )
         answered = pair[1]
     return replace(call, key=key, asked=asked, answered=answered)
@@ -88,5 +100,5 @@ def name_of(key: Hashable) -> str:
     """
     if isinstance(key, str):
         return quoted(key) if _LITERAL.fullmatch(key) or key.startswith(_SIGNS) else key
-    written = dumps(thawed(key))
-    return f"'{written}" if isinstance(key, Symbol) and not _LITERAL.fullmatch(written) else written
+    in_full = in_edn(key)
+    return f"'{in_full}" if isinstance(key, Symbol) and not _LITERAL.fullmatch(in_full) else in_full

@@ -15,8 +15,9 @@ from typing import Any
 from checkers.errors import HistoryError
 from checkers.interop.edn import Keyword, Symbol
 from checkers.interop.event import Event, Note, is_bystander, type_named
-from checkers.interop.values import INT64, frozen
+from checkers.interop.values import INT64, frozen, written
 from checkers.linearizability.operation import UNKNOWN
+from checkers.places import EventIndex
 
 REFUSED = "precondition-failed"
 _MOST = 1 << 62  # of an index; of a time it is 146 years in nanoseconds
@@ -42,6 +43,8 @@ def event(fields: Mapping[Any, Any], file: str, line: int) -> Event | Note:
 def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
     process = fields.get("process")
     index, time = _number(fields, "index"), _number(fields, "time")
+    if isinstance(line, EventIndex) and index is not None:
+        line = EventIndex(index)
     if type(process) is not int:
         return _note(fields, line, index, time)
     if not 0 <= process < INT64:
@@ -76,7 +79,7 @@ def _word(fields: Mapping[str, Any], name: str) -> str:
     word = _name(value)
     if not isinstance(value, str | Symbol) or not word:
         raise ValueError(
-            f"no {name}" if value is None else f"{name} is {value!r:.{_SHOWN}}, which is not a word"
+            f"no {name}" if value is None else f"{name} is {written(value)}, which is not a word"
         )
     return word
 
@@ -86,7 +89,7 @@ def _number(fields: Mapping[str, Any], name: str) -> int | None:
     if value is None or (type(value) is int and value == _ABSENT):
         return None
     if type(value) is not int or not 0 <= value < _MOST:
-        raise ValueError(f"{name} is {value!r:.{_SHOWN}}; it is a whole number from 0 to {_MOST - 1}")
+        raise ValueError(f"{name} is {written(value)}; it is a whole number from 0 to {_MOST - 1}")
     return value
 
 
@@ -106,5 +109,5 @@ def _name(value: Any) -> str:
 
 
 def _shown(fields: Mapping[Any, Any]) -> str:
-    text = ", ".join(f"{key} {value!r}" for key, value in fields.items())
+    text = ", ".join(f"{key} {written(value, _SHOWN)}" for key, value in fields.items())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from checkers.errors import HistoryError
 from checkers.history.records import Outcome
 from checkers.interop.edn import Keyword, Symbol
-from checkers.interop.event import Call, Foreign
+from checkers.interop.event import Call, CallError, Foreign
 from checkers.interop.keys import name_of
-from checkers.interop.values import Map, pair_of
+from checkers.interop.values import Map, pair_of, written
 from checkers.linearizability.operation import UNKNOWN, Operation
 
 _LOCK = frozenset({"acquire", "release"})
@@ -48,6 +48,9 @@ FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})
 LOCK = "lock"
 """The name of the lock in a history that does not name it."""
 
+_CAS = (
+    "the value of a cas is [expected new], or [key [expected new]] where every other value is [key value] too"
+)
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _FENCE = "fence"
 _TOKENS = frozenset({_FENCE, "fencetoken", "fencingtoken", "token"})
@@ -60,6 +63,7 @@ class Operations:
 
     operations: tuple[Operation, ...]
     calls: tuple[Call, ...]
+    failed: tuple[Call, ...] = ()  # without an effect, and shows nothing
 
 
 def operations(history: Foreign, model: str) -> Operations:
@@ -72,7 +76,7 @@ def operations(history: Foreign, model: str) -> Operations:
         raise HistoryError(
             history.name,
             1,
-            f"a hold under a lease may end by itself, which a {model} cannot express;"
+            f"a hold under a lease may end by itself, which {with_article(model)} cannot express;"
             " judge this history without a model",
         )
     about = history.calls
@@ -80,11 +84,17 @@ def operations(history: Foreign, model: str) -> Operations:
         others = PROTECTED if VOCABULARY[model] == _LOCK else LOCKS
         about = tuple(call for call in about if call.f not in others)
     calls = tuple(call for call in about if _tells(_known(call, history, model)))
+    failed = tuple(call for call in about if call.outcome is Outcome.FAIL and not call.refused)
     try:
         made = tuple(_operation(call, model) for call in calls)
-    except _ValueOfCallError as error:
+    except CallError as error:
         raise HistoryError(history.name, error.line, str(error)) from None
-    return Operations(operations=made, calls=calls)
+    return Operations(operations=made, calls=calls, failed=failed)
+
+
+def with_article(noun: str) -> str:
+    """A word after "a" or "an"."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def resource(call: Call, model: str) -> str:
@@ -116,19 +126,13 @@ def token(call: Call) -> int | None:
         answer = pair[1]
     if isinstance(answer, int):
         return answer
-    raise ValueError(f"the ok of an acquire carries its token, a whole number, not {call.answered!r:.80}")
+    raise ValueError(f"the ok of an acquire carries its token, a whole number, not {written(call.answered)}")
 
 
 def _spelled(key: Hashable) -> str:
     """The name of a field, without what its languages do to it: `:fencing-token` is `fencingToken`."""
     name = key.name if isinstance(key, Keyword) else key
     return name.replace("-", "").replace("_", "").lower() if isinstance(name, str) else ""
-
-
-class _ValueOfCallError(Exception):
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(problem)
-        self.line = line
 
 
 def _known(call: Call, history: Foreign, model: str) -> Call:
@@ -151,13 +155,14 @@ def _way_out(history: Foreign, model: str) -> str:
     is_lock = VOCABULARY[model] == _LOCK
     if is_lock and names & OURS:
         return (
-            f"; this was exported from a Fencepost run, whose leases may end by themselves, which a {model}"
-            " cannot express: judge the run itself, with `fencepost recheck RUN` and no --model"
+            "; this was exported from a Fencepost run, whose leases may end by themselves, which"
+            f" {with_article(model)} cannot express: judge the run itself, with `fencepost recheck RUN`"
+            " and no --model"
         )
     if not names & VOCABULARY[model]:
         return ""
     if names - VOCABULARY[model] <= (PROTECTED if is_lock else LOCKS):  # they change nothing of the object
-        return f"; `fencepost export --model {model}` keeps only the operations of a {model}"
+        return f"; `fencepost export --model {model}` keeps only the operations of {with_article(model)}"
     return (
         "; without its other operations, a right history may look wrong: judge it with a tool that knows all"
         " of them, such as Elle for transactions"
@@ -191,7 +196,7 @@ def _input(call: Call, model: str) -> Hashable:
     if model.endswith("mutex") or call.f in {"read", "get"}:
         return None
     if call.f == "cas" and pair_of(call.asked) is None:
-        raise _wrong(call, 0, "the value of a cas is [expected new]", call.asked)
+        raise _wrong(call, 0, _CAS, call.asked)
     if model == "counter" and type(call.asked) is not int:
         raise _wrong(call, 0, "a counter adds whole numbers", call.asked)
     if model == "kv" and not isinstance(call.asked, str):
@@ -216,7 +221,7 @@ def _token(call: Call) -> Hashable:
     try:
         given = token(call)
     except ValueError as error:
-        raise _ValueOfCallError(call.lines[-1], str(error)) from None
+        raise CallError(call.lines[-1], str(error)) from None
     return UNKNOWN if given is None else given
 
 
@@ -241,5 +246,5 @@ def _answer(call: Call, model: str) -> Hashable:
     return answer
 
 
-def _wrong(call: Call, line: int, rule: str, value: object) -> _ValueOfCallError:
-    return _ValueOfCallError(call.lines[line], f"{rule}, not {value!r:.80}")
+def _wrong(call: Call, line: int, rule: str, value: object) -> CallError:
+    return CallError(call.lines[line], f"{rule}, not {written(value)}")

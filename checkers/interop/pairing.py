@@ -12,12 +12,12 @@ from dataclasses import replace
 from checkers.errors import HistoryError
 from checkers.history.records import Outcome
 from checkers.interop.event import Call, Event, Foreign, Note
+from checkers.interop.values import written
 from checkers.linearizability.operation import UNKNOWN
+from checkers.places import cited
 
 REPEATS = frozenset({"write", "put", "append", "cas"})
 """Operations whose ok repeats the request."""
-
-_SHOWN = 80  # characters
 
 SLACK = 1_000_000_000
 """How far, in ns, a time may be before an earlier event's: Jepsen's clients used to read the clock
@@ -85,14 +85,14 @@ class _Pairing:
         if process in self._ended:
             raise self._error(
                 event,
-                f"process {process} ended in info at line {self._ended[process]} and is used again;"
+                f"process {process} ended in info at {cited(self._ended[process])} and is used again;"
                 " after an info a client continues under a new process number",
             )
         if process in self._open:
             since = self.calls[self._open[process]].lines[0]
             raise self._error(
                 event,
-                f"process {process} has an operation open since line {since};"
+                f"process {process} has an operation open since {cited(since)};"
                 " a process does one thing at a time",
             )
         self._open[process] = len(self.calls)
@@ -133,24 +133,19 @@ class _Pairing:
         )
 
     def _check_repeats(self, event: Event, call: Call) -> None:
+        invoke = cited(call.lines[0])
         if event.f != call.f:
-            raise self._error(event, f"{event.type} of {event.f}, but line {call.lines[0]} invoked {call.f}")
+            raise self._error(event, f"{event.type} of {event.f}, but {invoke} invoked {call.f}")
         if event.key != call.key:
             raise self._error(
                 event,
-                f"key {event.key!r}, but the operation was invoked with {call.key!r} at line {call.lines[0]}",
+                f"key {written(event.key)}, but {invoke} invoked it with {written(call.key)}",
             )
         if event.type == "ok" and event.f in REPEATS and event.value != call.asked:
             raise self._error(
                 event,
-                f"{event.f} of {_short(event.value)},"
-                f" but line {call.lines[0]} invoked it with {_short(call.asked)}",
+                f"{event.f} of {written(event.value)}, but {invoke} invoked it with {written(call.asked)}",
             )
 
     def _error(self, event: Event | Note, problem: str) -> HistoryError:
         return HistoryError(self._name, event.line, problem)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

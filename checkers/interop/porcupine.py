@@ -15,7 +15,7 @@ from dataclasses import replace
 from checkers.errors import HistoryError
 from checkers.history.records import Outcome
 from checkers.interop import edn
-from checkers.interop.event import Call, Event, Foreign, Note, is_bystander, type_named
+from checkers.interop.event import Call, CallError, Event, Foreign, Note, is_bystander, type_named
 from checkers.interop.pairing import pair
 from checkers.interop.text import Text
 from checkers.interop.values import frozen, pair_of
@@ -124,7 +124,7 @@ def _check_register(calls: Iterable[Call]) -> None:
         )
     for call in calls:
         if call.f not in {"read", "write", "cas"}:
-            raise ValueError(f"line {call.lines[0]}: an etcd log has no {call.f}")
+            raise CallError(call.lines[0], f"an etcd log has no {call.f}")
 
 
 def _as_read(call: Call) -> Call:
@@ -132,7 +132,7 @@ def _as_read(call: Call) -> Call:
         return call
     expected, _ = pair_of(call.asked) or (UNKNOWN, UNKNOWN)
     if call.seen == expected:
-        raise ValueError(f"line {call.lines[-1]}: an etcd log cannot express a cas that failed on a match")
+        raise CallError(call.lines[-1], "an etcd log cannot express a cas that failed on a match")
     return replace(
         call, f="read", asked=None, answered=call.seen, outcome=Outcome.OK, refused=False, seen=UNKNOWN
     )
@@ -158,7 +158,7 @@ def _written(call: Call, numbers: dict[object, str]) -> Iterator[tuple[int, str]
     if call.outcome is Outcome.FAIL and not call.refused:
         return  # it tells nothing
     if call.f != "read" and None in _values(call):
-        raise ValueError(f"line {call.lines[0]}: an etcd log cannot express a {call.f} of nil")
+        raise CallError(call.lines[0], f"an etcd log cannot express a {call.f} of nil")
     asked = _value(call, numbers) if call.f != "read" else "nil"
     yield call.called, f"{_MARK}{call.process}\t:invoke\t:{call.f}\t{asked}\n"
     if call.completed is not None:

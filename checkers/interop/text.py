@@ -1,13 +1,14 @@
-"""The text of a file: bounded, UTF-8, and possibly cut short."""
+"""The text of a file or of standard input: bounded, UTF-8, possibly compressed, and possibly cut short."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 from checkers.errors import HistoryError
 from checkers.history import limits
-from checkers.history.files import read_bytes
+from checkers.history.files import GZIP, decompressed, read_bytes, read_stream
 
 BOM = "\ufeff"
 
@@ -18,11 +19,17 @@ class Text:
 
     name: str
     content: str
+    compressed: bool = False  # in its file
 
     @property
     def is_cut(self) -> bool:
         """Is its last line half written, as when the writer was killed?"""
         return not self.content.endswith("\n")
+
+    @property
+    def is_one_line(self) -> bool:
+        """Is all of it on one line, as a program writes it that does not indent?"""
+        return "\n" not in self.content.strip()
 
     @property
     def last_line(self) -> int:
@@ -35,14 +42,27 @@ class Text:
 
 
 def read_text(path: Path) -> Text:
-    """Read a file as text.
+    """Read a file as text, decompressed if it is a gzip file.
 
     Raises:
-        HistoryError: it cannot be read, is over 2 GiB, empty, or not UTF-8.
+        HistoryError: it cannot be read, is beyond a limit, empty, or not UTF-8.
     """
-    name = str(path)
-    raw = read_bytes(path, limits.HISTORY, limits.SPLIT, text=True)
-    text = Text(name, _decoded(raw, name))
+    return _text(read_bytes(path, limits.HISTORY, limits.SPLIT, text=True), str(path))
+
+
+def read_text_of(stream: BufferedReader, name: str) -> Text:
+    """Read what has no path, such as standard input, as `read_text` reads a file.
+
+    Raises:
+        HistoryError: as `read_text`.
+    """
+    return _text(read_stream(stream, name, limits.HISTORY, limits.SPLIT, text=True), name)
+
+
+def _text(raw: bytes, name: str) -> Text:
+    compressed = raw.startswith(GZIP)
+    content = decompressed(raw, name, limits.HISTORY) if compressed else raw
+    text = Text(name, _decoded(content, name), compressed)
     if not text.content.strip():
         raise HistoryError(name, 1, "the file is empty")
     return text
@@ -55,7 +75,5 @@ def _decoded(raw: bytes, name: str) -> str:
         if error.reason == "unexpected end of data" and error.end == len(raw):  # cut inside of a character
             return raw.decode(errors="replace").removeprefix(BOM)
         line = raw.count(b"\n", 0, error.start) + 1
-        value = raw[error.start : error.start + 4]
-        raise HistoryError(
-            name, line, f"not UTF-8 ({error.reason} at byte {error.start}: {value!r})"
-        ) from None
+        value = raw[error.start : error.start + 4].hex(" ")
+        raise HistoryError(name, line, f"not UTF-8 ({error.reason} at byte {error.start}: {value})") from None

@@ -15,8 +15,10 @@ from fractions import Fraction
 from typing import Any
 
 from checkers.interop.edn import MAX_DEPTH, Symbol, Tagged, dumps
+from checkers.printable import shorten
 
 INT64 = 1 << 63
+_MOST_SHOWN = 80  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,6 @@ class Map:
     """A map as a value."""
 
     items: frozenset[tuple[Hashable, Hashable]]
-
-    def __repr__(self) -> str:
-        return f"{{{', '.join(sorted(f'{key!r} {value!r}' for key, value in self.items))}}}"
 
 
 def frozen(value: Any, depth: int = 0) -> Hashable:
@@ -75,6 +74,28 @@ def thawed(value: Hashable) -> Any:
         case Tagged():
             return Tagged(value.tag, thawed(value.value))
     return value
+
+
+def written(value: Any, most: int = _MOST_SHOWN) -> str:
+    """The value in a sentence: as EDN writes it, shortened."""
+    try:
+        return shorten(in_edn(value), most)
+    except RecursionError:
+        return "a value that is nested too deep"
+
+
+def in_edn(value: Any) -> str:
+    """The value as EDN writes it; maps and sets are sorted."""
+    match value:
+        case Map():
+            return f"{{{', '.join(sorted(f'{in_edn(key)} {in_edn(item)}' for key, item in value.items))}}}"
+        case frozenset():
+            return f"#{{{' '.join(sorted(map(in_edn, value)))}}}"
+        case tuple():
+            return f"[{' '.join(map(in_edn, value))}]"
+        case Tagged():
+            return f"#{value.tag} {in_edn(value.value)}"
+    return dumps(value)
 
 
 def _word(value: float | Fraction | Decimal) -> Symbol:

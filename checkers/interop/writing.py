@@ -12,23 +12,36 @@ from checkers.errors import HistoryError
 from checkers.history.records import History, Op, Outcome
 from checkers.interop import jepsen, porcupine
 from checkers.interop.edn import Keyword
-from checkers.interop.event import Call, Foreign
+from checkers.interop.event import Call, CallError, Foreign
 from checkers.interop.fencepost import in_process_order
 from checkers.interop.grants import grants_of, rising_times
+from checkers.interop.initial_values import HAS_INITIAL, first_writes, state_of
 from checkers.interop.keys import name_of
-from checkers.interop.operations import VOCABULARY, operations, resource, token
+from checkers.interop.operations import VOCABULARY, operations, resource, token, with_article
+from checkers.interop.values import written
+from checkers.linearizability.operation import UNKNOWN
 from checkers.nearest import nearest
+from checkers.places import cited
 from checkers.printable import in_16_bits
 
 WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etcd}
 """The formats of other tools, with their writers."""
 
+_NO_INITIAL = "history.jsonl has an initial value only for a register, with --model register"
 _INT64 = 1 << 63
 _MOST_KEYS = 20  # in the message about an unknown key
 
 
-def export(history: Foreign, form: str, model: str | None = None, key: str | None = None) -> Iterator[str]:
+def export(
+    history: Foreign,
+    form: str,
+    model: str | None = None,
+    key: str | None = None,
+    initial: object = UNKNOWN,
+) -> Iterator[str]:
     """The lines of a history for another tool: all, or the operations of a model, or those on one object.
+
+    The value that registers start with, if given, is written first.
 
     Raises:
         HistoryError: the format cannot express it.
@@ -41,30 +54,46 @@ def export(history: Foreign, form: str, model: str | None = None, key: str | Non
     ]
     if key is not None and not any(_is_about(call, key) for call in history.calls):
         raise HistoryError(history.name, 1, f"no operation is about {key}{_hint(history.calls, key)}")
+    if initial is not UNKNOWN:
+        calls = [*_first_writes(history, calls, initial), *calls]
     try:
         return WRITERS[form](calls)
+    except CallError as error:
+        raise HistoryError(history.name, error.line, str(error)) from None
     except ValueError as error:
         raise HistoryError(history.name, 1, str(error)) from None
 
 
-def as_ours(history: Foreign, model: str) -> Iterator[str]:
+def _first_writes(history: Foreign, calls: Sequence[Call], initial: object) -> Iterator[Call]:
+    if history.is_ours:
+        raise HistoryError(history.name, 1, HAS_INITIAL)
+    if not all(call.f in VOCABULARY["cas-register"] for call in calls):
+        problem = "an export has the initial value as a write, and only registers have writes: drop --initial"
+        raise HistoryError(history.name, 0, problem)
+    keys = dict.fromkeys(call.key for call in calls)
+    return first_writes(state_of("register", initial), keys, (call.process for call in history.calls))
+
+
+def as_ours(history: Foreign, model: str, initial: object = UNKNOWN) -> Iterator[str]:
     """The lines of a history.jsonl: a lock's grants with their tokens, or a register's unique values.
 
-    A register is written as a storage without a fence: every token is 0.
+    A register is written as a storage without a fence: every token is 0. It starts with `initial`, if given.
 
     Raises:
         HistoryError: history.jsonl cannot express it.
     """
     judged = operations(history, model)  # refuses operations that the model does not have
+    if model == "register":
+        return _lines(_register(history, judged.calls, initial))
+    if initial is not UNKNOWN:
+        raise HistoryError(history.name, 0, f"{_NO_INITIAL}; judge the file itself, with --model {model}")
     if model.endswith("mutex"):
         _check_tokens(history.name, judged.calls)
         return _lines(grants_of(history, reentrant=model.startswith("reentrant")))
-    if model == "register":
-        return _lines(_register(history, judged.calls))
     raise HistoryError(
         history.name,
         1,
-        f"history.jsonl cannot express a {model}; judge the file itself, with --model {model}",
+        f"history.jsonl cannot express {with_article(model)}; judge the file itself, with --model {model}",
     )
 
 
@@ -106,24 +135,26 @@ def _hint(calls: Sequence[Call], key: str) -> str:
     return f"; there are: {', '.join(known[:_MOST_KEYS])}" if known else "; it has one object, without a name"
 
 
-def _register(history: Foreign, calls: Sequence[Call]) -> History:
+def _register(history: Foreign, calls: Sequence[Call], initial: object) -> History:
+    if initial is not UNKNOWN and history.is_ours:
+        raise HistoryError(history.name, 1, HAS_INITIAL)
+    start = None if initial is UNKNOWN else _value(history.name, 0, state_of("register", initial))
     times = rising_times(calls)
-    written: dict[object, int] = {None: 0}
+    places: dict[object, str] = {start: "before anything is written"}
     for call in calls:
         if call.f == "write":
-            value = _value(history.name, call, call.asked)
-            if value in written:
-                where = f"at line {written[value]}" if written[value] else "before anything is written"
+            value = _value(history.name, call.lines[0], call.asked)
+            if value in places:
                 raise HistoryError(
                     history.name,
                     call.lines[0],
-                    f"value {value!r:.80} is also written {where}; in history.jsonl each value is unique:"
-                    " judge the file itself, with --model",
+                    f"value {written(value)} is also written {places[value]}; in history.jsonl each value is"
+                    " unique: judge the file itself, with --model",
                 )
-            written[value] = call.lines[0]
+            places[value] = f"at {cited(call.lines[0])}"
     made = [_register_op(history.name, call, index, times) for index, call in enumerate(calls)]
     bare = grants_of(replace(history, calls=()), reentrant=False)
-    return replace(bare, operations=tuple(made))
+    return replace(bare, header=replace(bare.header, initial_value=start), operations=tuple(made))
 
 
 def _register_op(file: str, call: Call, index: int, times: dict[int, int]) -> Op:
@@ -137,18 +168,18 @@ def _register_op(file: str, call: Call, index: int, times: dict[int, int]) -> Op
         called=times[call.called],
         outcome=call.outcome,
         token=0,
-        value=_value(file, call, value) if ok_read or call.f == "write" else None,
+        value=_value(file, call.lines[0], value) if ok_read or call.f == "write" else None,
         learned=None if call.completed is None else times[call.completed],
         lines=call.lines,
     )
 
 
-def _value(file: str, call: Call, value: object) -> str | int | None:
+def _value(file: str, line: int, value: object) -> str | int | None:
     if value is None or isinstance(value, str) or (isinstance(value, int) and abs(value) < _INT64):
         return value
     if isinstance(value, Keyword):
         return repr(value)
-    raise HistoryError(file, call.lines[0], f"history.jsonl holds texts, numbers and null, not {value!r:.80}")
+    raise HistoryError(file, line, f"history.jsonl holds texts, numbers and null, not {written(value)}")
 
 
 def _lines(history: History) -> Iterator[str]:
@@ -157,13 +188,15 @@ def _lines(history: History) -> Iterator[str]:
             raise HistoryError(
                 history.header.target, op.lines[-1], "made to rise, its time is beyond 64 bits"
             )
-    header = {
+    header: dict[str, Any] = {
         "fencepost": 1,
         "target": history.header.target,
         "fenced": False,
         "policy": "inclusive",
         "require": {"stale_writes_attempted": 0},
     }
+    if history.header.initial_value is not None:
+        header["initial"] = {"value": history.header.initial_value, "token": history.header.initial_token}
     yield _line(header)
     events = [event for op in history.operations for event in _events(op)]
     events.sort(key=lambda event: int(event["time"]))

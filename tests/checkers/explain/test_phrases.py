@@ -158,16 +158,16 @@ def steps_by(name: str, model: str) -> tuple[str, ...]:
 
 def test_operations_in_progress_on_another_key_do_not_matter() -> None:
     assert steps_by("kv.lost.invalid.txt", "kv") == (
-        ("Every answer on x before line 7 can be explained, and then the value is 'a' or the value is 'ab'."),
+        ('Every answer on x before line 7 can be explained, and then the value is "a" or the value is "ab".'),
         "Nothing else was in progress on x when line 7 was written.",
-        "Process 0 asked for a get (line 5) and got the answer: 'b' (line 7).",
+        'Process 0 asked for a get (line 5) and got the answer: "b" (line 7).',
         "In none of these cases is this the answer.",
     )
 
 
 def test_a_set_is_explained_as_the_file_has_it() -> None:
     assert steps_by("set.lost.invalid.edn", "set") == (
-        "Every answer before line 4 can be explained, and then the set is {1}.",
+        "Every answer before line 4 can be explained, and then the set is #{1}.",
         "Nothing else was in progress when line 4 was written.",
         "Process 2 asked for a read (line 3) and got the answer: an empty list (line 4).",
         "But then this cannot be the answer.",

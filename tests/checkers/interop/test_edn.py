@@ -60,6 +60,14 @@ def test_any_text_is_forms_or_an_error(text: str) -> None:
     assert all(1 <= line <= text.count("\n") + 1 for line in lines)
 
 
+_NAMESPACED = {
+    Symbol("a.b/c"): 1,
+    Keyword("d/e"): 2,
+    Keyword("f"): 3,
+    "g": {Keyword("h/i"): ()},
+}
+
+
 @pytest.mark.parametrize(
     ("text", "form"),
     [
@@ -85,6 +93,8 @@ def test_any_text_is_forms_or_an_error(text: str) -> None:
         ('#object[clojure.core$inc 0x2f "inc"]', Tagged("object", (Symbol("clojure.core$inc"), 47, "inc"))),
         (r"[\a \newline \u0041 \{ \space]", (Char("a"), Char("\n"), Char("A"), Char("{"), Char(" "))),
         ("#_ #_ 1 2 3", 3),
+        ("#:a{:b 1}", {Keyword("a/b"): 1}),
+        ('#:a.b {c 1, :d/e 2, :_/f 3, "g" #:h{:i ()}}', _NAMESPACED),
     ],
 )
 def test_reads(text: str, form: Any) -> None:
@@ -121,6 +131,10 @@ def test_reads(text: str, form: Any) -> None:
         ('"' + "x" * (1 << 20) + '"', "a form of more than"),
         ("", "0 forms"),
         ("1 2", "2 forms"),
+        ("#:{:a 1}", "'#' begins no form"),
+        ("#::a{:b 1}", "'#' begins no form"),
+        ("#:a{:b}", "a key that has no value"),
+        ("#:a{:b 1, :a/b 2}", "a repeated key"),
     ],
 )
 def test_refuses(text: str, problem: str) -> None:

@@ -47,7 +47,7 @@ def test_what_a_failed_cas_found_is_a_read_in_an_etcd_log(file: Callable[[Any], 
 def test_an_etcd_log_cannot_express_a_cas_that_failed_on_a_match(
     file: Callable[[Any], Path],
 ) -> None:
-    with pytest.raises(HistoryError, match="line 2: an etcd log cannot express"):
+    with pytest.raises(HistoryError, match=r"history:2: an etcd log cannot express"):
         export(interop.read(file(CAS % 1)), "porcupine-etcd")
 
 
@@ -55,7 +55,7 @@ def test_an_etcd_log_cannot_express_a_cas_that_failed_on_a_match(
 def test_nil_can_only_be_read_in_an_etcd_log(file: Callable[[Any], Path], f: str, value: str) -> None:
     path = file(f"{{:process 0, :type :invoke, :f :{f}, :value {value}}}\n")
 
-    with pytest.raises(HistoryError, match=f"line 1: an etcd log cannot express a {f} of nil"):
+    with pytest.raises(HistoryError, match=rf"history:1: an etcd log cannot express a {f} of nil"):
         export(interop.read(path), "porcupine-etcd")
 
 

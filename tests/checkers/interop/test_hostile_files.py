@@ -90,7 +90,11 @@ HOSTILE = {
         1,
         "no operation 'txn'",
     ),
-    "a cas of three": (b"{:process 0, :type :invoke, :f :cas, :value [1 2 3]}\n", 1, "expected new"),
+    "a cas of three": (
+        b"{:process 0, :type :invoke, :f :read}\n{:process 1, :type :invoke, :f :cas, :value [1 2 3]}\n",
+        2,
+        r"a cas is \[expected new\], or \[key \[expected new\]\] .* not \[1 2 3\]",
+    ),
     "a vector cut off": (f"[{WRITE}\n {WROTE}".encode(), 2, "before the vector's"),
     "an array cut off": (b'[{"process": 0, "type": "invoke", "f": "read"},\n', 2, "not JSON|array"),
     "something behind": (b"[]\n[]", 2, "after the end"),

@@ -1,0 +1,243 @@
+"""Objects that do not start with the value of their model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import checkers
+from checkers import interop
+from checkers.errors import HistoryError, ModelError
+from checkers.interop.foreign import MODELS, judge_foreign
+from checkers.interop.initial_values import state_of
+from checkers.interop.writing import as_ours, export
+from checkers.linearizability.models import Fenced, FencedNested, Nested
+from checkers.verdict import Validity
+
+OURS = '{"fencepost":1,"target":"t"}\n'
+
+
+def events(*lines: str) -> str:
+    return "".join(f"{{:process {line}}}\n" for line in lines)
+
+
+def read(answer: str, f: str = ":read") -> str:
+    return events(f"0, :type :invoke, :f {f}", f"0, :type :ok, :f {f}, :value {answer}")
+
+
+def change(f: str, value: str) -> str:
+    return events(f"1, :type :invoke, :f {f}, :value {value}", f"1, :type :ok, :f {f}, :value {value}")
+
+
+ACQUIRE = events("0, :type :invoke, :f :acquire", "0, :type :ok, :f :acquire, :value 7")
+RELEASE = events("0, :type :invoke, :f :release", "0, :type :ok, :f :release")
+STARTED: dict[str, tuple[Any, Any, str]] = {
+    "cas-register": (0, 1, read("0") + change(":cas", "[0 3]") + read("3")),
+    "counter": (10, 0, change(":add", "1") + read("11")),
+    "fenced-mutex": (6, 7, ACQUIRE),
+    "kv": ("a", "", change(":append", '"b"') + read('"ab"', ":get")),
+    "mutex": (True, False, RELEASE),
+    "owned-mutex": (0, 1, RELEASE),
+    "reentrant-fenced-mutex": (6, 7, ACQUIRE),
+    "reentrant-mutex": (0, 1, RELEASE),
+    "register": (0, None, read("0")),
+    "set": ([1], [], change(":add", "2") + read("#{1 2}")),
+}
+"""For each model: a value with which the history is right, one with which it is not, and the history."""
+
+
+@pytest.mark.parametrize("model", STARTED)
+def test_an_object_starts_with_the_given_value(file: Callable[[Any], Path], model: str) -> None:
+    right, wrong, history = STARTED[model]
+    path = file(history)
+
+    assert judge_foreign(path, model, initial=right).verdict.validity is not Validity.INVALID
+    assert judge_foreign(path, model, initial=wrong).verdict.validity is Validity.INVALID
+
+
+def test_every_model_can_start_with_a_given_value() -> None:
+    assert STARTED.keys() == MODELS.keys()
+
+
+@pytest.mark.parametrize("model", STARTED)
+def test_without_a_given_value_an_object_starts_as_its_model_does(
+    file: Callable[[Any], Path], model: str
+) -> None:
+    _, _, history = STARTED[model]
+
+    found = judge_foreign(file(history), model).verdict.validity
+
+    assert (found is Validity.INVALID) is (history is not ACQUIRE)
+
+
+def test_each_object_of_a_history_starts_with_the_given_value(file: Callable[[Any], Path]) -> None:
+    path = file(
+        events(
+            '0, :type :invoke, :f :read, :value ["a" nil]',
+            '0, :type :ok, :f :read, :value ["a" 0]',
+            '0, :type :invoke, :f :read, :value ["b" nil]',
+            '0, :type :ok, :f :read, :value ["b" 0]',
+        )
+    )
+
+    assert judge_foreign(path, "register", initial=0).verdict.validity is Validity.VALID
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "state"),
+    [
+        ("register", None, None),
+        ("register", [1, [2]], (1, (2,))),
+        ("counter", -3, -3),
+        ("kv", "", ""),
+        ("set", [], frozenset()),
+        ("set", [[1], "a"], frozenset({(1,), "a"})),
+        ("mutex", False, False),
+        ("mutex", True, True),
+        ("owned-mutex", None, None),
+        ("owned-mutex", 3, 3),
+        ("reentrant-mutex", None, Nested()),
+        ("reentrant-mutex", 3, Nested(3, 1)),
+        ("fenced-mutex", 5, Fenced(None, 5)),
+        ("reentrant-fenced-mutex", 5, FencedNested(None, 0, 5, None)),
+    ],
+)
+def test_a_value_stands_for_a_state(model: str, value: Any, state: Any) -> None:
+    assert state_of(model, value) == state
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "problem"),
+    [
+        ("register", 1 << 63, "a register cannot start with a number beyond 64 bits"),
+        ("counter", "x", 'a counter starts with a whole number, not "x"'),
+        ("counter", True, "a counter starts with a whole number, not true"),
+        ("counter", 1.5, "a counter starts with a whole number, not 1.5"),
+        ("kv", 3, "a kv starts with a text, not 3"),
+        ("set", [1, 1], r"a set starts with an array of different elements, not \[1 1\]"),
+        ("set", {"a": 1}, 'a set starts with an array of different elements, not {"a" 1}'),
+        ("mutex", 1, "a mutex starts with true if it is held, else false, not 1"),
+        ("owned-mutex", True, "an owned-mutex starts with the process that holds it, or null, not true"),
+        ("reentrant-mutex", -1, "a reentrant-mutex starts with the process that holds it, or null, not -1"),
+        ("fenced-mutex", None, "a fenced-mutex starts with the token of the last grant, a whole number, not"),
+        ("reentrant-fenced-mutex", "5", 'token of the last grant, a whole number, not "5"'),
+    ],
+)
+def test_a_value_that_does_not_fit_the_model_is_refused(model: str, value: Any, problem: str) -> None:
+    with pytest.raises(ModelError, match=problem):
+        state_of(model, value)
+
+
+OPTIONS = {"kv": "'\"a\"'", "set": "'[1]'", "register": "true", "counter": "10", "cas-register": "0"}
+
+
+@pytest.mark.parametrize("model", OPTIONS)
+def test_the_reasons_name_a_start_that_explains_the_answers(file: Callable[[Any], Path], model: str) -> None:
+    history = read("true") if model == "register" else STARTED[model][2]
+
+    reason, *_ = judge_foreign(file(history), model).verdict.reasons
+
+    assert reason.startswith(f"the answers are possible if the {model} starts with ")
+    assert reason.endswith(f": add --initial {OPTIONS[model]}")
+
+
+def test_the_start_of_one_of_several_objects_is_named_with_it(file: Callable[[Any], Path]) -> None:
+    path = file(
+        events('0, :type :invoke, :f :read, :value ["a" nil]', '0, :type :ok, :f :read, :value ["a" 0]')
+    )
+
+    (reason, _) = judge_foreign(path, "register").verdict.reasons
+
+    assert reason == "the answers on a are possible if the register starts with 0: add --initial 0"
+
+
+def test_a_value_that_was_there_before_its_write_may_be_the_start(file: Callable[[Any], Path]) -> None:
+    (reason, _) = judge_foreign(file(read("0") + change(":write", "0")), "register").verdict.reasons
+
+    assert reason.endswith("add --initial 0")
+
+
+@pytest.mark.parametrize(
+    ("model", "history"),
+    [
+        ("register", change(":write", "1") + read("5")),  # it would have been overwritten
+        ("register", read("0") + read("1")),
+        ("register", read(":word")),  # which JSON has not
+        ("register", read(f'"{"x" * 200}"')),
+        ("counter", change(":add", "2") + read("1")),  # an add was lost
+        ("set", change(":add", "2") + read("#{}")),
+    ],
+)
+def test_no_start_is_named_that_explains_nothing(
+    file: Callable[[Any], Path], model: str, history: str
+) -> None:
+    reasons = judge_foreign(file(history), model).verdict.reasons
+
+    assert reasons == ("found non-linearizable, which was not expected",)
+
+
+def test_the_steps_are_about_the_given_start(file: Callable[[Any], Path]) -> None:
+    path = file(read("0") + change(":write", "1") + read("1") + read("0"))
+
+    (finding,) = judge_foreign(path, "register", initial=0).verdict.findings
+
+    assert finding.steps[-1] == "So the initial value was seen after another value had replaced it."
+    assert any("it found 0, and that was gone once 1 had replaced it" in step for step in finding.steps)
+
+
+def test_a_fencepost_history_has_its_initial_value_in_its_header(file: Callable[[Any], Path]) -> None:
+    ours = interop.read(file(OURS))
+
+    for refused in (
+        lambda: judge_foreign(file(OURS), "register", initial=0),
+        lambda: list(as_ours(ours, "register", initial=0)),
+        lambda: export(ours, "jepsen-edn", initial=0),
+    ):
+        with pytest.raises(HistoryError, match="the header of a Fencepost history has its initial value"):
+            refused()
+
+
+def test_an_imported_register_starts_with_the_given_value(file: Callable[[Any], Path]) -> None:
+    history = interop.read(file(read("0") + change(":write", "1") + read("1")))
+
+    ours = checkers.parse(as_ours(history, "register", initial=0))
+
+    assert ours.header.initial_value == 0
+    assert checkers.judge(ours).validity is Validity.VALID
+    assert checkers.judge(checkers.parse(as_ours(history, "register"))).validity is Validity.INVALID
+
+
+def test_an_imported_register_cannot_write_its_initial_value(file: Callable[[Any], Path]) -> None:
+    history = interop.read(file(change(":write", "0")))
+
+    with pytest.raises(HistoryError, match="value 0 is also written before anything is written"):
+        list(as_ours(history, "register", initial=0))
+
+
+@pytest.mark.parametrize("value", [[1], 1.5, True])
+def test_an_initial_value_that_our_format_lacks_is_refused(file: Callable[[Any], Path], value: Any) -> None:
+    with pytest.raises(HistoryError, match=r"history: history\.jsonl holds texts, numbers and null, not"):
+        list(as_ours(interop.read(file(read("1"))), "register", initial=value))
+
+
+def test_an_imported_lock_starts_free(file: Callable[[Any], Path]) -> None:
+    with pytest.raises(HistoryError, match="an initial value only for a register, with --model register"):
+        list(as_ours(interop.read(file(ACQUIRE)), "fenced-mutex", initial=5))
+
+
+@pytest.mark.parametrize("form", ["jepsen-edn", "porcupine-etcd"])
+def test_an_export_writes_the_initial_value_first(file: Callable[[Any], Path], form: str) -> None:
+    history = interop.read(file(STARTED["cas-register"][2]))
+
+    exported = interop.read(file("".join(export(history, form, initial=0))))
+
+    assert (exported.calls[0].f, exported.calls[0].asked, exported.calls[0].process) == ("write", 0, 2)
+    assert judge_foreign(Path(exported.name), "cas-register").verdict.validity is Validity.VALID
+
+
+def test_only_an_export_of_registers_has_an_initial_value(file: Callable[[Any], Path]) -> None:
+    with pytest.raises(HistoryError, match="only registers have writes: drop --initial"):
+        export(interop.read(file(ACQUIRE)), "jepsen-edn", initial=0)
