@@ -131,12 +131,12 @@ def entries(corpus: Path) -> tuple[Path, ...]:
 def read_expected(entry: Path) -> Expected:
     """Read the verdict that an entry must get.
 
-    Raises ConfigurationError if the file is broken.
+    Raises ConfigurationError if the file is broken, HistoryError if it cannot be read.
     """
     try:
         raw = received.read(entry, EXPECTED, most=_MOST_STORED)
         return msgspec.json.decode(raw or b"", type=Expected)
-    except (HistoryError, msgspec.DecodeError) as error:
+    except msgspec.DecodeError as error:
         raise ConfigurationError(f"{entry / EXPECTED}: {error}") from None
 
 

@@ -104,7 +104,9 @@ class Night:
         try:
             raw = received.read(path, PLAN, most=limits.NIGHT)
         except HistoryError as error:
-            raise ConfigurationError(f"{path} is not the folder of a campaign: {error}") from None
+            raise ConfigurationError(
+                f"{path} is not the folder of a campaign: {PLAN}: {error.problem}"
+            ) from None
         if raw is None:
             raise ConfigurationError(f"{path} is not the folder of a campaign: it has no {PLAN}")
         plan = _decoded(raw, Plan, path / PLAN)

@@ -180,15 +180,15 @@ def check(target: Target) -> None:
     """Raise ConfigurationError or ServerNotReadyError if the target names something that cannot be used."""
     for wrong in missing_programs(target):
         raise ConfigurationError(wrong)
-    for kind, needed in (
-        (target.lock.kind, custom_class.LOCK_METHODS),
-        (target.storage.kind, custom_class.STORAGE_METHODS),
+    for key, kind, needed in (
+        ("lock.kind", target.lock.kind, custom_class.LOCK_METHODS),
+        ("storage.kind", target.storage.kind, custom_class.STORAGE_METHODS),
     ):
         if ":" in kind:
             try:
                 custom_class.load(kind, needed)
             except custom_class.InvalidClassError as error:
-                raise ConfigurationError(f"{target.name}: {error}") from error
+                raise ConfigurationError(f"{key}: {error}") from error
     passwords(target)
     services.check(target)
     attached.check(attached_servers(target))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.errors import HistoryError
 from checkers.history import limits
 from checkers.history.files import read_bytes
 from harness.core.errors import ConfigurationError
@@ -32,7 +31,7 @@ def read_plan(path: Path, target: Target) -> Replay:
     """
     try:
         read = msgspec.json.decode(read_bytes(path, limits.DOCUMENT), type=Replay)
-    except (HistoryError, msgspec.DecodeError) as error:
+    except msgspec.DecodeError as error:
         raise ConfigurationError(f"{path} is not a plan.json: {error}") from None
     target = of_seed(target, read.seed)
     duration = target.workload.duration

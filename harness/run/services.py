@@ -30,6 +30,5 @@ def check(target: Target) -> None:
                     connection.connect()
             except NotApplied as error:
                 raise ServerNotReadyError(
-                    f"{target.name}: nothing answers at {side}.url http://{address}: {error}; "
-                    "start the service first"
+                    f"nothing answers at {side}.url http://{address}: {error}; start the service first"
                 ) from error

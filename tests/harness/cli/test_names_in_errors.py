@@ -1,0 +1,85 @@
+"""An error names its file, line or target once, however many functions it passes through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from checkers.history import limits
+from tests.support import command
+
+Fencepost = Callable[..., CompletedProcess[str]]
+TARGET = """
+name = "mine"
+expect = ["stale-write"]
+[lock]
+{lock}
+ttl = "2s"
+[storage]
+kind = "postgres"
+fencing = "none"
+"""
+REFUSED = (
+    "{:process 0, :type :invoke, :f :write, :value 1}\n{:process 1, :type :invoke, :f :write, :value nil}\n"
+)
+
+
+@pytest.fixture
+def fencepost(tmp_path: Path) -> Fencepost:
+    return lambda *arguments: command.refused(tmp_path, *arguments)
+
+
+def test_a_class_that_cannot_be_loaded_is_named_after_its_target(
+    fencepost: Fencepost, tmp_path: Path
+) -> None:
+    (tmp_path / "t.toml").write_text(TARGET.format(lock='kind = "nowhere:Class"'))
+
+    ran = fencepost("run", "t.toml", "--engine", "local")
+
+    assert ran.returncode == 4
+    assert ran.stderr.startswith("mine: lock.kind: nowhere:Class cannot be loaded")
+
+
+def test_a_service_that_does_not_answer_is_named_after_its_target(
+    fencepost: Fencepost, tmp_path: Path
+) -> None:
+    (tmp_path / "t.toml").write_text(TARGET.format(lock='kind = "http"\nurl = "http://127.0.0.1:1"'))
+
+    ran = fencepost("run", "t.toml", "--engine", "local")
+
+    assert ran.returncode == 3
+    assert ran.stderr.startswith("mine: infrastructure failure: nothing answers at lock.url")
+
+
+def test_what_an_etcd_log_cannot_express_has_one_line(fencepost: Fencepost, tmp_path: Path) -> None:
+    (tmp_path / "history.edn").write_text(REFUSED)
+
+    ran = fencepost("export", "history.edn", "--to", "porcupine-etcd")
+
+    assert ran.returncode == 4
+    assert ran.stderr == "history.edn:2: an etcd log cannot express a write of nil\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments"),
+    [
+        ("corpus/entry/expected.json", ("corpus", "check", "corpus")),
+        ("plan.json", ("run", "etcd-postgres", "--plan", "plan.json", "--engine", "local")),
+        ("night/plan.json", ("campaign", "merge", "night")),
+    ],
+)
+def test_a_document_that_cannot_be_read_is_named_once(
+    fencepost: Fencepost, tmp_path: Path, path: str, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    with (tmp_path / path).open("wb") as file:
+        file.truncate(limits.NIGHT + 1)
+
+    ran = fencepost(*arguments)
+
+    assert ran.returncode == 4
+    said = next(line for line in ran.stderr.splitlines() if "it has more than " in line)
+    assert [said.count(name) for name in path.split("/")] == [1] * len(path.split("/"))
