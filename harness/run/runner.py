@@ -11,9 +11,10 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from checkers.history.reader import Commit
@@ -92,6 +93,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     workload = target.workload
     command = Command.of_run(target.client.command, folder.run_id) if target.client else None
     with ExitStack() as stack:
+        stack.enter_context(_interrupt_said(options.notify))
         stack.enter_context(folder.in_use())
         cut = stack.enter_context(log_limit.limited(folder.path / LOGS))
         notify = _notices(options.notify, folder.passwords)
@@ -238,6 +240,29 @@ def _in_background(work: Callable[[], None]) -> Callable[[], None]:
 
 
 @contextmanager
+def _interrupt_said(notify: Callable[[Event], None]) -> Iterator[None]:
+    """Say at once that the run was interrupted: to stop what was started takes seconds."""
+
+    def note(number: int, frame: FrameType | None) -> None:
+        with suppress(RuntimeError):  # another line is just being printed
+            notify(StageReached(stage="interrupted", detail="stopping what was started"))
+        signal.default_int_handler(number, frame)
+
+    with _handled(note):
+        yield
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    previous = {each: signal.signal(each, handler) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, earlier in previous.items():
+            signal.signal(each, earlier)
+
+
+@contextmanager
 def _interrupts() -> Iterator[threading.Event]:
     """Record the first SIGINT or SIGTERM in an event, instead of raising KeyboardInterrupt."""
     interrupted = threading.Event()
@@ -247,9 +272,5 @@ def _interrupts() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         interrupted.set()
 
-    previous = {each: signal.signal(each, note) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with _handled(note):
         yield interrupted
-    finally:
-        for each, handler in previous.items():
-            signal.signal(each, handler)

@@ -1,4 +1,5 @@
 import io
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,27 @@ class InterruptedEngine:
         for name in self.recorded:
             (folder / "events" / name).write_text('{"an": "event"}\n')
         raise KeyboardInterrupt
+
+
+class SlowToStopEngine:
+    """An engine that is interrupted while its servers start, and then has to stop them."""
+
+    name = "slow"
+
+    def __init__(self, text: io.StringIO) -> None:
+        self.text = text
+        self.said_before_stopping = ""
+
+    def refusal(self, _topology: Any) -> None:
+        return None
+
+    @contextmanager
+    def start(self, *_anything: Any) -> Iterator[Any]:
+        try:
+            signal.raise_signal(signal.SIGINT)
+            yield
+        finally:
+            self.said_before_stopping = self.text.getvalue()
 
 
 class BrokenEngine:
@@ -82,6 +104,24 @@ def test_a_run_interrupted_while_starting_says_what_is_in_its_folder(
     assert third.startswith("  run folder   runs/etcd-postgres/2")
     assert third.endswith(" (no verdict; it has target.toml, header.json)")
     assert "No verdict: interrupted before the verdict" in page_of(tmp_path / "runs")
+
+
+def test_an_interrupt_is_said_before_what_was_started_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = RunOptions(seed=7, faults=False, runs=tmp_path / "runs")
+    text = io.StringIO()
+    engine = SlowToStopEngine(text)
+    handler = signal.getsignal(signal.SIGINT)
+
+    code = run_all([load("etcd-postgres")], engine, options, text=text, judged=print)
+
+    assert code is ExitCode.INTERRUPTED
+    *_, starting, interrupted = engine.said_before_stopping.splitlines()
+    assert starting.startswith("  starting: ")
+    assert interrupted == "  interrupted: stopping what was started"
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_an_infrastructure_failure_is_reported_as_one(
