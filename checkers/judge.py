@@ -22,7 +22,7 @@ from checkers.history.records import Commit, Header, History
 from checkers.lists import lost_updates
 from checkers.locks import double_beliefs, double_grants, early_grants, starvation, stuck_locks, tokens
 from checkers.locks.holds import count_of_grants, grants_without
-from checkers.not_exercised import NO_GRANT, NO_TOKEN, NOT_EXERCISED, RUN_LONGER
+from checkers.not_exercised import NO_FAULTS, NO_GRANT, NO_TOKEN, NOT_EXERCISED, RUN_LONGER
 from checkers.notices import notices
 from checkers.storage import (
     commit_order,
@@ -279,14 +279,19 @@ def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[st
     for name, least in short.items():
         count = counts.get(name, 0)
         what = f"{name} is {count}, required {least}" if count else none_of(name)
-        yield f"{NOT_EXERCISED}{what}: {RUN_LONGER}"
+        yield f"{NOT_EXERCISED}{what}: {_why(header)}"
+
+
+def _why(header: Header) -> str:
+    """What to do about a run that tested too little, or why it did."""
+    return NO_FAULTS if header.no_faults else RUN_LONGER
 
 
 def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[str]:
     required = header.hazards.required if header.hazards else 0
     if required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
         seen = summary(hazards.possible or 0, hazards.missed) if hazards else "no hazard was counted"
-        yield f"{NOT_EXERCISED}{seen}: {RUN_LONGER}"
+        yield f"{NOT_EXERCISED}{seen}: {_why(header)}"
 
 
 def _unexpected(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 NOT_EXERCISED = "not exercised: "
 """How each of these reasons begins."""
 RUN_LONGER = "run longer, or with faults"
+NO_FAULTS = "it was run with --no-faults"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,8 @@ class Initial(Struct, frozen=True, kw_only=True):
 class HeaderLine(Struct, frozen=True, kw_only=True):
     """The first line of history.jsonl: the run, and the rules by which it is judged.
 
-    `faults` has the words for kinds of faults beyond those that every reader knows. `hazards` has the
-    dangerous moments that the faults of the target can produce.
+    `no_faults`: it was run without the target's. `faults` has the words for kinds of faults beyond those
+    that every reader knows. `hazards` has the dangerous moments that the faults of the target can produce.
     """
 
     fencepost: Literal[1]
@@ -54,6 +54,7 @@ class HeaderLine(Struct, frozen=True, kw_only=True):
     clients: Annotated[int, Meta(ge=1, le=_INT64)] | None = None
     fence_on_acquire: bool = False
     grace: Nanoseconds = DEFAULT_GRACE
+    no_faults: bool = False
     faults: dict[KindName, FaultKind] = {}
     hazards: HazardTable | None = None
 

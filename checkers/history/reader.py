@@ -184,6 +184,7 @@ def _read_header(line: Line | None, name: str) -> Header:
         fence_on_acquire=header.fence_on_acquire,
         grace=header.grace,
         faults=header.faults,
+        no_faults=header.no_faults,
         hazards=header.hazards,
         **extra,
     )

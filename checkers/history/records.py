@@ -126,6 +126,7 @@ class Header:
     clients: int | None = None  # client c runs under the process numbers p with p % clients == c
     fence_on_acquire: bool = False  # a new holder raises the storage's mark before it reads
     grace: int = DEFAULT_GRACE  # ns; what a lock service may take to notice that a lease is over
+    no_faults: bool = False  # it was run without those of its target
     faults: Mapping[str, FaultKind] = field(default_factory=dict)  # kinds that the table of kinds lacks
     hazards: HazardTable | None = None  # those that the target's faults can produce
 

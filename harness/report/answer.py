@@ -13,16 +13,18 @@ from pathlib import Path
 
 from checkers.anomalies import ANOMALIES, DOUBTS, Anomaly
 from checkers.document import VerdictDocument
-from checkers.not_exercised import NOT_EXERCISED, RUN_LONGER, UNTESTABLE
+from checkers.history.columns import ACQUIRE, RELEASE
+from checkers.history.records import History
+from checkers.not_exercised import NOT_EXERCISED, UNTESTABLE
 from checkers.rule_words import described
+from harness.report import advice
 from harness.report.glossary import glossary
 from harness.report.interruption import in_words
+from harness.report.rows import with_columns
 from harness.report.sentences import capitalized
 from harness.report.stale_write_counts import refused
 from harness.report.zoo_twins import correct_twin, is_planted
 
-_RUN_MORE = "Nothing to fix. A run is a test, not a proof: repeat it with other seeds and faults."
-_RUN_TO_THE_END = "Run it again and let it finish."
 _LABEL_ENDS = ": "
 
 
@@ -67,9 +69,9 @@ class Answer:
         return f"docs/anomalies.md#{self.anomaly.name}" if self.anomaly else ""
 
 
-def answer(document: VerdictDocument, target: str) -> Answer:
-    """Sum up a verdict document; `target` is the name of what was run."""
-    verdict = _Verdict(document, target)
+def answer(document: VerdictDocument, target: str, history: History | None = None) -> Answer:
+    """Sum up a verdict document; `target` names what was run, `history` is what was judged."""
+    verdict = _Verdict(document, target, history)
     if verdict.word == "unknown":
         return _not_tested(verdict) if verdict.not_exercised else _undecided(verdict)
     if verdict.unexpected:
@@ -89,6 +91,7 @@ class _Verdict:
 
     document: VerdictDocument
     target: str
+    history: History | None
 
     @property
     def word(self) -> str:
@@ -107,6 +110,15 @@ class _Verdict:
         """What the run did not do, if that is the only reason."""
         short = [reason.removeprefix(NOT_EXERCISED) for reason in self.reasons]
         return short if all(reason.startswith(NOT_EXERCISED) for reason in self.reasons) else []
+
+    @property
+    def exercise_it(self) -> str:
+        return self.advises(advice.EXERCISE_IT, advice.EXERCISE_IT_WITH_FAULTS)
+
+    def advises(self, usually: str, without_faults: str) -> str:
+        """Say what to do; a run with --no-faults gets other advice."""
+        chosen = self.history is not None and self.history.header.no_faults
+        return without_faults if chosen else usually
 
     @property
     def violations(self) -> Counter[str]:
@@ -157,6 +169,13 @@ class _Verdict:
         }
 
     @property
+    def has_lock(self) -> bool:
+        """Did any client ask for a lock? A register of another tool has none."""
+        if self.history is None or self.document.coverage.get("grants"):
+            return True
+        return bool(len(with_columns(self.history.operations).columns.rows(ACQUIRE, RELEASE)))
+
+    @property
     def interrupted(self) -> str:
         """Where the run was interrupted, if it was: "interrupted at 5 of 20 s"."""
         return in_words(self.document.interrupted)
@@ -200,29 +219,6 @@ class _Verdict:
         return f"{said} (also {times(others)})" if others else said
 
 
-_FENCED = (
-    "A client that lost its lock cannot overwrite its successor's data, at least under the faults of this"
-    " run."
-)
-_UNFENCED = "No stale write was attempted, and this run required none: it says nothing about a fence."
-_NONE_REFUSED = (
-    "A stale write was attempted, but none is known to have been refused: the run says nothing about a fence."
-)
-_NO_FENCE_SEEN = "This is not a pass: a storage without any fence would have looked the same."
-_NOT_ALL = "This is not a pass: the run did not do all that this target requires."
-_NOT_JUDGED = "The run could not be judged: this is not a pass."
-_EXERCISE_IT = "Run longer, or with faults, such as a pause of the holder before its write."
-_UNDECIDED = {
-    "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
-    "could not be counted: ": "This is a bug in Fencepost: report it, with the run's folder.",
-    "ends in the middle of a line": "Run it again: what is missing from the history cannot be recovered.",
-    "order of writes, is missing": "Run it again, to its end: that order is read once the clients stop.",
-    "whether the run worked to its end": "Restore plan.json, or run it again.",
-    NOT_EXERCISED: _EXERCISE_IT,
-}
-"""What to do about each reason that leaves a run undecided, by words in the reason."""
-
-
 def _bug_found(verdict: _Verdict) -> Answer:
     lead = verdict.unexpected[0]
     return verdict.says(
@@ -257,7 +253,7 @@ def _not_found(verdict: _Verdict) -> Answer:
             capitalized(verdict.interrupted),
             f"until then the run had not found {names}, which this target expects",
             matters="An interrupted run may end before the bug appears.",
-            remedy=_RUN_TO_THE_END,
+            remedy=advice.RUN_TO_THE_END,
             about=verdict.missing,
         )
     found = f" (found {times(verdict.violations)})" if verdict.violations else ""
@@ -266,7 +262,7 @@ def _not_found(verdict: _Verdict) -> Answer:
         "Planted bug not found" if is_planted(verdict.target) else "Not found",
         f"this target expects {names}, but this run did not find it{found}",
         matters="A test that misses a known bug proves nothing when it finds none.",
-        remedy="Run it longer, with other seeds, or with faults that hit the faulty code.",
+        remedy=verdict.advises(advice.FIND_IT, advice.FIND_IT_WITH_FAULTS),
         about=verdict.missing,
     )
 
@@ -277,14 +273,16 @@ def _held(verdict: _Verdict) -> Answer:
     but = f"; but {' and '.join(lost)}" if lost else ""
     lead = next(iter(verdict.counted), None)
     if counts.get("stale_writes_rejected"):
-        label, happened, matters = "The fence held", refused(counts), _FENCED
+        label, happened, matters = "The fence held", refused(counts), advice.FENCED
+    elif not verdict.has_lock:
+        label, happened, matters = "Nothing wrong was found", advice.IN_ORDER, advice.NO_LOCK
     else:
         label, happened = "Nothing wrong was found", _granted(counts.get("grants", 0))
-        matters = _NONE_REFUSED if counts.get("stale_writes_attempted") else _UNFENCED
-    tone, remedy = Tone.GOOD, _RUN_MORE
+        matters = advice.NONE_REFUSED if counts.get("stale_writes_attempted") else advice.UNFENCED
+    tone, remedy = Tone.GOOD, verdict.advises(advice.RUN_MORE, advice.RUN_OTHER_SEEDS)
     if verdict.interrupted:
         happened = f"until then {label[0].lower()}{label[1:]}, {happened}"
-        tone, label, remedy = Tone.NEUTRAL, capitalized(verdict.interrupted), _RUN_TO_THE_END
+        tone, label, remedy = Tone.NEUTRAL, capitalized(verdict.interrupted), advice.RUN_TO_THE_END
     return verdict.says(
         tone,
         label,
@@ -297,27 +295,29 @@ def _held(verdict: _Verdict) -> Answer:
 
 def _not_tested(verdict: _Verdict) -> Answer:
     untestable = next((each for each in UNTESTABLE if each.reason in verdict.reasons), None)
-    short = [reason.removesuffix(f": {RUN_LONGER}") for reason in verdict.not_exercised]
+    short = [reason.rpartition(": ")[0] for reason in verdict.not_exercised]
+    tested_a_fence = verdict.document.coverage.get("stale_writes_rejected")
     return verdict.says(
         Tone.UNSURE,
         "Not tested",
         untestable.why if untestable else " and ".join(short),
-        matters=_NOT_ALL if verdict.document.coverage.get("stale_writes_rejected") else _NO_FENCE_SEEN,
-        remedy=f"{capitalized(untestable.remedy)}." if untestable else _EXERCISE_IT,
+        matters=advice.NOT_ALL if tested_a_fence else advice.NO_FENCE_SEEN,
+        remedy=f"{capitalized(untestable.remedy)}." if untestable else verdict.exercise_it,
     )
 
 
 def _undecided(verdict: _Verdict) -> Answer:
     doubts = [name for name in DOUBTS if verdict.counted.get(name)]
     remedies = [
-        *(remedy for words, remedy in _UNDECIDED.items() if any(words in why for why in verdict.reasons)),
+        *(each for words, each in advice.UNDECIDED.items() if any(words in why for why in verdict.reasons)),
+        *[verdict.exercise_it] * any(NOT_EXERCISED in why for why in verdict.reasons),
         *(ANOMALIES[name].remedy for name in doubts),
     ]
     return verdict.says(
         Tone.UNSURE,
         "Undecided",
         "; ".join(verdict.reasons) or "nothing could be judged",
-        matters=verdict.of(next(iter(doubts), None), "matters", _NOT_JUDGED),
+        matters=verdict.of(next(iter(doubts), None), "matters", advice.NOT_JUDGED),
         remedy=" ".join(remedies) or "Run it again.",
         about=doubts,
     )

@@ -107,7 +107,7 @@ def page(recorded: Recorded) -> Page:
     clients = lanes(history) if history else Lanes((), None, {})
     laid_out = timeline(recorded, clients)
     head = heading(recorded, laid_out)
-    said = answer(verdict, head.target)
+    said = answer(verdict, head.target, history)
     openings = Openings(history)
     operations = laid_out.operations if laid_out else ()
     return Page(

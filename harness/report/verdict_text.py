@@ -72,7 +72,7 @@ _TONES = {
 
 def verdict_lines(run: JudgedRun, *, brief: bool = False) -> Iterator[Line]:
     """A run's verdict: what it is, what proves it, and what to do next; `brief`: by one finding alone."""
-    said = answer(run.document, run.target)
+    said = answer(run.document, run.target, run.history)
     yield Line(f"{run.target}: {said.headline}", _TONES[said.tone])
     yield Line(_verdict(run, said), indent=2)
     yield from _stale_writes(run.document, said)
@@ -105,7 +105,7 @@ def summary(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:
     for name in names:
         if run := judged.get(name):
             expected = "as expected" if run.document.as_expected else "NOT as expected"
-            said = answer(run.document, run.target)
+            said = answer(run.document, run.target, run.history)
             verdict = f"{run.document.verdict:<7}  {expected:<15}  {said.headline}"
             yield Line(f"{name:<{widest}}  {verdict}", _TONES[said.tone], 2)
         else:

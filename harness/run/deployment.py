@@ -132,7 +132,9 @@ def resources(target: Target) -> tuple[str, ...]:
     return tuple(f"r{number}" for number in range(target.workload.resources))
 
 
-def header(target: Target, seed: int, faults: Sequence[FaultSpec] = ()) -> dict[str, Any]:
+def header(
+    target: Target, seed: int, faults: Sequence[FaultSpec] = (), *, no_faults: bool = False
+) -> dict[str, Any]:
     """Return the first line of the history, with everything needed to judge it."""
     return (
         {
@@ -151,6 +153,7 @@ def header(target: Target, seed: int, faults: Sequence[FaultSpec] = ()) -> dict[
         }
         | _words(target)
         | _hazards(target, faults)
+        | ({"no_faults": True} if no_faults else {})
     )
 
 

@@ -88,7 +88,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     if refusal := engine.refusal(topology):
         raise refusal
     exhaustion.provide_descriptors(exhaustion.descriptors_for(len(edges(topology))))
-    folder = _folder(target, options.runs, deployment.header(target, seed, faults))
+    header = deployment.header(target, seed, faults, no_faults=not options.faults)
+    folder = _folder(target, options.runs, header)
     yield from _announced(target, engine, folder, seed)
     workload = target.workload
     command = Command.of_run(target.client.command, folder.run_id) if target.client else None

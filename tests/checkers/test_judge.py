@@ -46,6 +46,15 @@ def test_a_fence_that_was_never_challenged_is_unknown() -> None:
     assert verdict.reasons == ("not exercised: no stale write was attempted: run longer, or with faults",)
 
 
+def test_a_run_without_faults_is_not_advised_to_have_some() -> None:
+    unanswered = (REJECTED[0], replace(REJECTED[1], outcome=Outcome.INFO, returned=None, error=None))
+
+    for operations in (QUIET, unanswered):
+        (reason,) = judge(run(operations, no_faults=True)).reasons
+        assert reason.startswith("not exercised: no stale write")
+        assert reason.endswith(": it was run with --no-faults")
+
+
 def test_a_stale_write_without_an_answer_shows_nothing_of_a_fence() -> None:
     newer, stale = REJECTED
     unknown = replace(stale, outcome=Outcome.INFO, returned=None, error=None)

@@ -6,7 +6,7 @@ import pytest
 
 from checkers.anomalies import ANOMALIES, VIOLATIONS
 from checkers.document import VerdictDocument
-from checkers.history.records import Op, Outcome
+from checkers.history.records import Header, History, Op, Outcome
 from checkers.not_exercised import NO_GRANT, NO_TOKEN, Untestable
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
@@ -186,6 +186,49 @@ def test_the_counters_are_chosen_by_the_anomaly() -> None:
     numbers = {each.name: each.number for each in counters(answer(document, "mine"), document, ())}
 
     assert numbers == {"Duplicate token": 232, "Grants": 237, "Server faults": 1}
+
+
+@pytest.mark.parametrize(
+    ("document", "remedy"),
+    [
+        (
+            verdict("unknown", reasons=["not exercised: no stale write was attempted: it was run with …"]),
+            "Leave out --no-faults to test the fence.",
+        ),
+        (
+            verdict(
+                expected=["lost-write"], as_expected=False, reasons=["expected lost-write was not found"]
+            ),
+            "Leave out --no-faults: the bug may need the faults of this target.",
+        ),
+        (verdict(), "Nothing to fix. A run is a test, not a proof: repeat it with other seeds."),
+    ],
+)
+def test_a_run_without_faults_is_not_advised_to_have_some(document: VerdictDocument, remedy: str) -> None:
+    history = History(header=Header(target="mine", no_faults=True), operations=())
+
+    assert answer(document, "mine", history).remedy == remedy
+    assert "faults" in answer(document, "mine").remedy
+    assert "--no-faults" not in answer(document, "mine").remedy
+
+
+@pytest.mark.parametrize(
+    ("operations", "said"),
+    [
+        (("write", "read"), "one order of the operations explains every answer"),
+        (("acquire", "write"), "the lock was granted 0 times"),
+    ],
+)
+def test_the_headline_is_about_a_lock_only_if_there_is_one(operations: tuple[str, ...], said: str) -> None:
+    ops = tuple(
+        Op(index=place, process=0, f=f, resource="r", called=place, outcome=Outcome.INFO)
+        for place, f in enumerate(operations)
+    )
+    history = History(header=Header(target="mine"), operations=ops)
+
+    headline = answer(verdict(coverage={"grants": 0}), "mine", history).headline
+
+    assert headline == f"Nothing wrong was found: {said}"
 
 
 def test_of_a_run_that_was_not_tested_the_zero_is_shown() -> None:
