@@ -7,6 +7,7 @@ command, or 0 if it calls a reader, which may raise only its documented errors.
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import socket
@@ -84,6 +85,7 @@ def _foreign(way: int) -> int:
     commands = (
         ["recheck", "history", "--model", model],
         ["recheck", "history", "--model", model, "--format", "json"],
+        ["recheck", "history", "--model", model, "--initial", "0"],
         ["import", "history", "--model", model],
         ["export", "history", "--to", "jepsen-edn"],
         ["export", "history", "--to", "porcupine-etcd", "--model", "cas-register"],
@@ -274,7 +276,8 @@ _ENVIRONMENT = json.dumps(
 def _foreigns() -> tuple[Files, ...]:
     golden = (".facts.json", ".words.txt")
     files = sorted(file for file in (HISTORIES / "foreign").iterdir() if not file.name.endswith(golden))
-    return tuple({"history": file.read_bytes()} for file in files if file.is_file())
+    contents = [file.read_bytes() for file in files if file.is_file()]
+    return tuple({"history": each} for each in (*contents, *map(gzip.compress, contents)))
 
 
 _ANSWERS = (

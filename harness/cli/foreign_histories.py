@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import TextIO
+from shlex import quote
+from typing import TextIO, cast
 
 from checkers import interop, judge, parse
 from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
-from checkers.interop.foreign import judge_foreign
+from checkers.interop import Foreign, json_values
+from checkers.interop.foreign import judge_read
+from checkers.interop.operations import with_article
+from checkers.interop.text import read_text_of
 from checkers.interop.writing import as_ours, export, left_out
+from checkers.linearizability.operation import UNKNOWN
+from checkers.printable import shorten
 from harness.cli.progress import progress
+from harness.cli.selection import STANDARD_INPUT
+from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode, of_verdict
 from harness.core.printing import say
 from harness.report.console import console
@@ -30,47 +40,80 @@ _HEADLINES = {
 
 
 def recheck_by_model(
-    path: Path, model: str, *, text: TextIO | None, judged: Callable[[VerdictDocument], None]
+    path: Path,
+    model: str,
+    initial: str | None,
+    *,
+    text: TextIO | None,
+    judged: Callable[[VerdictDocument], None],
 ) -> ExitCode:
     """Judge a history in any format by a model, print the verdict, and return its exit code."""
+    start = _start(initial)
     with progress(sys.stderr) as stage:
-        stage(f"judging {path.name} as {model}")
-        verdict, notices = judge_foreign(path, model)
-    document = verdict.documented(path)
+        stage(f"reading {_named(path)}")
+        history = _read(path)
+        stage(f"judging {_named(path)} as {model}")
+        verdict, notices = judge_read(history, model, initial=start)
+    document = verdict.documented(None if path == STANDARD_INPUT else path)
     judged(document)
     with console(text) as screen:
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in notices)
-        screen.write(_verdict_lines(f"{path} as {model}", document))
+        screen.write(_verdict_lines(f"{history.name} as {model}", document))
     return of_verdict(document)
 
 
-def export_history(path: Path, form: str, model: str | None, key: str | None) -> Iterator[str]:
+def export_history(
+    path: Path, form: str, model: str | None, key: str | None, initial: str | None
+) -> Iterator[str]:
     """Yield the lines of a history in another tool's format."""
-    history = interop.read(path)
+    start = _start(initial)
+    history = _read(path)
     if history.leased and model is not None and model.endswith("mutex"):
         say(f"note: {LEASES_END}")
-    return export(history, form, model, key)
+    return export(history, form, model, key, start)
 
 
-def import_history(path: Path, model: str) -> Iterator[str]:
+def import_history(path: Path, model: str, initial: str | None) -> Iterator[str]:
     """Yield another tool's history as the lines of a history.jsonl.
 
     Raises:
         HistoryError: it cannot be read, or history.jsonl cannot express it or its verdict.
     """
-    history = interop.read(path)
-    lines = list(as_ours(history, model))
-    by_model = judge_foreign(path, model).verdict.validity
+    start = _start(initial)
+    history = _read(path)
+    lines = list(as_ours(history, model, start))
+    by_model = judge_read(history, model, initial=start).verdict.validity
     if by_model is not judge(parse(lines)).validity:
         raise HistoryError(
-            str(path),
+            history.name,
             1,
-            f"as a {model} this history is {by_model.name.lower()}, and history.jsonl cannot express why;"
-            f" judge the original with recheck --model {model}",
+            f"as {with_article(model)} this history is {by_model.name.lower()}, and history.jsonl cannot"
+            f" express why; judge the original with recheck --model {model}",
         )
     for sentence in left_out(history, model):
         say(f"note: {sentence}")
     return iter(lines)
+
+
+def _read(path: Path) -> Foreign:
+    if path == STANDARD_INPUT:
+        return interop.parse(read_text_of(cast("BufferedReader", sys.stdin.buffer), _named(path)))
+    return interop.read(path)
+
+
+def _named(path: Path) -> str:
+    return "standard input" if path == STANDARD_INPUT else path.name
+
+
+def _start(initial: str | None) -> object:
+    """What --initial says; UNKNOWN if it was not given."""
+    if initial is None:
+        return UNKNOWN
+    try:
+        return json_values.loads(initial)
+    except ValueError as error:
+        remedy = f"a text has quotes: {quote(shorten(json.dumps(initial)))}"
+        raise ConfigurationError(f"--initial {shorten(initial)}: not JSON: {error}; {remedy}") from None
 
 
 def _verdict_lines(name: str, document: VerdictDocument) -> Iterator[Line]:

@@ -62,6 +62,11 @@ def model_option(*, required: bool, means: str) -> Callable[[Callable[..., Any]]
     )
 
 
+INITIAL = click.option(
+    "--initial",
+    metavar="JSON",
+    help="What the object starts with, such as 0, if not with nil, an empty set, 0, or as a free lock.",
+)
 FORMATS = click.Choice(["text", "json"])
 HISTORY = click.argument("history", metavar="HISTORY|RUN")
 RUNS = click.option(

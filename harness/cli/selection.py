@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from checkers.history import limits
 from checkers.printable import shorten
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
@@ -11,6 +12,12 @@ from harness.core.paths import path_of
 from harness.core.suggestions import did_you_mean
 from harness.files import dated_folders, received, run_files
 from harness.files.run_folder import EVENTS, HISTORY
+
+STANDARD_INPUT = Path("-")
+"""In place of a history's file."""
+
+JEPSEN = "history.edn"
+"""The history in a folder of Jepsen's store/."""
 
 
 def run_folder(word: str, runs: Path) -> Path:
@@ -54,6 +61,34 @@ def history_file(word: str, runs: Path) -> Path:
     raise ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}")
 
 
+def any_history(word: str, runs: Path) -> Path:
+    """Find the history of any tool: standard input, Jepsen's in its folder, or as `history_file`.
+
+    Raises ConfigurationError if there is none.
+    """
+    if word == str(STANDARD_INPUT):
+        return STANDARD_INPUT
+    folder = None if path_of(word).is_file() else run_folder(word, runs)
+    if folder is not None and has_jepsens(folder):
+        return folder / JEPSEN
+    return history_file(word, runs)
+
+
+def has_jepsens(folder: Path) -> bool:
+    """Is it a folder of Jepsen's store/, with a history, and not a run's?
+
+    Raises HistoryError if that is not a regular file within its limit.
+    """
+    return (
+        not is_run(folder)
+        and received.size(folder, JEPSEN, most=limits.HISTORY, remedy=limits.SPLIT) is not None
+    )
+
+
 def _run_in(folder: Path) -> Path:
-    is_run = any(received.exists(folder, name) for name in (HISTORY, EVENTS))
-    return folder if is_run else dated_folders.latest(folder) or folder
+    return folder if is_run(folder) else dated_folders.latest(folder) or folder
+
+
+def is_run(folder: Path) -> bool:
+    """Is it the folder of a run?"""
+    return any(received.exists(folder, name) for name in (HISTORY, EVENTS))

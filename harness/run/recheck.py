@@ -177,11 +177,16 @@ def _what_else(path: Path) -> str | None:
     """Say what a file is that is not one of our histories; None if it looks like a broken one."""
     found: interop.Format | None = None
     try:
-        found = interop.detect(read_text(path))
+        text = read_text(path)
+        found = interop.detect(text)
         if found is not interop.Format.FENCEPOST:
-            interop.read(path)
+            interop.parse(text)
+        elif text.compressed:
+            return "it is compressed; decompress it with gunzip, and name the result"
     except HistoryError as error:
-        if error.line == 1:
+        if found is None and not error.line:
+            return error.problem
+        if error.line <= 1:
             return f"{interop.NOT_A_HISTORY}; {interop.ACCEPTED}"
     if found is None or found is interop.Format.FENCEPOST:
         return None

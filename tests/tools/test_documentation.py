@@ -70,6 +70,9 @@ def test_the_text_around_the_table_is_kept() -> None:
 LIMITS = {
     "a line of a history, of `events/*.jsonl` and of `commits.jsonl`": (limits.LINE,),
     "`history.jsonl`, a history of another tool, all of `events/` together": (limits.HISTORY,),
+    "a compressed history of another tool, decompressed, or 100 times its compressed size up to 2 GiB": (
+        limits.EXPANDED,
+    ),
     "`commits.jsonl`": (limits.COMMITS,),
     "`verdict.json`": (limits.VERDICT,),
     "`report.html`, when `show` opens it": (limits.REPORT,),
@@ -94,6 +97,7 @@ SENTENCES = {
     "a line of a message after {:,} characters": printable.LONGEST_LINE,
     "TOML beyond {} levels": toml.MAX_DEPTH,
     "expand to more than {} MiB": stored.MOST_STORED >> 20,
+    "or {} times its compressed size up to": limits.EXPANSION,
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import FORMAT, RUNS, model_option
+from harness.cli.options import FORMAT, INITIAL, RUNS, model_option
 from harness.cli.output import documents, text_stream
 
 
@@ -18,32 +18,45 @@ from harness.cli.output import documents, text_stream
     help="The storage's own order of accepted writes, unless it is next to the history.",
 )
 @model_option(required=False, means="Judge the history of any tool by one of these models:")
+@INITIAL
 @FORMAT
 @RUNS
-def recheck(recorded: str, commits: Path | None, model: str | None, output: str, runs: Path) -> int:
+def recheck(
+    recorded: str, commits: Path | None, model: str | None, initial: str | None, output: str, runs: Path
+) -> int:
     """Judge a recorded history again: a run, or a history file. Needs no server.
 
-    With --model, also judge histories of Jepsen (EDN, JSON), Knossos and Porcupine.
+    With --model, also judge histories of Jepsen (EDN, JSON), Knossos and Porcupine: a file, - for standard
+    input, or a folder of Jepsen's store/.
     """
     if model is not None:
-        return _recheck_by_model(recorded, commits, model, output, runs)
+        return _recheck_by_model(recorded, commits, model, initial, output, runs)
     from harness.cli.recheck_history import recheck_and_print
-    from harness.cli.selection import run_folder
+    from harness.cli.selection import JEPSEN, STANDARD_INPUT, has_jepsens, run_folder
+    from harness.core.errors import ConfigurationError
     from harness.core.paths import path_of
 
+    if initial is not None:
+        raise ConfigurationError("--initial goes with --model: a Fencepost history has its own initial value")
+    if recorded == str(STANDARD_INPUT):
+        raise ConfigurationError("standard input is read with --model; without, name a run or a file")
     path = path_of(recorded)
     path = path if path.is_file() else run_folder(recorded, runs)
+    if path.is_dir() and has_jepsens(path):
+        path /= JEPSEN  # which says how to judge it
     return recheck_and_print(path, commits, text=text_stream(output), judged=documents(output))
 
 
-def _recheck_by_model(recorded: str, commits: Path | None, model: str, output: str, runs: Path) -> int:
+def _recheck_by_model(
+    recorded: str, commits: Path | None, model: str, initial: str | None, output: str, runs: Path
+) -> int:
     from harness.cli.foreign_histories import recheck_by_model
-    from harness.cli.selection import history_file
+    from harness.cli.selection import any_history
     from harness.core.errors import ConfigurationError
 
     if commits is not None:
         raise ConfigurationError(
             "--commits does not work with --model: a model has no commit log; drop one of them"
         )
-    path = history_file(recorded, runs)
-    return recheck_by_model(path, model, text=text_stream(output), judged=documents(output))
+    path = any_history(recorded, runs)
+    return recheck_by_model(path, model, initial, text=text_stream(output), judged=documents(output))

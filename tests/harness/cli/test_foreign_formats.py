@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from checkers.interop.operations import with_article
 from harness.cli import schemas
 from tests.support import command
 from tests.support.repository import HISTORIES
@@ -167,11 +168,14 @@ def test_import_refuses_a_history_whose_fault_it_would_hide(fencepost: Any, samp
     ran = fencepost("import", FOREIGN / sample, "--model", model)
 
     assert ran.returncode == 4
-    assert f"as a {model} this history is invalid, and history.jsonl cannot express why" in ran.stderr
+    assert (
+        f"as {with_article(model)} this history is invalid, and history.jsonl cannot express why"
+        in ran.stderr
+    )
     assert ran.stdout == ""
 
 
-@pytest.mark.parametrize(("answer", "problem"), [("-5", "token -5 is below 0"), ('"five"', "not 'five'")])
+@pytest.mark.parametrize(("answer", "problem"), [("-5", "token -5 is below 0"), ('"five"', 'not "five"')])
 def test_import_refuses_impossible_tokens(fencepost: Any, tmp_path: Path, answer: str, problem: str) -> None:
     file = tmp_path / "history.edn"
     file.write_text(
@@ -330,3 +334,12 @@ def test_a_folder_that_is_no_run_has_no_history_to_judge_by_a_model(fencepost: A
 
     assert ran.returncode == 4
     assert ran.stderr == f"{tmp_path} is not a run folder: it has no history.jsonl\n"
+
+
+def test_an_imported_register_is_not_headed_by_a_lock(fencepost: Any) -> None:
+    fencepost("import", FOREIGN / "register.knossos.valid.edn", "--model", "register", "-o", "ours.jsonl")
+
+    headline, _, matters, *_ = fencepost("recheck", "ours.jsonl").stdout.splitlines()
+
+    assert headline.endswith("Nothing wrong was found: one order of the operations explains every answer")
+    assert "There is no lock in this history: it says nothing about one, nor about a fence." in matters

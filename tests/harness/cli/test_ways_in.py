@@ -1,0 +1,270 @@
+"""Histories of other tools from standard input, compressed files, and folders of Jepsen."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from checkers import interop
+from checkers.errors import HistoryError
+from checkers.history import limits
+from checkers.history.files import decompressed
+from tests.support import command
+from tests.support.repository import HISTORIES, ROOT
+
+FOREIGN = HISTORIES / "foreign"
+VALID, INVALID = FOREIGN / "cas-register.valid.edn", FOREIGN / "cas-register.stale-read.invalid.edn"
+BY_MODEL = ("--model", "cas-register")
+OURS = HISTORIES / "valid-strict-own-token.jsonl"
+
+
+@pytest.fixture
+def fencepost(tmp_path: Path) -> Callable[..., CompletedProcess[str]]:
+    return lambda *arguments: command.fencepost(tmp_path, *arguments)
+
+
+def piped(folder: Path, content: bytes, *arguments: str) -> CompletedProcess[bytes]:
+    return subprocess.run(
+        [*command.FENCEPOST, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        input=content,
+        capture_output=True,
+        timeout=command.DEADLINE,
+        check=False,
+    )
+
+
+def test_recheck_reads_standard_input(tmp_path: Path) -> None:
+    right = piped(tmp_path, VALID.read_bytes(), "recheck", "-", *BY_MODEL)
+    wrong = piped(tmp_path, INVALID.read_bytes(), "recheck", "-", *BY_MODEL, "--format", "json")
+
+    assert (right.returncode, right.stderr) == (0, b"")
+    assert right.stdout.startswith(b"standard input as cas-register: VALID")
+    assert wrong.returncode == 1
+    assert json.loads(wrong.stdout)["history"] is None
+
+
+def test_import_and_export_read_standard_input(tmp_path: Path) -> None:
+    lock = (FOREIGN / "fenced-mutex.valid.edn").read_bytes()
+
+    ours = piped(tmp_path, lock, "import", "-", "--model", "fenced-mutex")
+    theirs = piped(tmp_path, OURS.read_bytes(), "export", "-", "--to", "jepsen-edn")
+
+    assert (ours.returncode, theirs.returncode) == (0, 0), ours.stderr + theirs.stderr
+    assert json.loads(ours.stdout.splitlines()[0])["fencepost"] == 1
+    assert b":invoke" in theirs.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", b"standard input:1: the file is empty\n"),
+        (b"\xff\n", b"standard input:1: not UTF-8 (invalid start byte at byte 0: ff 0a)\n"),
+        (b"{:process 0, :type :ok, :f :read}\n", b"standard input:1: process 0 has no operation open"),
+    ],
+)
+def test_a_refusal_names_standard_input(tmp_path: Path, content: bytes, problem: bytes) -> None:
+    ran = piped(tmp_path, content, "recheck", "-", *BY_MODEL)
+
+    assert ran.returncode == 4
+    assert ran.stderr.startswith(problem)
+
+
+def test_standard_input_needs_a_model(fencepost: Any) -> None:
+    ran = fencepost("recheck", "-")
+
+    assert ran.returncode == 4
+    assert ran.stderr == "standard input is read with --model; without, name a run or a file\n"
+
+
+@pytest.mark.parametrize("name", ["history.edn.gz", "history"])
+def test_a_compressed_history_is_read_whatever_its_name(fencepost: Any, tmp_path: Path, name: str) -> None:
+    half = len(INVALID.read_bytes()) // 2
+    parts = INVALID.read_bytes()[:half], INVALID.read_bytes()[half:]
+    (tmp_path / name).write_bytes(b"".join(map(gzip.compress, parts)))
+
+    ran = fencepost("recheck", name, *BY_MODEL)
+
+    assert ran.returncode == 1
+    assert "at line 7: " in ran.stdout
+
+
+def test_standard_input_may_be_compressed(tmp_path: Path) -> None:
+    ran = piped(tmp_path, gzip.compress(VALID.read_bytes()), "recheck", "-", *BY_MODEL)
+
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_damaged_compressed_file_is_refused_in_a_sentence(fencepost: Any, tmp_path: Path) -> None:
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(VALID.read_bytes())[:-9])
+
+    ran = fencepost("recheck", "cut.gz", *BY_MODEL)
+
+    assert ran.returncode == 4
+    assert ran.stderr.startswith("cut.gz: it cannot be decompressed: ")
+    assert ran.stderr.endswith("; check it with gunzip -t\n")
+
+
+def test_a_file_that_expands_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.gz"
+    bomb.write_bytes(gzip.compress(b" " * (limits.EXPANDED + 1)))
+
+    with pytest.raises(HistoryError, match=r"bomb\.gz: it expands to more than 64 MiB; if that is right"):
+        interop.read(bomb)
+
+
+def test_a_compressed_text_is_read_up_to_a_null_byte(tmp_path: Path) -> None:
+    holes = tmp_path / "holes.gz"
+    holes.write_bytes(gzip.compress(b"\0" * (2 * limits.EXPANDED)))
+
+    with pytest.raises(HistoryError, match=r"holes\.gz:1: this is not a history that Fencepost knows"):
+        interop.read(holes)
+
+
+def test_a_large_compressed_file_may_expand_a_hundredfold() -> None:
+    spaces = limits.EXPANDED + 1
+    content = gzip.compress(os.urandom(1 << 20).replace(b"\0", b"1") + b" " * spaces)
+
+    assert len(decompressed(content, "large", limits.HISTORY)) == (1 << 20) + spaces
+
+
+def test_another_tools_compressed_history_is_shown_how_to_judge_it(fencepost: Any, tmp_path: Path) -> None:
+    (tmp_path / "theirs.gz").write_bytes(gzip.compress(VALID.read_bytes()))
+    (tmp_path / "ours.gz").write_bytes(gzip.compress(OURS.read_bytes()))
+
+    theirs, ours = fencepost("recheck", "theirs.gz"), fencepost("recheck", "ours.gz")
+
+    assert "looks like jepsen-edn: to judge another tool's history, name its model" in theirs.stderr
+    assert ours.stderr.endswith("it is compressed; decompress it with gunzip, and name the result\n")
+    assert (theirs.returncode, ours.returncode) == (4, 4)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A folder as Jepsen leaves it, after one test with one run."""
+    store = tmp_path / "store"
+    run = store / "etcd" / "20260101T000000.000Z"
+    run.mkdir(parents=True)
+    (run / "history.edn").write_bytes(VALID.read_bytes())
+    (store / "etcd" / "latest").symlink_to("20260101T000000.000Z")
+    (store / "latest").symlink_to("etcd/20260101T000000.000Z")
+    return store
+
+
+@pytest.mark.parametrize("named", ["etcd/20260101T000000.000Z", "etcd/latest", "etcd", "latest"])
+def test_a_folder_of_jepsen_is_read(fencepost: Any, store: Path, named: str) -> None:
+    ran = fencepost("recheck", store / named, *BY_MODEL)
+
+    assert ran.returncode == 0, ran.stderr
+    assert "history.edn as cas-register: VALID" in ran.stdout
+
+
+def test_a_folder_of_jepsen_needs_a_model(fencepost: Any, store: Path) -> None:
+    ran = fencepost("recheck", store / "etcd")
+
+    assert ran.returncode == 4
+    assert "but looks like jepsen-edn: to judge another tool's history, name its model" in ran.stderr
+
+
+def test_a_folder_of_jepsen_is_exported(fencepost: Any, store: Path) -> None:
+    ran = fencepost("export", store / "etcd", "--to", "porcupine-etcd")
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == fencepost("export", VALID, "--to", "porcupine-etcd").stdout
+
+
+def test_the_latest_of_all_tests_is_beyond_the_folder_that_was_named(fencepost: Any, store: Path) -> None:
+    ran = fencepost("recheck", store, *BY_MODEL)
+
+    assert ran.returncode == 4
+    assert "latest is not a link to a folder beside it; name the folder that you mean" in ran.stderr
+
+
+def test_no_link_in_a_folder_of_jepsen_is_followed(fencepost: Any, store: Path) -> None:
+    history = store / "etcd" / "20260101T000000.000Z" / "history.edn"
+    history.unlink()
+    history.symlink_to(VALID)
+
+    ran = fencepost("recheck", store / "etcd", *BY_MODEL)
+
+    assert ran.returncode == 4
+    assert f"{history}: this is a symbolic link, and only regular files are read" in ran.stderr
+
+
+def test_the_run_of_fencepost_in_a_folder_comes_first(fencepost: Any, store: Path) -> None:
+    run = store / "etcd" / "20260101T000000.000Z"
+    (run / "history.jsonl").write_bytes(OURS.read_bytes())
+
+    ran = fencepost("recheck", run, "--model", "register")
+
+    assert "history.jsonl as register: VALID" in ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize("content", ['{"ClientId":2,"Input":{"Type":"range"}}', '[{"ClientId": 1}]'])
+@pytest.mark.parametrize("model", [(), BY_MODEL])
+def test_operations_of_etcds_robustness_tests_are_refused_by_name(
+    fencepost: Any, tmp_path: Path, content: str, model: tuple[str, ...]
+) -> None:
+    (tmp_path / "operations.json").write_text(content)
+
+    ran = fencepost("recheck", "operations.json", *model)
+
+    assert ran.returncode == 4
+    assert "operations.json: these are operations as etcd's robustness tests save them" in ran.stderr
+    assert "and run make test-robustness-reports there" in ran.stderr
+
+
+def test_the_first_line_names_the_option_for_a_start_with_zero(fencepost: Any, tmp_path: Path) -> None:
+    (tmp_path / "history.edn").write_text(
+        "{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value 0}\n"
+    )
+
+    wrong = fencepost("recheck", "history.edn", *BY_MODEL)
+    right = fencepost("recheck", "history.edn", *BY_MODEL, "--initial", "0")
+
+    assert wrong.returncode == 1
+    assert wrong.stdout.splitlines()[0] == (
+        "history.edn as cas-register: VIOLATION: the answers are possible if the cas-register starts with 0:"
+        " add --initial 0; found non-linearizable, which was not expected"
+    )
+    assert (right.returncode, right.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--initial", "x", *BY_MODEL], "--initial x: not JSON: Expecting value; a text has quotes: '\"x\"'"),
+        (["--initial", "[", *BY_MODEL], "--initial [: not JSON: "),
+        (["--initial", "NaN", *BY_MODEL], "--initial NaN: not JSON: NaN cannot be compared; "),
+        (["--initial", "0"], "--initial goes with --model: a Fencepost history has its own initial value"),
+        (["--initial", '"a"', "--model", "counter"], 'a counter starts with a whole number, not "a"'),
+    ],
+)
+def test_an_initial_value_that_does_not_fit_is_refused(
+    fencepost: Any, arguments: list[str], problem: str
+) -> None:
+    ran = fencepost("recheck", VALID, *arguments)
+
+    assert ran.returncode == 4
+    assert ran.stderr.startswith(problem)
+
+
+def test_import_and_export_take_an_initial_value(fencepost: Any, tmp_path: Path) -> None:
+    (tmp_path / "history.edn").write_text(
+        "{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value 0}\n"
+    )
+
+    ours = fencepost("import", "history.edn", "--model", "register", "--initial", "0")
+    theirs = fencepost("export", "history.edn", "--to", "porcupine-etcd", "--initial", "0")
+
+    assert json.loads(ours.stdout.splitlines()[0])["initial"] == {"value": 0, "token": 0}
+    assert theirs.stdout.splitlines()[1] == "INFO  jepsen.util - 1\t:ok\t:write\t0"
