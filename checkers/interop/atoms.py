@@ -10,7 +10,7 @@ import functools
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, DecimalException
 from fractions import Fraction
 
 from checkers.printable import in_16_bits
@@ -172,8 +172,8 @@ def _number(text: str) -> Number:
             return Decimal(text[:-1]) if text.endswith("M") else float(text)
         if found := _RATIO.fullmatch(text):
             return _whole(Fraction(int(found[1]), int(found[2])))
-    except (ValueError, ZeroDivisionError):
-        pass  # no such base, or a digit that it does not have; a division by 0
+    except (ValueError, ZeroDivisionError, DecimalException):
+        pass  # no such base, or a digit that it does not have; a division by 0; an exponent beyond 18 digits
     raise ValueError(f"{text!r} is no number")
 
 

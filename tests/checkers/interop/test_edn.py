@@ -119,6 +119,8 @@ def test_reads(text: str, form: Any) -> None:
         ("37r1", "is no number"),
         ("0x1g", "is no number"),
         ("9" * 65, "a number of 65 characters"),
+        ("1E9999999999999999999M", "is no number"),
+        ("1E-9999999999999999999M", "is no number"),
         ("##Huge", "no symbolic value"),
         (":", "is no keyword"),
         ("@x", "'@' begins no form"),
