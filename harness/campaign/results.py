@@ -174,7 +174,7 @@ class Results:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        _check_side_files(self._file)
+        _check_side_files(Path(os.path.realpath(self._file)))
         try:
             with closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as database:
                 database.execute("PRAGMA foreign_keys = ON")
@@ -244,7 +244,7 @@ def _create(file: Path) -> None:
 
 
 def _check_side_files(file: Path) -> None:
-    """Check what SQLite keeps beside the file, which it opens, and removes, by itself.
+    """Check what SQLite keeps beside the file, behind all links, which it opens, and removes, by itself.
 
     A journal that is left of a transaction on several databases names a file at its end, and SQLite
     removes that one too; we have one database (https://www.sqlite.org/fileformat2.html, 3).

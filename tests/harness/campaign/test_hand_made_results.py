@@ -213,6 +213,21 @@ def test_no_file_that_a_journal_names_is_removed(database: Path, tmp_path: Path)
     assert victim.read_text() == "precious"
 
 
+def test_a_journal_is_checked_where_a_link_leads(database: Path, tmp_path: Path) -> None:
+    with changed(database) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "nights.db-journal").write_bytes(super_journal(victim))
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links/nights.db").symlink_to(database)
+
+    with pytest.raises(FencepostError, match=r"nights\.db-journal: names another file"):
+        read_all(tmp_path / "links/nights.db")
+
+    assert victim.read_text() == "precious"
+
+
 @pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])
 @pytest.mark.parametrize(
     ("put", "what"),
