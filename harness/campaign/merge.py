@@ -8,12 +8,14 @@ checked before the first byte of the new night is written.
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
+from checkers.history.limits import described
 from checkers.printable import shorten
 from harness.campaign import campaign_file, canary, received_shard
 from harness.campaign.campaign_file import Campaign
@@ -45,6 +47,7 @@ def merge(folders: Sequence[Path], nights: Path, campaign: Path | None = None) -
     mine = campaign_file.load(campaign) if campaign else None
     shards = [received_shard.read(folder) for folder in folders]
     _check(shards, mine)
+    _check_room(shards, nights)
     plan = _plan(shards, mine, campaign)
     merged = Night.create(nights, plan, campaign.read_text(encoding="utf-8-sig") if campaign else None)
     with merged.in_use():
@@ -74,6 +77,17 @@ def _check(shards: Sequence[Shard], mine: Campaign | None) -> None:
                 raise ConfigurationError(
                     f"{other} and {shard.night.path} both have the {thing}: they are not shards of one call"
                 )
+
+
+def _check_room(shards: Sequence[Shard], nights: Path) -> None:
+    """Raise ConfigurationError unless the disk has room for what is copied."""
+    size = sum(shard.size for shard in shards)
+    disk = next(each for each in (nights, *nights.absolute().parents) if each.exists())
+    if size > (free := shutil.disk_usage(disk).free):
+        raise ConfigurationError(
+            f"the shards have {described(size)}, and {nights} has room for {described(free)}: name another"
+            " folder with --nights"
+        )
 
 
 def _own(shard: Shard) -> Iterator[str]:

@@ -49,6 +49,11 @@ class Shard:
         """The folders of its runs."""
         return [claim.finished.folder for claim in self.claims if claim.finished.folder]
 
+    @property
+    def size(self) -> int:
+        """The bytes of what can be copied. Holes count: a copy has none."""
+        return sum(received.size_of(self.night.path, *names) for names in self.files)
+
     def copy(self, to: Path) -> None:
         """Copy the recordings of its runs, and their logs."""
         for names in self.files:
@@ -69,7 +74,9 @@ def read(folder: Path) -> Shard:
     for name, number in Counter(folders).items():
         if number > 1:
             raise ConfigurationError(f"{night.path / RESULTS}: two runs cannot be in the folder {name}")
-    return Shard(night, claims, tuple(_files(night.path, folders)))
+    found = tuple(_files(night.path, folders))
+    here = replace(night, path=folder.resolve())  # the link `latest` may soon lead elsewhere
+    return Shard(here, claims, found)
 
 
 def _files(path: Path, folders: Sequence[str]) -> Iterator[tuple[str, ...]]:

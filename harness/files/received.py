@@ -26,6 +26,7 @@ from typing import BinaryIO
 from checkers.errors import HistoryError
 from checkers.history import files
 from checkers.printable import quoted, shorten
+from harness.core import exhaustion
 from harness.core.errors import ConfigurationError
 from harness.files.private_folder import PRIVATE
 
@@ -150,7 +151,8 @@ def regular_files(root: Path, *names: str, most: int) -> list[tuple[str, ...]]:
 def created(root: Path, *names: str) -> Iterator[BinaryIO]:
     """Create a file that does not exist, and the missing folders above it, readable only by this user.
 
-    Raises ConfigurationError if it exists, HistoryError if a link or something else is in the way.
+    Raises ConfigurationError if it exists, HistoryError if a link or something else is in the way,
+    ResourceExhaustedError if the disk is full.
     """
     *folders, name = names
     for depth in range(1, len(folders) + 1):
@@ -162,8 +164,13 @@ def created(root: Path, *names: str) -> Iterator[BinaryIO]:
         except FileExistsError:
             path = root.joinpath(*names)
             raise ConfigurationError(f"{shorten(str(path))} exists and was not overwritten") from None
-    with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor)
-        yield file
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor)
+            yield file
+    except OSError as error:
+        if full := exhaustion.as_exhausted(error, root.joinpath(*names)):
+            raise full from error
+        raise
 
 
 def copy(root: Path, names: tuple[str, ...], to: Path, *, most: int) -> None:

@@ -278,6 +278,14 @@ def test_a_folder_that_is_named_twice_is_refused(tmp_path: Path) -> None:
         merge([one.path, one.path.parent / "latest"], tmp_path / "merged")
 
 
+def test_the_latest_night_can_be_joined_into_its_own_folder(tmp_path: Path) -> None:
+    one = shards.shard(tmp_path / "nights", job())
+
+    merged = merge([one.path.parent / "latest"], tmp_path / "nights")
+
+    assert written(merged)["exit_code"] == ExitCode.AS_EXPECTED
+
+
 def test_shards_of_another_campaign_are_refused(tmp_path: Path) -> None:
     mine = campaign(tmp_path, SOURCE.replace("nightly", "weekly"))
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -283,3 +285,13 @@ def test_a_plan_of_an_earlier_version_is_read(shard: Night) -> None:
     plan_file.write_text(json.dumps(document))
 
     assert not Night.read(shard.path).plan.joined
+
+
+def test_a_shard_that_the_disk_has_no_room_for_is_refused(
+    shard: Night, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=3 * limits.MIB))
+    for number in (1, 2):
+        with_size(f"logs/a-{number}.log", 2 * limits.MIB)(shard)
+
+    assert re.search(r"the shards have 4 MiB, and .*/merged has room for 3 MiB: ", refused(tmp_path, shard))

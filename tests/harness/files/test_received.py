@@ -11,7 +11,7 @@ import pytest
 
 from checkers.errors import HistoryError
 from checkers.history.files import read_bytes
-from harness.core.errors import ConfigurationError
+from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files import received
 
 MOST = 100  # bytes
@@ -153,6 +153,14 @@ def test_a_file_is_created_with_its_folders_and_never_overwritten(tmp_path: Path
     assert (tmp_path / "a" / "b" / "new").read_bytes() == b"first"
     assert stat.S_IMODE((tmp_path / "a" / "b" / "new").stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
+
+
+def test_a_full_disk_is_an_error_of_the_new_file(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ResourceExhaustedError, match=r"/a/new cannot be written: the disk is full"),
+        received.created(tmp_path, "a", "new"),
+    ):
+        Path("/dev/full").write_bytes(b"x")
 
 
 def test_a_link_in_the_place_of_a_new_file_is_not_followed(tmp_path: Path) -> None:
