@@ -41,12 +41,7 @@ ELSEWHERE = {
     "files/column_folder.py": {"iterdir"},  # our own cache
     "files/dated_folders.py": {"open", "symlink_to"},  # our own folders and `latest`
     "files/environment.py": {"open"},  # digests of the user's own program
-    "files/known_digests.py": {
-        "listdir",
-        "open",
-        "read_bytes",
-        "unlink",
-    },  # our own state; a page just written
+    "files/known_digests.py": {"listdir", "open", "unlink"},  # our own state
     "files/log_file.py": {"open"},  # follows no link
     "files/log_limit.py": {"open", "scandir"},  # the logs of a run in progress, following no link
     "files/log_tail.py": {"open"},  # the log of a process that this one has started

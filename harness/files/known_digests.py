@@ -28,9 +28,9 @@ class Known(enum.StrEnum):
     PAGES = "pages"  # a report
 
 
-def remember_page(page: Path) -> None:
-    """Keep that Fencepost wrote this page here."""
-    remember(Known.PAGES, hashlib.sha256(page.read_bytes()).hexdigest())
+def remember_page(html: str) -> None:
+    """Keep that Fencepost wrote this page here; what is in its file by now may be somebody else's."""
+    remember(Known.PAGES, hashlib.sha256(html.encode()).hexdigest())
 
 
 def remember(kind: Known, digest: str) -> None:

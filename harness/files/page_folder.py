@@ -1,4 +1,4 @@
-"""Pages in the user's cache folder, drawn from run folders whose own page this machine did not write."""
+"""Pages in the user's cache folder, for run folders whose own page is a stranger's or could become one."""
 
 from __future__ import annotations
 

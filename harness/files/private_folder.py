@@ -7,7 +7,9 @@ are opened relative to that descriptor.
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,6 +61,31 @@ def make_missing(folder: Path) -> None:
     """Create a folder and its missing parents, so that only this user can enter them."""
     for missing in reversed([each for each in (folder, *folder.parents) if not os.path.lexists(each)]):
         missing.mkdir(mode=PRIVATE, exist_ok=True)
+
+
+def others_can_replace(file: Path) -> bool:
+    """Can another user than root write to a file, or put another one in its place?"""
+    real = file.resolve()
+    return any(_is_exposed(each.stat()) for each in (real, *real.parents))
+
+
+def _is_exposed(found: os.stat_result) -> bool:
+    if found.st_uid not in {0, os.geteuid()}:
+        return True
+    if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
+        return False  # as in /tmp: what is in it can only be replaced by its owner
+    others = stat.S_IWOTH if _is_private_group(found.st_gid) else _OTHERS_WRITE
+    return bool(found.st_mode & others)
+
+
+def _is_private_group(group: int) -> bool:
+    """Is it the user's own group, which many systems let write to whatever the user makes?"""
+    try:
+        name = pwd.getpwuid(os.geteuid()).pw_name
+        found = grp.getgrgid(group)
+    except KeyError:
+        return False
+    return found.gr_name == name and {*found.gr_mem} <= {name}
 
 
 def _check(found: os.stat_result) -> None:

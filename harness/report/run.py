@@ -60,7 +60,7 @@ def write(folder: Path, parsed: Parsed | None = None) -> Path:
     report = folder / NAME
     html = drawn(load(folder, parsed))
     replace_file(report, [html])
-    remember_page(report)
+    remember_page(html)
     return report
 
 

@@ -98,6 +98,7 @@ def write(run: Unjudged) -> Path:
     run_junit.write_unjudged(run.folder, run.target, run.seed, run.headline, run.why)
     style, report = asset(PACKAGE, STYLE), run.folder / NAME
     template = environment(PACKAGE).get_template("unjudged.html.j2")
-    replace_file(report, [template.render(run=run, style=style, style_hash=digest(style))])
-    remember_page(report)
+    html = template.render(run=run, style=style, style_hash=digest(style))
+    replace_file(report, [html])
+    remember_page(html)
     return report

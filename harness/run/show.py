@@ -14,6 +14,7 @@ from harness.core.printing import show as show_line
 from harness.files import run_files
 from harness.files.known_digests import Known, is_known
 from harness.files.page_folder import keep_page
+from harness.files.private_folder import others_can_replace
 from harness.report import run as report
 from harness.report.recorded_run import Parsed, load
 from harness.run.recheck import Stage, ignore, judge_recording, open_for_judging
@@ -26,16 +27,20 @@ def show(run: Path, stage: Stage = ignore, environment: Mapping[str, str] = os.e
     none is, because a browser in the terminal could not show it.
     """
     run_files.check(run)
-    page = run / run_files.REPORT if _is_ours(run) else _drawn(run, stage)
+    page = _our_own(run) or _drawn(run, stage)
     show_line(str(page))
     if not _display(environment):
         return False
     return webbrowser.open(page.resolve().as_uri())
 
 
-def _is_ours(run: Path) -> bool:
-    page = run_files.content(run, run_files.REPORT)
-    return page is not None and is_known(Known.PAGES, hashlib.sha256(page).hexdigest())
+def _our_own(run: Path) -> Path | None:
+    """Return the page in a run's folder if this machine wrote it; a copy, if it could be replaced by now."""
+    content = run_files.content(run, run_files.REPORT)
+    if content is None or not is_known(Known.PAGES, hashlib.sha256(content).hexdigest()):
+        return None
+    page = run / run_files.REPORT
+    return keep_page(content.decode()) if others_can_replace(page) else page
 
 
 def _drawn(run: Path, stage: Stage) -> Path:

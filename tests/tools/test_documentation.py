@@ -92,7 +92,7 @@ LIMITS = {
 COUNTS = {"files in `events/`": limits.EVENT_FILES, "files in one folder": received.MOST_FILES}
 SENTENCES = {
     "at most {:,}, under the same conditions": known_digests.MOST,
-    "the newest {}), and says so": page_folder.MOST,
+    "(mode 0700, the newest {})": page_folder.MOST,
     "cuts a value after {} characters": printable.LONGEST,
     "a line of a message after {:,} characters": printable.LONGEST_LINE,
     "TOML beyond {} levels": toml.MAX_DEPTH,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from harness.files.atomic_files import replace_file
 from harness.report import write
 from harness.run.recheck import recheck
 from harness.run.show import show
@@ -40,6 +42,32 @@ def test_a_page_that_this_machine_wrote_is_shown(folder: Path, capsys: Captured)
     recheck(folder)
 
     assert shown(folder, capsys) == folder / "report.html"
+
+
+@pytest.mark.parametrize("exposed", ["run/report.html", "run", "."])
+def test_a_copy_is_shown_where_others_can_replace_the_page(
+    folder: Path, pages: Path, capsys: Captured, exposed: str
+) -> None:
+    recheck(folder)
+    (folder.parent / exposed).chmod(0o777)
+
+    page = shown(folder, capsys)
+
+    assert page.parent == pages
+    assert page.read_bytes() == (folder / "report.html").read_bytes()
+
+
+def test_a_page_replaced_while_it_was_written_is_drawn_again(
+    folder: Path, pages: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def replaced_at_once(path: Path, chunks: Iterable[str]) -> None:
+        replace_file(path, chunks)
+        path.write_text(EVIL)
+
+    monkeypatch.setattr("harness.report.run.replace_file", replaced_at_once)
+    recheck(folder)
+
+    assert shown(folder, capsys).parent == pages
 
 
 def test_a_page_of_a_stranger_is_drawn_again(folder: Path, pages: Path, capsys: Captured) -> None:
