@@ -16,7 +16,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from checkers.history.records import Commit
+from checkers.printable import quoted
+from workloads.client import Unknown
 from workloads.client_loop import Client, HeldLock
 
 
@@ -46,11 +50,13 @@ def _append(client: Client, held: HeldLock, element: str) -> None:
 
 
 def with_parsed_list(commit: Commit) -> Commit:
-    """Parse the list of a commit; the storage holds it as text."""
-    return commit if commit.fence else replace(commit, value=tuple(json.loads(str(commit.value))))
+    """Parse the list of a commit; the storage holds it as text. Unknown if it is none."""
+    return commit if commit.fence else replace(commit, value=tuple(_list(str(commit.value))))
 
 
 def _list(value: str | None) -> list[str]:
-    """Parse a list; a storage without a value holds the empty list."""
-    found: list[str] = json.loads(value or "[]")
-    return found
+    """Parse a list; a storage without a value holds the empty list. Unknown if it is none of ours."""
+    try:
+        return msgspec.json.decode(value or "[]", type=list[str])
+    except (msgspec.DecodeError, ValueError) as error:
+        raise Unknown(f"not a list of texts: {quoted(value)}: {error}") from error

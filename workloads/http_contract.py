@@ -12,6 +12,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 
 from msgspec import Meta, Struct
 
+from checkers.printable import shorten
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.http_connection import HttpConnection, Reply
 
@@ -95,4 +96,4 @@ class HttpService:
 
 def _refused(reply: Reply) -> NotApplied:
     error = reply.content_as(ErrorBody).error
-    return Stale() if error == STALE else RefusedError(f"refused: {error}")
+    return Stale() if error == STALE else RefusedError(f"refused: {shorten(error)}")

@@ -18,7 +18,7 @@ from checkers.history.merge import merge
 from checkers.history.reader import Commit
 from checkers.printable import as_json
 from checkers.redaction import redacted, redacted_document
-from harness.core.errors import ConfigurationError
+from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.files import dated_folders, received
 from harness.files.atomic_files import replace_file
 
@@ -80,8 +80,11 @@ class RunFolder:
         self._replace(name, [redacted(text, self.passwords)])
 
     def write_commits(self, commits: Iterable[Commit]) -> None:
-        """Write the storage's order of accepted writes and fences."""
-        self._replace(COMMITS, (json.dumps(_commit_line(each)) + "\n" for each in commits))
+        """Write the storage's order of accepted writes and fences.
+
+        Raises InfrastructureError if that takes more than can be read again.
+        """
+        self._replace(COMMITS, _commit_lines(commits))
 
     def recorded(self) -> int:
         """Return the size of what all processes recorded (bytes)."""
@@ -152,6 +155,23 @@ class RunFolder:
 
     def _replace(self, name: str, chunks: Iterable[str]) -> None:
         replace_file(self.path / name, chunks)
+
+
+def _commit_lines(commits: Iterable[Commit]) -> Iterator[str]:
+    size = 0
+    for each in commits:
+        line = json.dumps(_commit_line(each)) + "\n"
+        size += len(line)
+        for bytes_of, most, what in (
+            (len(line), limits.LINE, f"entry {each.seq:,}"),
+            (size, limits.COMMITS, "all of it"),
+        ):
+            if bytes_of > most:
+                raise InfrastructureError(
+                    f"the storage's order of writes cannot be kept: {what} takes {bytes_of:,} bytes, and at"
+                    f" most {limits.described(most)} can be read again"
+                )
+        yield line
 
 
 def _commit_line(commit: Commit) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             # Not reused: a server that was killed may listen on another port now.
             storage = deployment.storage_of(target, cluster, folder.path)
             admin = deployment.admin_client(target, cluster, folder.path, command) if command else None
-            _keep_commits(folder, _committed(storage, folder, admin), target, surroundings)
+            _keep_commits(target, storage, folder, admin, surroundings)
             keep_logs(folder, cluster, logged)
             stack.callback(_in_background(servers.pop_all().close))
             judged = judge_folder(folder.path)
@@ -195,37 +195,40 @@ def _notices(notify: Callable[[Event], None], passwords: tuple[str, ...]) -> Cal
     return lambda text: notify(Notice(text=redacted(text, passwords)))
 
 
-def _committed(
-    storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
-) -> Iterable[Commit] | None:
-    """Read the storage's own order of accepted writes; None if it has none."""
+def _keep_commits(
+    target: Target,
+    storage: StorageSettings,
+    folder: RunFolder,
+    admin: AdminClient | None,
+    surroundings: Mapping[str, Any],
+) -> None:
+    """Read the storage's own order of accepted writes, and write it into the run's folder, if it has one."""
     try:
-        return _read_commits(storage, folder, admin)
+        commits = _read_commits(target, storage, folder, admin)
+        if commits is None:
+            return
+        folder.write_commits(commits)
     except InfrastructureError as error:
         error.add_note(f"judge what the clients saw with: {typed('recheck', folder.path)}")
         raise
+    folder.write_json(ENVIRONMENT, {**surroundings, ORDER_OF_WRITES: COMMITS})
 
 
 def _read_commits(
-    storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
+    target: Target, storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
 ) -> Iterable[Commit] | None:
-    if admin and storage.kind == PROGRAM:
-        return admin.committed(folder.recorded())
     try:
-        return storages.load_kind(storage.kind).committed(storage)
+        if admin and storage.kind == PROGRAM:
+            commits = admin.committed(folder.recorded())
+        else:
+            commits = storages.load_kind(storage.kind).committed(storage)
+        if commits is None or target.workload.kind != "append":
+            return commits
+        return [*map(append.with_parsed_list, commits)]
     except (NotApplied, Unknown) as error:
         raise ServerNotReadyError(
             f"{storage.kind}: its order of writes could not be read: {error}"
         ) from error
-
-
-def _keep_commits(
-    folder: RunFolder, commits: Iterable[Commit] | None, target: Target, surroundings: Mapping[str, Any]
-) -> None:
-    if commits is not None:
-        is_append = target.workload.kind == "append"
-        folder.write_commits(map(append.with_parsed_list, commits) if is_append else commits)
-        folder.write_json(ENVIRONMENT, {**surroundings, ORDER_OF_WRITES: COMMITS})
 
 
 def _cut(log: str) -> str:

@@ -85,6 +85,7 @@ LIMITS = {
     "a line of a program": (pipe.MAX_LINE,),
     "an answer over HTTP": (http_connection.MAX_BODY,),
     "the list of commits over HTTP": (http_contract.MAX_LIST,),
+    "`commits.jsonl` as a run writes it: a line; all of it": (limits.LINE, limits.COMMITS),
     "a log of a run (clients, programs, servers)": (log_limit.MOST,),
     "a container's log, as Docker keeps it": (log_limit.MOST,),
 }

@@ -21,6 +21,9 @@ from tests.support.systems import storage_settings
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import load_kind
 
+LONG = "!" * 100_000
+MOST_SHOWN = 500  # characters
+
 
 class TestWhatAnAnswerMeans:
     @pytest.mark.parametrize(
@@ -92,6 +95,38 @@ class TestWhatAnAnswerMeans:
 
         with answering(said) as (endpoint, _), closing(lock_at(endpoint)) as lock, pytest.raises(Unknown):
             lock.acquire("r0", "0-1")
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            answer({"error": LONG}, "409 Conflict"),
+            answer(LONG.encode(), "500 Internal Server Error"),
+            answer({"resource_id": "r0", "fencing_token": 7, "bytes": LONG}),
+            answer({"resource_id": "r0", "fencing_token": None, "bytes": LONG}),
+        ],
+        ids=["refused", "failed", "no base64", "no token"],
+    )
+    def test_an_error_shows_only_the_beginning_of_a_long_answer(self, said: bytes) -> None:
+        with (
+            answering(said) as (endpoint, _),
+            closing_storage(endpoint, "service") as storage,
+            pytest.raises((NotApplied, Unknown)) as caught,
+        ):
+            storage.read("r0")
+
+        assert len(str(caught.value)) < MOST_SHOWN
+
+    def test_an_error_shows_only_the_beginning_of_a_long_grant(self) -> None:
+        said = answer(grant() | {"lock_token": LONG, "fencing_token": None})
+
+        with (
+            answering(said) as (endpoint, _),
+            closing(lock_at(endpoint)) as lock,
+            pytest.raises(Unknown) as caught,
+        ):
+            lock.acquire("r0", "0-1")
+
+        assert len(str(caught.value)) < MOST_SHOWN
 
     def test_a_lease_lasts_as_the_service_says_from_when_it_was_requested(self) -> None:
         called = time.monotonic_ns()

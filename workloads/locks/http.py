@@ -11,6 +11,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from checkers.history.lines import Token
+from checkers.printable import shorten
 from workloads.client import Session, Unknown
 from workloads.http_connection import HttpConnection
 from workloads.http_contract import MILLISECOND, Acknowledgement, HttpService, Milliseconds, RefusedError
@@ -71,7 +72,7 @@ class HttpLockService:
         lock_token, token, lease = answer.lock_token, answer.fencing_token, answer.lease_duration_ms
         lacks_token = token is None and self._gives_tokens
         if not answer.lock_acquired or lock_token is None or lacks_token or lease is None:
-            raise Unknown(f"neither a refusal nor a complete grant: {answer}")
+            raise Unknown(f"neither a refusal nor a complete grant: {shorten(str(answer))}")
         return Lease(token=token, ttl=lease * MILLISECOND, credential=lock_token)
 
 

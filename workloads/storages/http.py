@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from checkers.history.lines import Token
 from checkers.history.reader import Commit
+from checkers.printable import quoted, shorten
 from workloads.client import NotApplied, Unknown
 from workloads.http_connection import HttpConnection
 from workloads.http_contract import Acknowledgement, HttpService
@@ -64,7 +65,7 @@ class HttpStorage:
         if last.bytes is None and last.fencing_token is None:
             return None, 0
         if last.bytes is None or (last.fencing_token is None and self._fenced):
-            raise Unknown(f"token and bytes must both be null or both be set: {last}")
+            raise Unknown(f"token and bytes must both be null or both be set: {shorten(str(last))}")
         return _decoded(last.bytes), last.fencing_token
 
     def fence(self, resource: str, token: int) -> None:
@@ -108,9 +109,9 @@ def committed(settings: StorageSettings) -> list[Commit] | None:
 
 def _commit(seq: int, resource: str, accepted: AcceptedWrite) -> Commit:
     if accepted.fence == (accepted.bytes is not None):
-        raise Unknown(f"a write has bytes, and a fence has none: {accepted}")
+        raise Unknown(f"a write has bytes, and a fence has none: {shorten(str(accepted))}")
     if accepted.fence and accepted.fencing_token is None:
-        raise Unknown(f"a fence has a token: {accepted}")
+        raise Unknown(f"a fence has a token: {shorten(str(accepted))}")
     value = None if accepted.bytes is None else _decoded(accepted.bytes)
     return Commit(seq=seq, resource=resource, token=accepted.fencing_token, value=value, fence=accepted.fence)
 
@@ -123,7 +124,7 @@ def _decoded(line: str) -> str:
     try:
         return base64.b64decode(line, validate=True).decode().removesuffix("\n")
     except (binascii.Error, UnicodeDecodeError) as error:
-        raise Unknown(f"bytes are not base64 of UTF-8: {line!r}: {error}") from error
+        raise Unknown(f"bytes are not base64 of UTF-8: {quoted(line)}: {error}") from error
 
 
 def _service(settings: StorageSettings) -> HttpService:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from checkers import Commit, read_commits
-from harness.core.errors import ConfigurationError
+from checkers.history import limits
+from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, RunFolder
 from harness.run.recheck import recheck
 
@@ -123,3 +124,24 @@ def test_commits_and_fences_survive_a_round_trip(folder: RunFolder) -> None:
     assert tuple(replace(each, line=0, file="commits.jsonl") for each in again) == committed
     fence_line = (folder.path / COMMITS).read_text().splitlines()[1]
     assert json.loads(fence_line) == {"seq": 2, "resource": "r0", "token": 4, "fence": True}
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("é" * limits.LINE, r"entry 2 takes 6,\d{3},\d{3} bytes, and at most 1 MiB can be read again"),
+        ("ab" * 200, "all of it takes 509 bytes, and at most 500 bytes can be read again"),
+    ],
+    ids=["a line", "all lines"],
+)
+def test_commits_that_could_not_be_read_again_are_not_written(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, value: str, why: str
+) -> None:
+    monkeypatch.setattr(limits, "COMMITS", 500)
+    committed = [
+        Commit(seq=seq, resource="r0", token=seq, value=text) for seq, text in ((1, "a"), (2, value))
+    ]
+
+    with pytest.raises(InfrastructureError, match=why):
+        folder.write_commits(committed)
+    assert not (folder.path / COMMITS).exists()
