@@ -222,6 +222,10 @@ def _unwritten(run: Script) -> None:
     run.read(1, run.number(), f"w{run.number()}")
 
 
+def _unwritten_again(run: Script) -> None:
+    run.read(1, 1, "w1")
+
+
 def _wrong_token(run: Script) -> None:
     token = run.number()
     run.read(1, token + 1_000_000_000, run.write(0, token))
@@ -304,6 +308,7 @@ ON_STORAGES = {
     "commits on another resource": Kind(add=_stored_elsewhere, finds="non-linearizable"),
     "against the order": Kind(add=_against_order, finds="non-linearizable", header=INCLUSIVE),
     "reads of nothing written": Kind(add=_unwritten, finds="non-linearizable"),
+    "reads of nothing written, of one value": Kind(add=_unwritten_again, finds="non-linearizable"),
     "reads with another token": Kind(add=_wrong_token, finds="non-linearizable"),
     "reads before the write": Kind(add=_read_early, finds="non-linearizable"),
     "reads of nothing stored": Kind(add=_read_not_stored, finds="non-linearizable"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +64,7 @@ class HistoryIndex:
         self._ops = in_columns(evidence)
         self._columns = self._ops.columns
         self._raising: dict[tuple[str, bool], Raising] = {}
+        self._rows_by_value: dict[tuple[str, ...], tuple[Ints, Ints]] = {}
 
     @cached_property
     def ended(self) -> int:
@@ -71,15 +73,13 @@ class HistoryIndex:
 
     def writer(self, read: Op) -> Op | None:
         """The write whose value a read returned; None if no client wrote it there."""
-        same = self._same_value(read)
-        return next(self._ops.at(same[self._has(same, read.resource, WRITES)]), None)
+        return next(self._ops.at(self._with_value_of(read, WRITES)), None)
 
     def readers(self, write: Op) -> list[Op]:
         """The reads that returned a write's value, the first answered first."""
-        same = self._same_value(write)
+        same = self._with_value_of(write, ("read",))
         same = same[self._columns.outcome[same] == OUTCOMES.index(Outcome.OK)]
-        found = self._ops.at(same[self._has(same, write.resource, ("read",))])
-        return sorted(found, key=lambda read: read.returned or 0)
+        return sorted(self._ops.at(same), key=lambda read: read.returned or 0)
 
     def raising(self, resource: str, least: int, before: float) -> Iterator[Op]:
         """What was sent by some moment, in ns, and can have raised the mark to `least` or more, by token.
@@ -164,14 +164,18 @@ class HistoryIndex:
         """Of the writes that stand before this one in the storage's own order, the one that was sent last."""
         return None if self._log is None else self._log.sent_last_before(write)
 
-    def _same_value(self, op: Op) -> Ints:
-        """The rows that have the value of this operation."""
-        rows, values = self._by_value
+    def _with_value_of(self, op: Op, functions: tuple[str, ...]) -> Ints:
+        """The rows of these kinds that have the resource and the value of this operation."""
         columns = self._columns
         number = int(columns.value[self._ops.row(op)]) if op.lines else 0
         if columns.values[number] != op.value:  # it is not recorded, or about another value than its own
-            number = self._numbers.get(op.value, -1)
-        first, last = np.searchsorted(values, (number, number + 1))
+            number = self._numbers.get(op.value, ABSENT)
+        resource = self._numbers_of_resources.get(op.resource, ABSENT)
+        if ABSENT in {number, resource}:
+            return _NO_ROWS
+        rows, keys = self._by_value(functions)
+        key = self._key(number, resource)
+        first, last = np.searchsorted(keys, (key, key + 1))
         return rows[first:last]
 
     @cached_property
@@ -182,20 +186,17 @@ class HistoryIndex:
     def _numbers_of_resources(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self._columns.resources)}
 
-    @cached_property
-    def _by_value(self) -> tuple[Ints, Ints]:
-        """The rows by their values, and those values."""
-        rows = stable_order(self._columns.value)
-        return rows, self._columns.value[rows]
+    def _by_value(self, functions: tuple[str, ...]) -> tuple[Ints, Ints]:
+        """The rows of these kinds by value and resource, and those two as one number."""
+        if functions not in self._rows_by_value:
+            columns = self._columns
+            rows = columns.rows(*map(FUNCTIONS.index, functions))
+            rows = rows[stable_order(self._key(columns.value[rows], columns.resource[rows]))]
+            self._rows_by_value[functions] = rows, self._key(columns.value[rows], columns.resource[rows])
+        return self._rows_by_value[functions]
 
-    def _has(self, rows: Ints, resource: str, functions: Iterable[str]) -> Flags:
-        """Which of these rows are about a resource, and of these kinds?"""
-        f, number = self._columns.f[rows], self._numbers_of_resources.get(resource, -1)
-        is_kind = np.zeros(len(rows), dtype=np.bool_)
-        for name in functions:
-            is_kind |= f == FUNCTIONS.index(name)
-        chosen: Flags = is_kind & (self._columns.resource[rows] == number)
-        return chosen
+    def _key(self, value: Ints | int, resource: Ints | int) -> Any:
+        return value * len(self._columns.resources) + resource
 
     def _can_raise(self, op: Op) -> bool:
         if op.f == "fence":

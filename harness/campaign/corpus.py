@@ -39,7 +39,7 @@ COMPRESSED = ".xz"
 RECORDED = (HISTORY, COMMITS)
 OTHERS = (PLAN, run_files.TARGET, MINIMAL_PLAN, MINIMAL_TARGET)
 _MOST_STORED = 4 << 20  # bytes of an entry, compressed
-_MOST_JUDGED = 256 << 20  # bytes of a file, decompressed
+_MOST_JUDGED = 64 << 20  # bytes of a file, decompressed
 _MOST_MEMORY = 128 << 20  # bytes; to decompress
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from checkers.anomalies import ANOMALIES
 from checkers.document import FindingDocument, VerdictDocument
@@ -20,7 +21,6 @@ class Group:
     number: int
     cause: str  # "probable cause: kill of the storage"; empty if no fault explains it
     counted: bool  # it makes no run invalid
-    certain: int = 0  # number of members whose cause is certain
     members: tuple[int, ...]  # positions among the explained findings
     resources: tuple[str, ...]
 
@@ -37,32 +37,47 @@ def explained(document: VerdictDocument, leads: Sequence[str] = ()) -> list[Find
 def groups(document: VerdictDocument, openings: Openings, leads: Sequence[str] = ()) -> tuple[Group, ...]:
     """Group the findings of a verdict by name and cause, in the order of `explained`."""
     only_counted = set(map(id, document.counted))
-    found: dict[tuple[object, ...], Group] = {}
+    found: dict[_Alike, list[_Member]] = {}
     for position, finding in enumerate(explained(document, leads)):
-        counted = id(finding) in only_counted
-        name, opening = finding.anomaly, openings.of(finding)
-        cause = _cause(finding, opening)
-        group = found.get((name, counted, cause)) or Group(
-            anomaly=name, title="", number=0, cause=cause, counted=counted, members=(), resources=()
-        )
-        found[name, counted, cause] = replace(
-            group,
-            number=group.number + 1,
-            certain=group.certain + (opening is not None and opening.certain),
-            members=(*group.members, position),
-            resources=tuple(dict.fromkeys((*group.resources, finding.resource))),
-        )
-    return tuple(_titled(group, document) for group in found.values())
+        opening = openings.of(finding)
+        alike = _Alike(finding.anomaly, id(finding) in only_counted, _cause(finding, opening))
+        is_certain = opening is not None and opening.certain
+        found.setdefault(alike, []).append(_Member(position, finding.resource, is_certain))
+    return tuple(_group(document, alike, members) for alike, members in found.items())
 
 
-def _titled(group: Group, document: VerdictDocument) -> Group:
-    """The title; its number includes counted findings that the verdict does not explain."""
-    number = group.number
-    if group.counted:
-        number = max(number, document.anomalies.get(group.anomaly, 0) - document.violations[group.anomaly])
-    known = ANOMALIES.get(group.anomaly)
-    title = known.happened(number) if known else group.anomaly
-    return replace(group, number=number, title=capitalized(title), cause=_in_words(group))
+class _Alike(NamedTuple):
+    """What the findings of a group share."""
+
+    anomaly: str
+    counted: bool
+    cause: str
+
+
+class _Member(NamedTuple):
+    """A finding of a group."""
+
+    position: int
+    resource: str
+    is_certain: bool  # its cause
+
+
+def _group(document: VerdictDocument, alike: _Alike, members: Sequence[_Member]) -> Group:
+    """A group with its title; its number includes counted findings that the verdict does not explain."""
+    anomaly, counted, cause = alike
+    number = len(members)
+    if counted:
+        number = max(number, document.anomalies.get(anomaly, 0) - document.violations[anomaly])
+    known = ANOMALIES.get(anomaly)
+    return Group(
+        anomaly=anomaly,
+        title=capitalized(known.happened(number) if known else anomaly),
+        number=number,
+        cause=_in_words(cause, members),
+        counted=counted,
+        members=tuple(member.position for member in members),
+        resources=tuple(dict.fromkeys(member.resource for member in members)),
+    )
 
 
 def _cause(finding: FindingDocument, opening: Opening | None) -> str:
@@ -72,11 +87,11 @@ def _cause(finding: FindingDocument, opening: Opening | None) -> str:
     return "" if opening is None else opening.kind
 
 
-def _in_words(group: Group) -> str:
+def _in_words(cause: str, members: Sequence[_Member]) -> str:
     """The cause, and for how many of the findings it is only probable."""
-    if not group.cause or group.cause.startswith("follows"):
-        return group.cause
-    if not group.certain:
-        return f"probable cause: {group.cause}"
-    rest = len(group.members) - group.certain
-    return f"cause: {group.cause}" + (f", probable in {rest:,}" if rest else "")
+    if not cause or cause.startswith("follows"):
+        return cause
+    probable = sum(not member.is_certain for member in members)
+    if probable == len(members):
+        return f"probable cause: {cause}"
+    return f"cause: {cause}" + (f", probable in {probable:,}" if probable else "")

@@ -1,0 +1,34 @@
+"""Findings of one name and one cause are one entry, however many they are."""
+
+from __future__ import annotations
+
+import time
+
+from checkers.document import FindingDocument, VerdictDocument
+from harness.report.causes import Openings
+from harness.report.groups import groups
+
+MANY = 20_000
+
+
+def test_many_findings_are_grouped_in_one_pass() -> None:
+    findings = [
+        FindingDocument(anomaly="stale-write", resource=f"r{number}", summary="", operations=[], steps=[])
+        for number in range(MANY)
+    ]
+    document = VerdictDocument(
+        verdict="invalid",
+        as_expected=False,
+        expected=[],
+        reasons=[],
+        anomalies={"stale-write": MANY},
+        findings=findings,
+        coverage={},
+        checkers=[],
+    )
+    began = time.process_time()
+
+    (group,) = groups(document, Openings(None))
+
+    assert group.number == len(group.members) == len(group.resources) == MANY
+    assert time.process_time() - began < 5
