@@ -30,6 +30,12 @@ FEW = 10  # of a run's findings, some are looked at
 Event = tuple[str, int, int]
 
 
+def stored(one: Op | checkers.Commit) -> object:
+    """What tells one entry of the log from the others: its value, or the token of a fence."""
+    is_fence = one.f == "fence" if isinstance(one, Op) else one.fence
+    return ("fence", one.token) if is_fence else one.value
+
+
 class Recorded:
     """A history's lines, and the storage's own order of its writes, if that is known."""
 
@@ -51,8 +57,9 @@ class Recorded:
         ]
         if self._commits is None:
             return Recorded(lines)
-        others = {op.value for op in self.operations if op.f != "read"} - {op.value for op in operations}
-        return Recorded(lines, [commit for commit in self._commits if commit.value not in others])
+        kept_here = {stored(op) for op in operations}
+        others = {stored(op) for op in self.operations if op.f != "read"} - kept_here
+        return Recorded(lines, [commit for commit in self._commits if stored(commit) not in others])
 
     def shown(self, finding: checkers.Finding, evidence: str) -> set[Event]:
         """Whom the same anomaly on the same resource accuses, by one evidence."""

@@ -118,7 +118,7 @@ def test_a_stale_attempt_without_an_answer_is_not_counted() -> None:
     assert run.stale() == (2, 1, 1)
 
 
-def test_a_rejected_write_is_stale_if_an_unanswered_one_may_have_been_above_it() -> None:
+def test_a_rejected_write_is_stale_below_what_may_have_been_accepted() -> None:
     run = Recording().write("r0", 5, "info").write("r0", 3, "stale").write("r0", 6, "stale")
 
     assert run.stale() == (1, 1, 0)
