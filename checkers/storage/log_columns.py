@@ -293,18 +293,19 @@ class LogColumns:
 
     def only(self, indexes: AbstractSet[int]) -> CommitLog:
         """What is left of it if nothing but these operations had taken effect."""
-        by_sender = self._by_sender
+        senders, by_sender = self._by_sender
         rows = np.array([index for index in indexes if index >= 0], dtype=np.int64)
-        bounds = np.searchsorted(self.sender[by_sender], (rows, rows + 1)).T.tolist()
+        bounds = np.searchsorted(senders, (rows, rows + 1)).T.tolist()
         left = {self.at_place(index - UNRECORDED) for index in indexes if index < 0}
         left.update(position for first, last in bounds for position in by_sender[first:last].tolist())
         entries = map(self.entry, sorted(left, key=self.place.__getitem__))
         return CommitLog(entries=tuple(entries), has_fences=self.has_fences)
 
     @cached_property
-    def _by_sender(self) -> Ints:
-        """The positions by what sent them."""
-        return stable_order(self.sender + 1)
+    def _by_sender(self) -> tuple[Ints, Ints]:
+        """The rows of the senders, sorted, and the positions of what they sent."""
+        order = stable_order(self.sender + 1)
+        return self.sender[order], order
 
     @property
     def unsent(self) -> int:
