@@ -112,6 +112,8 @@ class Tap:
         self.cut_after = sys.maxsize  # bytes of the answers on a connection, which ends there
         self.withheld = b""  # data with these bytes is delayed for longer than any client waits
         self.last_words = b""  # an answer that has them ends its connection, and no other is accepted
+        self.answers_pass = threading.Event()  # while it is not set, every answer waits here
+        self.answers_pass.set()
         self.requests: list[tuple[int, bytes]] = []  # to which server, and what
         self.endpoints = tuple(self._listen(number, server) for number, server in enumerate(servers))
 
@@ -179,6 +181,7 @@ class Tap:
         left = self.cut_after
         with suppress(OSError):
             while left > 0 and (chunk := source.recv(65536)):
+                self.answers_pass.wait()
                 with suppress(OSError):
                     target.sendall(chunk[:left])
                 left -= len(chunk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import sys
@@ -109,6 +110,18 @@ def test_a_lock_without_tokens_is_judged_by_real_time(
     assert document["coverage"]["stale_writes_accepted"] >= 1
     assert {finding["rule"] for finding in document["findings"]} == {"after-later-hold"}
     assert [each for each in document["notices"] if each.startswith("this lock gives no fencing token")]
+
+
+def test_a_program_runs_as_the_user_and_inherits_the_environment(tmp_path: Path) -> None:
+    said = 'echo "user $(id -u) has $OF_THE_USER" >&2'
+    script = f'{said}; exec "{sys.executable}" "{PROGRAM}" "{tmp_path / "file.db"}"'
+    (tmp_path / "mine.toml").write_text(TARGET.format(command=json.dumps(["sh", "-c", script])))
+
+    done = run_target(tmp_path, "mine.toml", "workload.duration=2s", "faults=[]", OF_THE_USER="inherited")
+
+    logs = list((tmp_path / "runs/mine/latest/logs").glob("client-*.log"))
+    assert len(logs) >= 2, done.stderr
+    assert {log.read_text().splitlines()[0] for log in logs} == {f"user {os.geteuid()} has inherited"}
 
 
 def test_a_fence_that_gets_no_token_ends_the_run_with_the_reason(tmp_path: Path) -> None:

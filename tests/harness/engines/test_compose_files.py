@@ -42,3 +42,10 @@ def test_a_service_has_a_limit_of_memory_that_swap_does_not_lift(
     assert system
     assert 0 < service["mem_limit"] <= 2 * 10**9
     assert service["memswap_limit"] == service["mem_limit"]
+
+
+@pytest.mark.parametrize(("system", "service"), SERVICES)
+def test_a_service_shares_nothing_with_the_machine(system: str, service: dict[str, Any]) -> None:
+    assert system
+    assert not {"devices", "ipc", "network_mode", "pid", "userns_mode", "volumes_from"} & set(service)
+    assert not [each for each in service.get("volumes", ()) if str(each).startswith((".", "/", "~"))]

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from harness.engines.engine import Engine
 from harness.network.topology import Address
+from tests.support.other_user import ask_as
 from tests.support.relayed_servers import OVER_TLS, PLAIN, Relayed, listening_ports, relayed_servers
 
 pytestmark = pytest.mark.engine
-
-ATTACK = 'exec 3<>/dev/tcp/$0/$1 && printf "$2" >&3 && timeout 5 cat <&3'
 
 
 @pytest.fixture(scope="module")
 def servers(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relayed]:
     with relayed_servers(local_engine, tmp_path_factory.mktemp("servers")) as running:
         yield running
-
-
-def ask_as(user: int, at: Address, request: bytes) -> bytes:
-    """What another user's plain request is answered with."""
-    command = ["bash", "-c", ATTACK, at.host, str(at.port), request.decode()]
-    return subprocess.run(command, user=user, capture_output=True, timeout=60, check=False).stdout
 
 
 def test_another_user_gets_nothing_executed_over_tls_at_any_port(servers: Relayed, other_user: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from harness.network.relay_process import HTTP2
 from harness.network.tls_relay import relay_for
 from harness.network.topology import Address, AttachedSpec
 from tests.support.certificates import Certificates, certified
+from tests.support.other_user import ask_as
 from tests.support.waiting import PATIENCE
 
 
@@ -76,13 +76,6 @@ def asked(at: Address, request: bytes) -> bytes:
             return answer.read()
 
 
-def asked_by(user: int, at: Address) -> bytes:
-    """The same for a process of another user."""
-    script = f"exec 3<>/dev/tcp/{at.host}/{at.port}; printf PING >&3; cat <&3"
-    done = subprocess.run(["bash", "-c", script], user=user, capture_output=True, timeout=60, check=False)
-    return done.stdout
-
-
 @contextmanager
 def stopped_relay() -> Iterator[None]:
     """Stop the relay of this process, which then accepts nothing; the kernel still connects."""
@@ -124,7 +117,7 @@ def test_another_user_of_the_machine_gets_nothing(
         log.open("wb") as file,
         relayed(spec(port, certificates.authority), file) as at,
     ):
-        assert asked_by(other_user, at) == b""
+        assert ask_as(other_user, at, b"PING") == b""
 
     assert got == []
     assert f"user {other_user}" in log.read_text()

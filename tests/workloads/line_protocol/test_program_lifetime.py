@@ -22,9 +22,10 @@ from tests.support.client_programs import (
     lock_of,
     storage_of,
 )
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE, wait_for
 from workloads.client import Unknown
 from workloads.line_protocol.clients import ProgramStorage
+from workloads.line_protocol.pipe import MAX_LINE
 from workloads.line_protocol.program_client import ProgramError
 
 
@@ -54,6 +55,29 @@ def test_a_program_that_does_not_reconnect_is_killed_and_restarted(speak: Any) -
         storage.write("r0", 5, "0-1.0", lambda: None)
 
     assert client.reconnect("storage")
+
+    assert int(storage.read("r0")[0]) != first
+    assert not psutil.pid_exists(first)
+
+
+@pytest.mark.parametrize("end", ["", "\\n"], ids=["endless", "complete"])
+def test_a_program_is_restarted_after_a_line_that_is_too_long(speak: Any, end: str) -> None:
+    client = speak(
+        f"""
+        if op == "write":
+            sys.stdout.write("x" * {MAX_LINE + 1} + "{end}")
+            sys.stdout.flush()
+            continue
+        say(id=number, outcome="ok", value=str(os.getpid()), token=0)
+        """,
+        PATIENCE,
+    )
+    storage = storage_of(client)
+    first = int(storage.read("r0")[0])
+    with pytest.raises(Unknown, match="a line of more than"):
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+    storage.reconnect()
 
     assert int(storage.read("r0")[0]) != first
     assert not psutil.pid_exists(first)
