@@ -24,6 +24,8 @@ LOGIN = 10.0  # s
 ALERT = 0.3  # s; in which a server refuses a certificate, unless it is busy
 LATE_ALERT = 5.0  # s; for one that answers nothing afterwards
 POSTGRES_AGREES = b"S"  # its answer to a request for TLS
+ANOTHER_NAME = {62, 64}  # X509_V_ERR_HOSTNAME_MISMATCH, …_IP_ADDRESS_MISMATCH
+ANOTHER_AUTHORITY = {2, 18, 19, 20, 21}  # …_UNABLE_TO_GET_ISSUER_CERT, …_SELF_SIGNED_…, …_UNABLE_TO_VERIFY_…
 PEM = {"ca_file": b"CERTIFICATE-----", "cert_file": b"CERTIFICATE-----", "key_file": b"PRIVATE KEY-----"}
 OURS_REFUSED = (
     "ALERT_BAD_CERT",
@@ -137,7 +139,7 @@ def _check_its_certificate(server: AttachedSpec, alert: float = ALERT) -> None:
     except ssl.SSLCertVerificationError as error:
         raise ConfigurationError(
             f"{_of(server)} shows a certificate that is not accepted: {error.verify_message}; "
-            f"{side}.ca_file must be the authority that signed it, and its name the one in {server.key}"
+            f"{_remedy(server, side, error.verify_code)}"
         ) from None
     except (NoTlsError, ssl.SSLError, ConnectionError) as error:  # it was reached a moment ago
         if isinstance(error, ssl.SSLError) and any(word in str(error.reason) for word in OURS_REFUSED):
@@ -148,6 +150,15 @@ def _check_its_certificate(server: AttachedSpec, alert: float = ALERT) -> None:
         raise ConfigurationError(f"{_of(server)} speaks no TLS: remove {side}.ca_file") from None
     except (OSError, TimeoutError) as error:
         raise ServerNotReadyError(f"{_of(server)} began no TLS: {error!r}") from None
+
+
+def _remedy(server: AttachedSpec, side: str, verify_code: int) -> str:
+    """Return the remedy for a certificate that is not accepted, by OpenSSL's code of the reason."""
+    if verify_code in ANOTHER_NAME:
+        return f"its name must be the one in {server.key}"
+    if verify_code in ANOTHER_AUTHORITY:
+        return f"{side}.ca_file must contain the root certificate of its chain"
+    return "replace it"
 
 
 def _context(server: AttachedSpec, side: str) -> ssl.SSLContext:

@@ -21,8 +21,8 @@ class Certificates:
     key: Path
 
 
-def certified(folder: Path, names: str = "DNS:localhost,IP:127.0.0.1") -> Certificates:
-    """Make an authority, and a certificate for these names."""
+def certified(folder: Path, names: str = "DNS:localhost,IP:127.0.0.1", days: int = 2) -> Certificates:
+    """Make an authority, and a certificate for these names that is valid for so many days."""
     if shutil.which("openssl") is None:
         miss("openssl is not installed")
     made = Certificates(folder / "ca.pem", folder / "server.pem", folder / "server.key")
@@ -32,7 +32,7 @@ def certified(folder: Path, names: str = "DNS:localhost,IP:127.0.0.1") -> Certif
     openssl("req", *authority, "-days", "2")
     openssl("req", *EC, "-keyout", made.key, "-out", request, "-subj", "/CN=server")
     signed_by = ["-CA", made.authority, "-CAkey", ca_key, "-CAcreateserial", "-extfile", extensions]
-    openssl("x509", "-req", "-in", request, "-out", made.certificate, "-days", "2", *signed_by)
+    openssl("x509", "-req", "-in", request, "-out", made.certificate, "-days", str(days), *signed_by)
     return made
 
 

@@ -167,6 +167,28 @@ def test_a_server_that_demands_a_certificate_names_the_keys(tmp_path: Path, vers
         check([spec(at, "redis", str(made.authority), **files)])
 
 
+@pytest.mark.parametrize(
+    ("server", "its_own", "remedy"),
+    [
+        ({"days": -1}, True, "certificate has expired; replace it"),
+        ({"names": "DNS:elsewhere.example"}, True, r"IP address mismatch.*; its name must be the one in lock\.servers"),
+        ({}, False, r"; lock\.ca_file must contain the root certificate of its chain"),
+    ],
+    ids=["expired", "another name", "another authority"],
+)  # fmt: skip
+def test_a_certificate_that_is_not_accepted_is_named_with_the_remedy(
+    tmp_path: Path, server: dict[str, Any], its_own: bool, remedy: str
+) -> None:
+    (tmp_path / "of-another").mkdir()
+    made, other = certified(tmp_path, **server), certified(tmp_path / "of-another")
+    trusted = (made if its_own else other).authority
+    with (
+        demanding(made, ssl.TLSVersion.TLSv1_3) as at,
+        pytest.raises(ConfigurationError, match=remedy + "$"),
+    ):
+        check([spec(at, "redis", str(trusted))])
+
+
 def files_of(folder: Path) -> dict[str, str]:
     """An authority, and a certificate of it with its key."""
     made = certified(folder)
