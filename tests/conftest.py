@@ -106,6 +106,19 @@ def _to_stderr(line: str) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup() -> Iterator[None]:
     """Skip a test whose servers this machine cannot run, for the reason that the engine gives."""
+    with _skipped_without_servers():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Skip it also if it starts them itself."""
+    with _skipped_without_servers():
+        yield
+
+
+@contextlib.contextmanager
+def _skipped_without_servers() -> Iterator[None]:
     try:
         yield
     except EngineUnavailableError as error:

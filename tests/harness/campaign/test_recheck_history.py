@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_unchanged_verdicts_are_counted(database: Path, tmp_path: Path) -> None:
 
 
 def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path, tmp_path: Path) -> None:
-    with sqlite3.connect(database) as changed:
+    with closing(sqlite3.connect(database)) as changed, changed:
         changed.execute("UPDATE runs SET verdict = 'valid'")
 
     done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
@@ -60,11 +61,12 @@ def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path,
         f"check-then-write, seed 7, {STARTED}: invalid, was valid",
         "1 of 2 runs are unchanged",
     ]
-    assert sqlite3.connect(database).execute("SELECT DISTINCT verdict FROM runs").fetchall() == [("valid",)]
+    with closing(sqlite3.connect(database)) as kept:
+        assert kept.execute("SELECT DISTINCT verdict FROM runs").fetchall() == [("valid",)]
 
 
 def test_other_anomalies_and_fingerprints_are_changes_too(database: Path, tmp_path: Path) -> None:
-    with sqlite3.connect(database) as changed:
+    with closing(sqlite3.connect(database)) as changed, changed:
         changed.execute(
             """UPDATE runs SET anomalies = '{"stale-write": 1}', fingerprint = '2-000000000000'"""
             " WHERE cell = 'check-then-write'"
@@ -83,7 +85,7 @@ def test_other_anomalies_and_fingerprints_are_changes_too(database: Path, tmp_pa
 
 
 def test_fingerprints_of_an_earlier_version_are_not_compared(database: Path, tmp_path: Path) -> None:
-    with sqlite3.connect(database) as changed:
+    with closing(sqlite3.connect(database)) as changed, changed:
         changed.execute("UPDATE runs SET fingerprint = '000000000000'")
 
     done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
@@ -92,7 +94,7 @@ def test_fingerprints_of_an_earlier_version_are_not_compared(database: Path, tmp
 
 
 def test_a_history_that_is_refused_now_has_changed(database: Path, tmp_path: Path) -> None:
-    with sqlite3.connect(database) as changed:
+    with closing(sqlite3.connect(database)) as changed, changed:
         changed.execute(
             "UPDATE runs SET history = (SELECT commits FROM runs WHERE cell = 'etcd-postgres')"
             " WHERE cell = 'etcd-postgres'"

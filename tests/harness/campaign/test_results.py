@@ -92,9 +92,8 @@ def test_the_history_of_a_run_is_kept_with_it(tmp_path: Path) -> None:
 
     results.add(night(tmp_path, NIGHTS[0]), [replace(row(NIGHTS[0]), folder=str(tmp_path))])
 
-    ((history, commits),) = sqlite3.connect(tmp_path / "nights.db").execute(
-        "SELECT history, commits FROM runs"
-    )
+    with closing(sqlite3.connect(tmp_path / "nights.db")) as database:
+        ((history, commits),) = database.execute("SELECT history, commits FROM runs")
     assert zlib.decompress(history) == b"a history\n"
     assert commits is None
 
@@ -114,7 +113,7 @@ def test_several_campaigns_may_write_at_once(tmp_path: Path) -> None:
 def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "nights.db"
     Results(file)
-    with sqlite3.connect(file) as database:
+    with closing(sqlite3.connect(file)) as database, database:
         database.execute("PRAGMA user_version = 99")
 
     with pytest.raises(ConfigurationError, match="was written by a later version of Fencepost"):
@@ -133,13 +132,13 @@ def test_a_file_that_is_not_a_database_is_not_touched(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", [0, 4])
 def test_the_database_of_another_program_is_not_touched(tmp_path: Path, form: int) -> None:
     file = tmp_path / "nights.db"
-    with sqlite3.connect(file) as database:
+    with closing(sqlite3.connect(file)) as database, database:
         database.execute("CREATE TABLE bookmarks (url TEXT)")
         database.execute(f"PRAGMA user_version = {form}")
 
     with pytest.raises(ConfigurationError, match="is not a file of Fencepost: another program wrote it"):
         Results(file)
-    with sqlite3.connect(file) as database:
+    with closing(sqlite3.connect(file)) as database, database:
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("bookmarks",)]
 
 

@@ -13,8 +13,10 @@ from harness.core.errors import InfrastructureError
 from harness.core.exit_codes import ExitCode
 from harness.engines.engine import Engine, Refusal
 from harness.network.topology import Topology
+from harness.run import deployment
 from harness.run.runner import RunOptions
 from harness.target import load
+from tests.support.missing import need
 from tests.support.report_folder import text_of
 
 
@@ -174,6 +176,7 @@ def test_a_failed_removal_after_the_verdict_is_reported(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     target = load("redis-sqlite", ["workload.duration=1s"], faults=False)
+    need(local_engine, deployment.topology(target, ()))
     options = RunOptions(seed=7, faults=False, runs=tmp_path / "runs")
     verdicts: list[Any] = []
 

@@ -15,6 +15,7 @@ from harness.engines.engine import Engine
 from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import Address, ServerSpec, Topology
 from tests.support.held import processes_of
+from tests.support.missing import need
 from tests.support.systems import redis_at, run_named
 from workloads.client import NotApplied
 from workloads.redis_connection import RedisConnection
@@ -31,8 +32,7 @@ def run(
     """The servers of a run, its id and its folder."""
     specs = tuple(ServerSpec(name=system, system=system) for system in SYSTEMS)
     topology = Topology(servers=specs, clients=1, partitions=False)
-    if refused := local_engine.refusal(topology):
-        pytest.skip(str(refused))
+    need(local_engine, topology)
     run_id, folder = run_named("access"), tmp_path_factory.mktemp("run")
     with local_engine.start(topology, run_id, folder, print) as cluster:
         yield {server.name: server.address for server in cluster.servers}, run_id, folder

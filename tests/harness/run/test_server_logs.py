@@ -15,9 +15,12 @@ from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.files.run_folder import RunFolder
 from harness.network.topology import Address
 from harness.processes.server_failure import not_ready
+from harness.run import deployment
 from harness.run.server_logs import logs_kept_on_failure
+from harness.target import load
 from tests.support.command import DEADLINE
 from tests.support.installed_command import start
+from tests.support.missing import need
 from tests.support.selection import BOTH_ENGINES
 from tests.support.waiting import PATIENCE, wait_for
 
@@ -106,7 +109,8 @@ def test_other_errors_stay_as_they_are(folder: RunFolder, error: BaseException) 
 
 @pytest.fixture(params=BOTH_ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
-    request.getfixturevalue(f"{request.param}_engine")
+    """One that can run the servers of redis-redis."""
+    need(request.getfixturevalue(f"{request.param}_engine"), deployment.topology(load("redis-redis"), ()))
     return str(request.param)
 
 
