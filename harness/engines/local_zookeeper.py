@@ -44,7 +44,8 @@ def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
         f"server.{number}={next(free)}:{next(free).port};{server.address}"
         for number, server in enumerate(servers, 1)
     ]
-    java = [str(shutil.which("java")), *JVM, "-cp", os.pathsep.join(map(str, _jars()))]
+    jars = [str(supervisor.program(jar)) for jar in _jars()]
+    java = [str(shutil.which("java")), *JVM, "-cp", os.pathsep.join(jars)]
     for number, server in enumerate(servers, 1):
         configuration = _configure(supervisor, server.name, number, ensemble)
         supervisor.spawn(server.name, [*java, MAIN, configuration])

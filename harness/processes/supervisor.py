@@ -125,7 +125,7 @@ class Supervisor:
         return own_file(self.home / name, text, self.user)
 
     def program(self, program: str | Path) -> Path:
-        """Return a program that the children can run: a copy if they cannot reach the original."""
+        """Return a program, or a library of one: a copy if the children cannot reach the original."""
         return program_for(Path(program), self.user, self.home)
 
     def spawn(self, name: str, command: Sequence[str | Path], *, stop_signal: int = signal.SIGKILL) -> Child:

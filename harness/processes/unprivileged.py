@@ -11,7 +11,7 @@ import pwd
 import shutil
 from pathlib import Path
 
-READ_AND_ENTER = 0o005
+READ, ENTER = 0o004, 0o001  # of others; to enter a file is to execute it
 
 
 def unprivileged_user() -> int | None:
@@ -38,7 +38,7 @@ def own_file(file: Path, text: str, user: int | None) -> Path:
 
 
 def program_for(program: Path, user: int | None, home: Path) -> Path:
-    """Return a program that this user can run: a copy in `home` if the user cannot reach it."""
+    """Return a program, or a library of one, that this user can reach: a copy in `home` if it cannot."""
     if user is None or others_can_reach(program):
         return program
     copies = home / "programs"
@@ -52,8 +52,8 @@ def program_for(program: Path, user: int | None, home: Path) -> Path:
 
 
 def others_can_reach(path: Path) -> bool:
-    """Can an unprivileged user read and execute this, and traverse all its parent folders?"""
+    """Can any user read this, execute or enter it if its owner can, and traverse all its parent folders?"""
     inside = path.resolve()
-    return inside.stat().st_mode & READ_AND_ENTER == READ_AND_ENTER and all(
-        outer.stat().st_mode & 0o001 for outer in inside.parents
-    )
+    mode = inside.stat().st_mode
+    needed = READ | (mode >> 6 & ENTER)
+    return mode & needed == needed and all(outer.stat().st_mode & ENTER for outer in inside.parents)

@@ -104,6 +104,24 @@ def test_another_user_can_change_the_data_of_zookeeper_alone(
     assert ports == {at.port}  # no admin server, and no JMX
 
 
+@pytest.mark.usefixtures("lacks_nothing", "other_user")
+def test_zookeeper_starts_from_a_folder_that_only_root_can_reach(
+    run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "private" / "lib"
+    library.mkdir(parents=True, mode=0o700)
+    for jar in local_zookeeper._jars():
+        shutil.copy(jar, library)
+    library.parent.chmod(0o700)
+    monkeypatch.setenv("ZOOKEEPER_HOME", str(library.parent))
+
+    alone = Topology(servers=(ALONE,), clients=1, partitions=False)
+    with LocalEngine().start(alone, run_id, tmp_path / "run", print) as cluster:
+        assert cluster.environment()["servers"][ALONE.name]["version"].startswith("3.")
+        (server,) = servers_of(run_id)
+        assert str(library) not in " ".join(server.cmdline())
+
+
 def test_without_java_it_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _program: None)
 
