@@ -45,7 +45,7 @@ def address() -> Address:
 
 
 def ask(address: Address, path: str, **fields: Any) -> tuple[int, Any]:
-    with closing(HttpConnection(str(address), 5)) as connection:
+    with closing(HttpConnection(str(address), PATIENCE)) as connection:
         reply = connection.call(path, fields)
     return reply.status, json.loads(reply.content)
 
