@@ -32,7 +32,8 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
     """Grants to one owner while another still believed that it held the lock (only counted).
 
     Belief lasts from the acquire's return to the release's call or the return
-    of a renew that failed; a client that is killed believes nothing any more.
+    of a renew that failed; a client that is killed believes nothing any more. There is none if that is
+    not after the acquire's return.
     """
     end_of_client = killed_at(evidence)
     involved = narrowed(evidence, of_beliefs)
@@ -48,6 +49,8 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
         end = np.array([min(each, NEVER) for each in ends], dtype=np.int64)
         sides = Above(end, number), Above(end, -number)
         for place, grant in enumerate(grants):
+            if ends[place] <= (grant.returned or 0):
+                continue  # it was over before it began
             limits = (grant.returned or 0, number[place]), (grant.returned or 0, -number[place])
             found = [side.first(each) for side, each in zip(sides, limits, strict=True)]
             other = min((each for each in found if each is not None), default=place)

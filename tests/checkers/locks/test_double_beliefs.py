@@ -46,3 +46,11 @@ def test_belief_may_end_at_time_0() -> None:
     other = acquire(2, "b", token=2, called=0, returned=0)
 
     assert list(double_beliefs(locks(grant, lost, other))) == []
+
+
+def test_a_belief_that_was_over_before_the_grant_returned_is_none() -> None:
+    first = acquire(0, "a", 1, called=1, returned=2)
+    second = acquire(1, "b", 2, called=3, returned=10)
+    given_up = replace(second, index=2, f="revoke", called=5, returned=6)
+
+    assert list(double_beliefs(locks(first, second, given_up))) == []

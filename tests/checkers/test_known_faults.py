@@ -1,0 +1,134 @@
+"""What the checkers are known to say or count wrongly: each test fails until its fault is mended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from checkers import Commit, Verdict, judge, parse
+from tests.support.commit_logs import log
+
+Line = dict[str, Any]
+
+another_client = pytest.mark.xfail(
+    raises=AssertionError, strict=True, reason="another client is taken for another owner"
+)
+not_past_lease = pytest.mark.xfail(
+    raises=AssertionError, strict=True, reason="a pause counts that did not outlive the lease"
+)
+late_setter_denied = pytest.mark.xfail(
+    strict=True, reason="late releases and renewals are looked for in part"
+)
+another_process = pytest.mark.xfail(
+    raises=AssertionError, strict=True, reason="an owner's release is told as its first client's"
+)
+wrong_excuse = pytest.mark.xfail(
+    raises=AssertionError, strict=True, reason="an excuse names what was sent before the rejection"
+)
+
+
+def call(process: int, f: str, called: int, returned: int, **fields: Any) -> list[Line]:
+    """An operation that ended ok, or as `type` says."""
+    asked = {"process": process, "f": f, "resource": "r0"}
+    asked |= {name: each for name, each in fields.items() if name in {"owner", "value"}}
+    asked |= {"token": fields["token"]} if f == "write" else {}
+    answer = {"time": returned, "type": "ok"} | asked | fields
+    return [{"time": called, "type": "invoke"} | asked, answer]
+
+
+def fault(kind: str, began: int, healed: int) -> list[Line]:
+    value = {"target": "client:0", "evidence": "seen"}
+    event = {"process": "nemesis", "type": "info", "f": kind}
+    return [
+        event | {"time": time, "value": value | {"state": state}}
+        for time, state in ((began, "in force"), (healed, "healed"))
+    ]
+
+
+def judged(*events: Sequence[Line], commits: Sequence[Commit] | None = None, **header: Any) -> Verdict:
+    head = {"fencepost": 1, "target": "t", "ttl": 100, "require": {"stale_writes_attempted": 0}} | header
+    lines = sorted((line for each in events for line in each), key=lambda line: line["time"])
+    return judge(parse([json.dumps(line) + "\n" for line in (head, *lines)]), commits)
+
+
+def steps(verdict: Verdict) -> str:
+    return " ".join(step for finding in verdict.findings for step in finding.steps)
+
+
+FIRST = call(0, "acquire", 10, 12, owner="0-1", token=1, ttl=100)
+
+
+def next_of_its_own(began: int) -> list[list[Line]]:
+    """The same client gives the lock back, and takes it and writes again."""
+    return [
+        call(0, "release", began, began + 5, owner="0-1"),
+        call(0, "acquire", began + 6, began + 10, owner="0-2", token=2, ttl=100),
+        call(0, "write", began + 11, began + 15, token=2, value="a"),
+    ]
+
+
+@another_client
+def test_a_clients_own_next_hold_is_no_grant_to_another() -> None:
+    verdict = judged(FIRST, fault("pause", 20, 200), *next_of_its_own(150), clients=2)
+
+    assert verdict.coverage["grants_to_others"] == 0
+
+
+@another_client
+@pytest.mark.parametrize(("kind", "began"), [("pause", 150), ("delay", 30)])
+def test_a_clients_own_next_hold_is_no_hazard(kind: str, began: int) -> None:
+    verdict = judged(FIRST, fault(kind, 20, 200), *next_of_its_own(began), clients=2)
+
+    hit = [] if verdict.hazards is None else list(verdict.hazards.hit)
+    assert not [name for name in hit if "superseded" in name or "regranted" in name]
+
+
+@not_past_lease
+def test_a_grant_counts_only_in_a_pause_that_outlived_the_lease() -> None:
+    other = call(1, "acquire", 25, 28, owner="1-1", token=2, ttl=100)
+
+    assert judged(FIRST, fault("pause", 20, 30), other, clients=2).coverage["grants_to_others"] == 0
+
+
+LET_IN = [
+    call(0, "acquire", 0, 1, owner="0-1", token=1, ttl=10, attempt=0),
+    call(1, "acquire", 20, 21, owner="1-1", token=2, ttl=100, attempt=20),
+    call(2, "acquire", 50, 51, owner="2-1", token=3, ttl=100, attempt=50),
+]
+
+
+@late_setter_denied
+@pytest.mark.parametrize("late", [[("renew", 30, 10)], [("renew", 30, 100), ("release", 35, None)]])
+def test_a_late_release_or_renewal_is_never_denied(late: list[tuple[str, int, int | None]]) -> None:
+    came = [
+        call(3, f, at, at + 1, owner="0-1", **({} if ttl is None else {"ttl": ttl})) for f, at, ttl in late
+    ]
+
+    assert "No late release or renewal" not in steps(judged(*LET_IN, *came, clients=3))
+
+
+@another_process
+def test_a_release_is_told_as_that_of_the_process_that_sent_it() -> None:
+    verdict = judged(
+        call(0, "acquire", 0, 1, owner="A", token=1, ttl=100, attempt=0),
+        call(0, "write", 2, 9, token=1, value="a", type="info"),
+        call(1, "acquire", 20, 21, owner="B", token=2, ttl=100, attempt=20),
+        call(7, "release", 40, 41, owner="A"),
+    )
+
+    assert "Process 0 started to release" not in steps(verdict)
+
+
+@wrong_excuse
+def test_an_excuse_of_a_false_rejection_names_nothing_that_was_sent_before_it() -> None:
+    verdict = judged(
+        call(0, "write", 0, 1, token=1, value="v1"),
+        call(0, "write", 10, 20, token=3, value="v2"),
+        call(1, "write", 30, 40, token=3, value="v4", type="fail", error="stale"),
+        commits=log((1, "v1"), (2, "v2")),
+    )
+
+    assert "after the write of 'v1', which was sent only" not in steps(verdict)
