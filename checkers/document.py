@@ -66,12 +66,14 @@ class HazardsDocument(Struct, frozen=True, kw_only=True):
     """The dangerous moments that faults have hit: see docs/hazards.md.
 
     `hit`: how many faults hit each. `possible`: how many the target's faults can hit; null if the
-    history does not say. `missed`: those of them that no fault hit.
+    history does not say. `missed`: those of them that no fault hit. `untried`: how many more a pause of
+    the holder with `hazards = "all"` would hit.
     """
 
     hit: dict[str, int] = {}
     missed: list[str] = []
     possible: int | None = None
+    untried: int = 0
 
 
 class WindowsDocument(Struct, frozen=True, kw_only=True):

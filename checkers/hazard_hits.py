@@ -79,7 +79,9 @@ def hazards_of(evidence: Evidence) -> HazardsDocument | None:
     if table is None:
         return HazardsDocument(hit=_by_name(hit)) if hit else None
     missed = [name for name in table.possible if Cell.named(name) not in hit]
-    return HazardsDocument(hit=_by_name(hit), missed=missed, possible=len(table.possible))
+    return HazardsDocument(
+        hit=_by_name(hit), missed=missed, possible=len(table.possible), untried=table.untried
+    )
 
 
 def _by_name(hit: Mapping[Cell, int]) -> dict[str, int]:

@@ -137,20 +137,24 @@ class HazardTable(Struct, frozen=True, kw_only=True):
 
     `possible`: those that its faults and systems can produce. `impossible`: the others, by reason; `*`
     stands for every point or end. `required`: how many of the possible ones a valid run has seen.
+    `untried`: how many more a pause of the holder with `hazards = "all"` would produce.
     """
 
     possible: list[str] = []
     impossible: dict[str, list[str]] = {}
     required: Annotated[int, Meta(ge=0, le=len(CELLS))] = 0
+    untried: Annotated[int, Meta(ge=0, le=len(CELLS))] = 0
 
 
-def summary(possible: int, missed: Sequence[str]) -> str:
-    """Such as "hazards 22 of 24, missed: renewing/expired/holder, …"."""
+def summary(possible: int, missed: Sequence[str], untried: int) -> str:
+    """Such as "hazards 22 of 24, missed: renewing/expired/holder, …"; and how to try the others."""
     seen = f"hazards {possible - len(missed)} of {possible}"
-    if not missed:
-        return seen
-    more = len(missed) - _SHOWN
-    return f"{seen}, missed: {', '.join(missed[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
+    if untried:
+        seen = f"{possible - len(missed)} of {possible + untried} dangerous moments tried"
+    if missed:
+        more = len(missed) - _SHOWN
+        seen += f", missed: {', '.join(missed[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
+    return f'{seen}; hazards = "all" tries the rest' if untried else seen
 
 
 _SHOWN = 3  # verdict.json has all

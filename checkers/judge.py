@@ -290,7 +290,11 @@ def _why(header: Header) -> str:
 def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[str]:
     required = header.hazards.required if header.hazards else 0
     if required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
-        seen = summary(hazards.possible or 0, hazards.missed) if hazards else "no hazard was counted"
+        seen = (
+            summary(hazards.possible or 0, hazards.missed, hazards.untried)
+            if hazards
+            else "no hazard was counted"
+        )
         yield f"{NOT_EXERCISED}{seen}: {_why(header)}"
 
 

@@ -91,9 +91,7 @@ def double_beliefs(operations: Sequence[Op]) -> set[int]:
         for earlier, later in permutations(grants(operations), 2)
         if earlier.owner != later.owner
         and (_returned(earlier), earlier.index) < (_returned(later), later.index)
-        and _returned(later) < min(
-            _believed_until(earlier, operations), _believed_until(later, operations)
-        )
+        and _returned(later) < min(_believed_until(earlier, operations), _believed_until(later, operations))
     }
 
 

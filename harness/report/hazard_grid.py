@@ -56,7 +56,9 @@ def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards 
         return None
     known = table or HazardTable()
     return Hazards(
-        summary="" if seen.possible is None else f"{capitalized(summary(seen.possible, seen.missed))}.",
+        summary=""
+        if seen.possible is None
+        else f"{capitalized(summary(seen.possible, seen.missed, seen.untried))}.",
         grids=tuple(_grids(seen, known)),
         impossible=tuple(_impossible(seen, known)),
     )

@@ -139,7 +139,7 @@ def counted(coverage: Mapping[str, int]) -> str:
 
 def _hazards(seen: HazardsDocument | None) -> Iterator[Line]:
     if seen and seen.possible:
-        yield Line(summary_of_hazards(seen.possible, seen.missed), Tone.FAINT, 2)
+        yield Line(summary_of_hazards(seen.possible, seen.missed, seen.untried), Tone.FAINT, 2)
 
 
 def _findings(document: VerdictDocument, history: History | None, leads: Sequence[str]) -> Iterator[Line]:

@@ -17,6 +17,9 @@ from harness.nemesis.stop_points import ENDS
 from harness.target.models import Target
 from harness.target.names import HAZARDS
 
+_EVERY = PauseSpec(kind="pause", target="holder", hazards="all")
+"""Every dangerous moment of a holder."""
+
 _SHORT = 'lasts = "0.3 ttl"'  # shorter than what is left of any lease
 
 _NEVER_THEN = "no fault of this target ends then"
@@ -44,7 +47,12 @@ def hazard_table(target: Target, faults: Sequence[FaultSpec]) -> HazardTable | N
         else:
             impossible[max(filter(None, problems))[1]].append(cell)
     return HazardTable(
-        possible=possible, impossible={why: list(_shortened(cells)) for why, cells in impossible.items()}
+        possible=possible,
+        impossible={why: list(_shortened(cells)) for why, cells in impossible.items()},
+        untried=sum(
+            str(cell) not in possible and next(_problems(_EVERY, cell, target), None) is None
+            for cell in _EVERY.cells
+        ),
     )
 
 

@@ -198,6 +198,7 @@ def test_a_run_misses_what_its_faults_could_have_hit() -> None:
         "hit": {"before-write/expired/holder": 1},
         "missed": ["granted/superseded/holder"],
         "possible": 2,
+        "untried": 0,
     }
     assert verdict.validity.word == "unknown"
     (reason,) = verdict.reasons

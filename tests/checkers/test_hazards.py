@@ -40,6 +40,14 @@ def test_a_wrong_name_is_refused_with_what_is_wrong(name: str, said: str) -> Non
 def test_a_summary_names_the_first_missed_ones() -> None:
     names = [str(cell) for cell in CELLS[:5]]
 
-    assert summary(24, []) == "hazards 24 of 24"
-    assert summary(24, names[:1]) == f"hazards 23 of 24, missed: {names[0]}"
-    assert summary(24, names) == f"hazards 19 of 24, missed: {', '.join(names[:3])} and 2 more"
+    assert summary(24, [], 0) == "hazards 24 of 24"
+    assert summary(24, names[:1], 0) == f"hazards 23 of 24, missed: {names[0]}"
+    assert summary(24, names, 0) == f"hazards 19 of 24, missed: {', '.join(names[:3])} and 2 more"
+
+
+def test_a_summary_says_how_to_try_what_the_faults_leave_out() -> None:
+    (name,) = [str(cell) for cell in CELLS[:1]]
+    the_rest = 'hazards = "all" tries the rest'
+
+    assert summary(1, [], 23) == f"1 of 24 dangerous moments tried; {the_rest}"
+    assert summary(2, [name], 22) == f"1 of 24 dangerous moments tried, missed: {name}; {the_rest}"

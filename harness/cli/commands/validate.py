@@ -16,8 +16,9 @@ from harness.core.printing import say, show
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     """Check target files, or all in a folder, and report every error.
 
-    A valid target that this machine cannot run, because no engine can or because a program is missing, and
-    one that sends a password in plain text to another machine, are reported too, but are no errors.
+    Reported too, but no errors: a valid target that this machine cannot run, because no engine can or because
+    a program is missing; one that sends a password in plain text to another machine; one whose green run
+    would mean little.
     """
     from harness.core.errors import ConfigurationError
     from harness.run import deployment
@@ -25,6 +26,7 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     from harness.target import load
     from harness.target.plain_text import readable_passwords
     from harness.target.selection import targets as select
+    from harness.target.warnings import warnings
 
     selected = select(files)
     print_unselected(selected)
@@ -39,7 +41,7 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
             fit = engine_fit(target)
             where = "; on Docker only" if fit.on_docker_only else ""
             show(f"{file}: ok, {described(target)}{where}")
-            reported = (fit.nowhere, *deployment.missing_programs(target), *readable_passwords(target))
-            for why in filter(None, reported):
+            unable = (fit.nowhere, *deployment.missing_programs(target))
+            for why in filter(None, (*unable, *readable_passwords(target), *warnings(target))):
                 say(f"{file}: {why}")
     return code
