@@ -1,4 +1,8 @@
-"""The order of a walk over hazards: the longest pauses first, and what the same pause may hit together.
+"""The order of a walk over hazards, and what the same pause may hit together.
+
+A holder is first stopped before its write until it is superseded, on each resource: that makes a write
+stale, without which a fence is not challenged. Then come the moments at which it has no token yet, where
+locks that draw the token late are wrong, and then the others, the longest pauses first.
 
 While a leader of the lock service is stopped, releases are lost, so the locks are regranted only after
 an election and then a whole lease. A holder at `granted` is an exception: it first waits until a renewal
@@ -21,9 +25,14 @@ BY_LUCK = {
 """What may have become of some holds at the end of a pause that aims at this for others."""
 
 
-def place(cell: Cell) -> tuple[bool, int]:
+FIRST = Cell(Point.BEFORE_WRITE, End.SUPERSEDED)
+"""What a walk over the moments of a holder begins with."""
+
+
+def place(cell: Cell) -> tuple[bool, bool, bool, int]:
     """Sort by this."""
-    return _is_free_early(cell), -[*End].index(cell.end)
+    is_late = cell.hit is not Hit.HOLDER or cell.point is not Point.GRANTED
+    return cell != FIRST, is_late, _is_free_early(cell), -[*End].index(cell.end)
 
 
 def are_alike(one: Cell, other: Cell) -> bool:

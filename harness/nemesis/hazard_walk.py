@@ -23,7 +23,7 @@ from checkers.hazards import Cell, End, Hit, Point
 from harness.clients.shared_state import ANY
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.faults import FaultSpec, aims_at_hazards
-from harness.nemesis.hazard_order import BY_LUCK, TAKES, are_alike
+from harness.nemesis.hazard_order import BY_LUCK, FIRST, TAKES, are_alike
 from harness.nemesis.line_up import LineUp, Place
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.triggers import StopRequest, Victim, wait_until
@@ -37,12 +37,17 @@ FEWEST = 2  # clients for each walker: one that is paused, and one to take over
 
 @dataclass(frozen=True, slots=True)
 class Aims:
-    """The list that the walkers share."""
+    """The list that the walkers share; each of them takes the first moment that makes a write stale."""
 
     cells: tuple[Cell, ...]
+    walkers: int = 1
     tally: Tally = field(default=lambda _why: None)  # of the windows of all walkers
     _left: deque[Cell] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        first = [cell for cell in self.cells[:1] if cell == FIRST]
+        self._left.extend((*first * (self.walkers - 1), *self.cells))
 
     def take(self, room: float, most: int = 1) -> tuple[Cell, ...]:
         """Take the next one that fits into so many TTLs, and others that the same fault may hit, or none.

@@ -127,8 +127,9 @@ class Nemesis:
 
     def _walk(self, index: int, fault: PauseSpec, end: int) -> None:
         """Aim at the hazards of a fault on several resources at once."""
-        aims = Aims(tuple(map(Cell.named, self.log.planned[index].hazards)), partial(self.log.window, index))
-        resources = walkers(fault, len(self.state.clients), self.state.resources) if aims.cells else ()
+        cells = tuple(map(Cell.named, self.log.planned[index].hazards))
+        resources = walkers(fault, len(self.state.clients), self.state.resources) if cells else ()
+        aims = Aims(cells, len(resources), partial(self.log.window, index))
         first = self._requests[index]
         if hits_servers(fault):
             walk_servers(self._clients, first, fault, resources, aims, end)

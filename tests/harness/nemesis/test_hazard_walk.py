@@ -15,13 +15,13 @@ import psutil
 import pytest
 from pydantic import ValidationError
 
-from checkers.hazards import CELLS, Cell, End
+from checkers.hazards import CELLS, Cell, End, Point
 from harness.clients import pool
 from harness.clients.process import SharedProgress
 from harness.clients.recorder import RecordedSession
 from harness.clients.shared_state import NO_TOKEN, Held, SharedState
 from harness.nemesis.fields import of_pauses
-from harness.nemesis.hazard_order import TAKES
+from harness.nemesis.hazard_order import FIRST, TAKES
 from harness.nemesis.hazard_walk import Aims, stop_requests, walkers
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
@@ -38,13 +38,26 @@ AIMED = PauseSpec(kind="pause", target="holder", at="before-write", until="super
 NAMES = [str(cell) for cell in CELLS]
 
 
-def test_a_plan_has_each_possible_hazard_once_and_the_longest_first() -> None:
+def test_a_plan_has_each_hazard_once_a_stale_write_first_then_late_tokens() -> None:
     (planned,) = plan((ALL,), 7, TTL, 30 * SECOND, NAMES)
 
     cells = [Cell.named(name) for name in planned.hazards]
     assert sorted(cells) == sorted(of_pauses("holder"))
-    assert all([*End].index(one.end) >= [*End].index(other.end) for one, other in pairwise(cells))
+    assert cells[0] == FIRST
+    assert [cell.point for cell in cells[1:5]] == [Point.GRANTED] * 4
+    for part in (cells[1:5], cells[5:]):
+        assert all([*End].index(one.end) >= [*End].index(other.end) for one, other in pairwise(part))
     assert planned.moments == ()
+
+
+def test_each_walker_begins_with_a_stale_write() -> None:
+    other = Cell(Point.GRANTED, End.SUPERSEDED)
+    aims = Aims((FIRST, other), 3)
+
+    assert [aims.take(9)[0] for _ in range(3)] == [FIRST] * 3
+    for _ in range(3):
+        aims.done(FIRST, FIRST.end)
+    assert [aims.take(9)[0] for _ in range(3)] == [other, FIRST, other]
 
 
 def test_the_same_seed_gives_the_same_order_and_another_one_another() -> None:
