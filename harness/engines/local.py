@@ -196,7 +196,7 @@ class LocalEngine:
                 if spec.system in PACKAGES:
                     installed(PACKAGES[spec.system])
                 else:
-                    local_zookeeper.check()
+                    local_zookeeper.check(killed=spec.name in topology.killed)
         except EngineUnavailableError as error:
             return error
         why_not = local_toxiproxy.refusal() if _needs_toxiproxy(topology) else None

@@ -22,19 +22,28 @@ GET_ZOOKEEPER = (
     "apt-get install libzookeeper-java default-jre-headless, or set ZOOKEEPER_HOME to the folder of an "
     "unpacked release, or use Docker"
 )
+FORGETFUL = "zookeeper-3.9.3.jar"
 MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 TICK = 200  # ms; a session's timeout is rounded up to whole ticks
 
 
-def check() -> None:
-    """Raise EngineUnavailableError, with the remedy, if this machine lacks ZooKeeper."""
+def check(*, killed: bool) -> None:
+    """Raise EngineUnavailableError, with the remedy, if this machine has no ZooKeeper that fits.
+
+    `killed`: a server of it is killed during the run.
+    """
     if shutil.which("java") is None:
         raise EngineUnavailableError(
             f"the local engine needs Java for ZooKeeper, but no java is on PATH: {GET_ZOOKEEPER}"
         )
     if not any(_jars()):
         raise EngineUnavailableError(f"the local engine finds no ZooKeeper on this machine: {GET_ZOOKEEPER}")
+    if killed and any(jar.resolve().name == FORGETFUL for jar in _jars()):
+        raise EngineUnavailableError(
+            "this machine's ZooKeeper 3.9.3 may lose data when it is killed (ZOOKEEPER-4925), so the run"
+            " would prove nothing: set ZOOKEEPER_HOME to the folder of a later release, or use Docker"
+        )
 
 
 def start(servers: Sequence[Server], supervisor: Supervisor) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import stat
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -45,7 +46,7 @@ def servers_of(run_id: str) -> list[psutil.Process]:
 @pytest.fixture
 def lacks_nothing() -> None:
     try:
-        local_zookeeper.check()
+        local_zookeeper.check(killed=False)
     except EngineUnavailableError as error:
         pytest.skip(str(error))
 
@@ -135,3 +136,21 @@ def test_without_zookeeper_it_is_refused_with_the_remedy(
     monkeypatch.setenv("ZOOKEEPER_HOME", str(tmp_path))
 
     assert "finds no ZooKeeper on this machine: apt-get install" in str(LocalEngine().refusal(TOPOLOGY))
+
+
+@pytest.mark.parametrize(
+    ("jar", "is_refused"), [("zookeeper-3.9.3.jar", True), ("zookeeper-3.9.5.jar", False)]
+)
+def test_kills_of_the_release_that_loses_data_are_refused(
+    jar: str, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / jar).touch()
+    (tmp_path / "java").touch(mode=0o755)
+    monkeypatch.setenv("ZOOKEEPER_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    refused = LocalEngine().refusal(replace(TOPOLOGY, killed=("zookeeper-storage",)))
+
+    assert LocalEngine().refusal(TOPOLOGY) is None
+    assert (refused is not None and "3.9.3 may lose data" in str(refused)) == is_refused
