@@ -1,9 +1,10 @@
 """How reading and judging grow with a run that has many of one thing.
 
-    python -m benchmarks.growth [--sizes 1000,4000,16000] [--seconds 60] [KIND…]
+    python -m benchmarks.growth [--sizes 1000,4000,16000] [--seconds 60] [--plot docs/kinds.svg] [KIND…]
 
 Prints a table in Markdown: for each kind of run the processor seconds of `read` and `judge` for each
-number of operations, the exponent by which they grow, and the peak memory of the largest one.
+number of operations, the exponent by which they grow, and the peak memory of the largest one. The plot
+has the kinds that take the longest, the shortest, and a time in the middle.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 import checkers
 from benchmarks.many_faults import MANY
 from benchmarks.measuring import peak
-from benchmarks.plot import Series, slope
+from benchmarks.plot import Series, plot, slope
 
 _SIZES = "1000,4000,16000"
 
@@ -39,7 +40,7 @@ def judged(kind: str, operations: int) -> dict[str, Any]:
         began = sum(os.times()[:4])
         commits = None if log is None else checkers.read_commits(log)
         verdict = checkers.judge(checkers.read(history), commits, same_run=True)
-        seconds = sum(os.times()[:4]) - began  # of a second process that reads, too
+        seconds = max(sum(os.times()[:4]) - began, 0.01)  # of a second process that reads, too; a tick
     finds = MANY[kind].finds
     count = 0 if finds is None else verdict.anomalies[finds]
     return {"seconds": seconds, "mebibytes": peak() / 1024, "found": count}
@@ -57,13 +58,14 @@ def in_own_process(kind: str, operations: int, limit: float) -> dict[str, Any] |
     return found
 
 
-def rows(kinds: list[str], sizes: list[int], limit: float) -> Iterator[str]:
-    """The lines of the table."""
+def rows(kinds: list[str], sizes: list[int], limit: float, series: list[Series]) -> Iterator[str]:
+    """The lines of the table; adds what was measured of each kind to the series."""
     yield f"| run with many … | {' | '.join(f'{size:,}' for size in sizes)} | exponent | memory | found |"
     yield f"|---|{'---:|' * (len(sizes) + 3)}"
     for kind in kinds:
         measured = [in_own_process(kind, size, limit) for size in sizes]
         done = [(size, each) for size, each in zip(sizes, measured, strict=True) if each is not None]
+        series.append(Series(name=kind, points=tuple((size, each["seconds"]) for size, each in done)))
         times = " | ".join(
             f"> {limit:.0f} s" if each is None else f"{each['seconds']:.2f} s" for each in measured
         )
@@ -83,12 +85,21 @@ def _last(done: Sequence[_Measured]) -> str:
     return f"{largest['mebibytes']:.0f} MiB | {largest['found']:,}"
 
 
+def chosen(series: Sequence[Series]) -> tuple[Series, ...]:
+    """The kinds that take the shortest, a middle and the longest time for the largest run of all."""
+    largest = max(len(each.points) for each in series)
+    whole = [each for each in series if len(each.points) == largest]
+    ordered = sorted(whole, key=lambda each: each.points[-1][1])
+    return tuple({each.name: each for each in (ordered[0], ordered[len(ordered) // 2], ordered[-1])}.values())
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the table, and draw the plot."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="all, by default")
     parser.add_argument("--sizes", default=_SIZES, help="numbers of operations")
     parser.add_argument("--seconds", type=float, default=60, help="the most for one run")
+    parser.add_argument("--plot", type=Path, help="the SVG file to draw")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     sizes = [int(size) for size in arguments.sizes.split(",")]
@@ -96,8 +107,11 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(arguments.seconds), resource.RLIM_INFINITY))
         print(json.dumps(judged(arguments.one, sizes[0])))
         return
-    for row in rows(arguments.kinds or list(MANY), sizes, arguments.seconds):
+    series: list[Series] = []
+    for row in rows(arguments.kinds or list(MANY), sizes, arguments.seconds, series):
         print(row, flush=True)
+    if arguments.plot:
+        arguments.plot.write_text(plot(chosen(series), "operations", "seconds"), encoding="utf-8")
 
 
 if __name__ == "__main__":
