@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -20,10 +21,29 @@ class ByCall:
         over = (NEVER if op.returned is None else op.returned for op in self._last_first)
         self._over = Above(np.fromiter(over, dtype=np.int64))
 
-    def backwards(self, called: float, returned: int) -> Iterator[Op]:
-        """Those that were called by a moment and had not returned before another, the last one first."""
+    def backwards(self, called: float, returned: int, *, but: Op | None = None) -> Iterator[Op]:
+        """Those that were called by a moment and had not returned before another, the last one first.
+
+        Without those of the owner of `but`, of which there may be many in a row.
+        """
         first = bisect_right(self._last_first, -called - 1, key=lambda op: -op.called)
         place = self._over.first((returned - 1,), first)
         while place is not None:
-            yield self._last_first[place]
-            place = self._over.first((returned - 1,), place + 1)
+            op, following = self._last_first[place], place + 1
+            if but is not None and op.owner == but.owner:
+                following = self._next_of_another[place]
+            else:
+                yield op
+            place = self._over.first((returned - 1,), following)
+
+    @cached_property
+    def _next_of_another(self) -> list[int]:
+        """From each place, the next one of another owner."""
+        following = len(self._last_first)
+        found = []
+        for place in range(len(self._last_first) - 1, -1, -1):
+            is_last = place + 1 == len(self._last_first)
+            if is_last or self._last_first[place].owner != self._last_first[place + 1].owner:
+                following = place + 1
+            found.append(following)
+        return found[::-1]

@@ -52,8 +52,8 @@ class LateReleases:
     def _late(self, found: Mapping[str, ByCall], holder: Op, grant: Op) -> tuple[Op, ...]:
         late: list[Op] = []
         if holder.resource in found:
-            for op in found[holder.resource].backwards(grant.returned or 0, holder.sent):
-                if op.owner != holder.owner and not self._is_promised_at(op, holder.returned or 0):
+            for op in found[holder.resource].backwards(grant.returned or 0, holder.sent, but=holder):
+                if not self._is_promised_at(op, holder.returned or 0):
                     late.append(op)
                 if len(late) == _MOST:
                     break
