@@ -5,18 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from harness.cli.progress import progress
 from harness.cli.trust import require_trust
 from harness.core.duration import format_duration
 from harness.core.errors import ConfigurationError
-from harness.core.invocation import typed
-from harness.core.paths import as_seen_from_here
+from harness.core.invocation import Repetition, again, typed
+from harness.core.paths import as_seen_from_here, can_be_entered
 from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
 from harness.files import received, run_files
 from harness.files.atomic_files import replace_file, replacement
+from harness.files.environment import repetition_here, repetition_in
 from harness.files.run_folder import (
     COMMITS,
     HEADER,
@@ -28,12 +30,13 @@ from harness.files.run_folder import (
     MINIMAL_TARGET,
     RunFolder,
 )
+from harness.processes import import_path
 from harness.report.first_finding import Finding
 from harness.report.sentences import count
 from harness.run.recheck import judge_file
 from harness.shrink.excerpt import smallest
 from harness.shrink.smaller_target import SmallerTarget
-from harness.target.executed import ADD_TRUST, executed_here
+from harness.target.executed import ADD_TRUST, executed_in
 from harness.target.reading import load_text
 
 RUNS = "minimal-runs"
@@ -80,18 +83,30 @@ def shrink_history(run: Path) -> Finding:
     return finding
 
 
-def check_trusted(run: Path, *, trust: bool) -> None:
-    """Raise ConfigurationError if a run's target would execute what this user has neither run nor trusts."""
+def trusted_place(run: Path, *, trust: bool) -> Repetition:
+    """Return where the programs and classes of a target are found: where the run found them, or else here.
+
+    Raises ConfigurationError if its target would execute there what this user has neither run nor trusts.
+    """
+    recorded = repetition_in(run)
+    is_here = Path(recorded.folder).is_absolute() and can_be_entered(recorded.folder)
+    place = replace(recorded, options=()) if is_here else repetition_here((), own_code=True)
     text = run_files.text(run, run_files.TARGET)
     if text is not None:  # without it, there is nothing to run
-        executed = executed_here(load_text(text, run_files.TARGET))
+        executed = executed_in(load_text(text, run_files.TARGET), place)
         require_trust(
             executed, run, trust=trust, remedy=f"{ADD_TRUST}, or --no-runs to shrink only its history"
         )
+    return place
 
 
-def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: int, seconds: float) -> None:
-    """Run ever smaller targets; write the smallest that still shows the finding, and print it."""
+def shrink_target(
+    run: Path, finding: Finding, engine: EngineName, place: Repetition, *, repeat: int, seconds: float
+) -> None:
+    """Run ever smaller targets; write the smallest that still shows the finding, and print it.
+
+    `place` is where their programs and classes are found. Raises as `run` does, if a run cannot be made.
+    """
     text = run_files.text(run, run_files.TARGET)
     seed = run_files.document(run, HEADER).get("seed")
     if text is None or not isinstance(seed, int):
@@ -108,8 +123,9 @@ def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: in
     )
     show("", "running ever smaller targets:")
     try:
-        smaller.shrink()
-        shown, made = smaller.measure(repeat)
+        with import_path.found_in(place.folder, place.python_path):
+            smaller.shrink()
+            shown, made = smaller.measure(repeat)
     finally:
         replace_file(run / MINIMAL_TARGET, [smaller.source])
         if smaller.plan is not None:
@@ -127,11 +143,14 @@ def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: in
         )
     )
     rate = f"{shown} of {made} runs" if made else "too few runs to tell how often: the time is over"
-    files = [as_seen_from_here(run / name) for name in (MINIMAL_TARGET, MINIMAL_PLAN)]
-    show(
-        f"{finding['anomaly']} with {size}: {rate}",
-        f"  run again    {typed('run', files[0], '--plan', files[1])}",
-    )
+    show(f"{finding['anomaly']} with {size}: {rate}", f"  run again    {_run_again(run, place)}")
+
+
+def _run_again(run: Path, place: Repetition) -> str:
+    target, plan = run / MINIMAL_TARGET, run / MINIMAL_PLAN
+    if place == repetition_here((), own_code=True):
+        return typed("run", as_seen_from_here(target), "--plan", as_seen_from_here(plan))
+    return str(again(target, None, replace(place, options=("--plan", str(plan)))))
 
 
 def _keep(file: Path, lines: Iterable[bytes]) -> None:

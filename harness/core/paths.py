@@ -31,6 +31,11 @@ def is_file(word: str | Path) -> bool:
     return os.path.isfile(word)  # noqa: PTH113 (as said)
 
 
+def can_be_entered(word: str) -> bool:
+    """Is there a folder that this process may change into? Not at an impossible path, as in `is_file`."""
+    return os.path.isdir(os.path.join(word, ""))  # noqa: PTH112, PTH118 (as said)
+
+
 def as_seen_from_here(path: Path) -> Path:
     """Shorten a path in the current folder to a relative one."""
     here = Path.cwd()

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 _VARIABLE = "PYTHONSAFEPATH"
 _OURS = "fencepost"
+_PYTHONPATH = "PYTHONPATH"
 
 
 @contextmanager
@@ -36,6 +37,27 @@ def clear() -> None:
     """Undo what `kept_by_children` did to the environment."""
     if os.environ.get(_VARIABLE) == _OURS:
         del os.environ[_VARIABLE]
+
+
+@contextmanager
+def found_in(folder: str, python_path: str) -> Iterator[None]:
+    """In the block, let programs and modules be found as in a process that starts in a folder.
+
+    With no `python_path`, the PYTHONPATH of this process remains.
+    """
+    variable, path = os.environ.get(_PYTHONPATH), list(sys.path)
+    with chdir(folder):
+        if python_path:
+            os.environ[_PYTHONPATH] = python_path
+            sys.path[:0] = [str(Path(folder, each)) for each in python_path.split(os.pathsep)]
+        try:
+            yield
+        finally:
+            sys.path[:] = path
+            if variable is None:
+                os.environ.pop(_PYTHONPATH, None)
+            else:
+                os.environ[_PYTHONPATH] = variable
 
 
 def leave_current_folder() -> None:

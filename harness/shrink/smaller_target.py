@@ -3,6 +3,9 @@
 Each smaller target is really run, with the seed of the run first and then with the next ones. It is
 kept as soon as one of its runs has a finding of the same anomaly and rule. Then the smallest target
 runs several times, to tell how often it shows the finding.
+
+Only a run that was judged says anything about its target. If a fault was not observed, the next run
+may still be judged; any other failure would meet every run, so it ends the shrinking.
 """
 
 from __future__ import annotations
@@ -14,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.duration import format_duration
-from harness.core.errors import ConfigurationError, InfrastructureError
+from harness.core.errors import ConfigurationError, FaultNotInstalledError
 from harness.engines.engine import Engine
 from harness.files.run_folder import PLAN
 from harness.report.first_finding import Finding
+from harness.report.sentences import count
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
 from harness.shrink.expecting import expecting
@@ -62,7 +66,10 @@ class SmallerTarget:
         return _source(self.text, self._data)
 
     def shrink(self) -> None:
-        """Leave out faults, then clients, resources and time, as long as the finding is shown."""
+        """Leave out faults, then clients, resources and time, as long as the finding is shown.
+
+        Raises as `run` does, if a run cannot be made.
+        """
         reduced(self._data.get("faults", ()), self._with_faults)
         for clients in _FEWEST_CLIENTS:
             if clients < self.target.workload.clients and self._try(f"{clients} clients", clients=clients):
@@ -75,13 +82,15 @@ class SmallerTarget:
     def measure(self, runs: int) -> tuple[int, int]:
         """Run the smallest target, each time with another seed: how often it showed the finding, of how many.
 
-        Fewer runs if the time is over.
+        Fewer runs if the time is over, or if a fault was not observed in some. Raises as `run` does.
         """
-        target, shown, made = self.target, 0, 0
-        while made < runs and not self._is_late:
-            shown += self._shows(target, self.seed + made)
-            made += 1
-        return shown, made
+        target = self.target
+        shown: list[bool] = []
+        for number in range(runs):
+            if self._is_late:
+                break
+            shown += self._shows(target, self.seed + number)
+        return sum(shown), len(shown)
 
     @property
     def _is_late(self) -> bool:
@@ -107,26 +116,31 @@ class SmallerTarget:
             target = load_text(_source(self.text, data), self.name)
         except ConfigurationError:
             return False  # such as a run that is too short for its faults
+        judged = 0
         for number in range(_TRIES):
             if self._is_late:
                 return False
-            if self._shows(target, self.seed + number):
+            shown = self._shows(target, self.seed + number)
+            if any(shown):
                 self.notify(f"{what}: enough, in run {number + 1}")
                 return True
-        self.notify(f"{what}: not enough, in {_TRIES} runs")
+            judged += len(shown)
+        said = f"not enough, in {count(judged, 'run')}" if judged else "not known: no run was judged"
+        self.notify(f"{what}: {said}")
         return False
 
-    def _shows(self, target: Target, seed: int) -> bool:
+    def _shows(self, target: Target, seed: int) -> Sequence[bool]:
+        """Run a target: did it show the finding? Empty if the run was not judged."""
         try:
             judged = to_verdict(target, self.engine, RunOptions(seed=seed, runs=self.runs))
-        except InfrastructureError as error:
+        except FaultNotInstalledError as error:
             self.notify(f"a run failed: {error.lines[0]}")
-            return False
+            return ()
         wanted = (self.finding["anomaly"], self.finding["rule"])
         if all((found.anomaly, found.rule) != wanted for found in judged.document.findings):
-            return False
+            return (False,)
         self.plan = judged.folder / PLAN
-        return True
+        return (True,)
 
 
 def _source(text: str, data: _Data) -> str:

@@ -8,16 +8,15 @@ get requests and passwords. A target of shipped kinds alone executes nothing of 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from checkers.printable import as_json
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import Repetition
 from harness.engines.built_images import our_images
+from harness.files.environment import repetition_here
 from harness.files.known_digests import Known, is_known, remember
 from harness.nemesis.script import ScriptSpec
 from harness.target.models import Target
@@ -65,8 +64,7 @@ NOTHING = Executed(settings=())
 
 def executed_here(target: Target) -> Executed:
     """Return what a run of a target that starts now, in this folder, executes."""
-    here = Repetition(folder=str(Path.cwd()), python_path=os.environ.get("PYTHONPATH", ""))
-    return _executed(target, here)
+    return executed_in(target, repetition_here((), own_code=True))
 
 
 def executed_again(text: str | None, how: Repetition) -> Executed:
@@ -74,7 +72,7 @@ def executed_again(text: str | None, how: Repetition) -> Executed:
     if text is None or len(text) > MAX_SIZE:
         return NOTHING
     try:
-        return _executed(load_text(text, "target.toml"), how)
+        return executed_in(load_text(text, "target.toml"), how)
     except ConfigurationError:
         return NOTHING
 
@@ -93,7 +91,8 @@ def commands(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield from ((f"faults.{index}.{key}", command) for key, command in fault.commands().items())
 
 
-def _executed(target: Target, place: Repetition) -> Executed:
+def executed_in(target: Target, place: Repetition) -> Executed:
+    """Return what a run of a target executes whose programs and classes are found in this place."""
     in_folder = tuple(_found_in_folder(target))
     settings = (*in_folder, *_anywhere(target))
     if not in_folder:

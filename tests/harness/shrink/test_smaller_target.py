@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from harness.core.errors import (
+    ConfigurationError,
+    FaultNotInstalledError,
+    FencepostError,
+    InfrastructureError,
+)
+from harness.shrink import smaller_target
 from harness.shrink.smaller_target import SmallerTarget
 from harness.target import Target
 
@@ -53,10 +61,10 @@ def test_a_smaller_target_need_show_only_one_of_the_expected_anomalies(smaller: 
 def test_an_interrupted_search_keeps_the_smallest_target_so_far(
     smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def shows(_: SmallerTarget, target: Target, _seed: int) -> bool:
+    def shows(_: SmallerTarget, target: Target, _seed: int) -> tuple[bool]:
         if not target.faults or target.workload.clients < smaller.target.workload.clients:
             raise KeyboardInterrupt
-        return "pause" in kinds(target)
+        return ("pause" in kinds(target),)
 
     monkeypatch.setattr(SmallerTarget, "_shows", shows)
 
@@ -64,3 +72,66 @@ def test_an_interrupted_search_keeps_the_smallest_target_so_far(
         smaller.shrink()
 
     assert kinds(smaller.target) == ["pause"]
+
+
+def runs(monkeypatch: pytest.MonkeyPatch, *outcomes: Any) -> None:
+    """Let the runs end like this, one after another."""
+    following = iter(outcomes)
+
+    def to_verdict(*_: Any) -> Any:
+        outcome = next(following)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(smaller_target, "to_verdict", to_verdict)
+
+
+def judged(*findings: Any) -> Any:
+    return SimpleNamespace(document=SimpleNamespace(findings=findings), folder=Path("run"))
+
+
+STALE = SimpleNamespace(anomaly="stale-write", rule="after-newer")
+UNOBSERVED = FaultNotInstalledError("pause", "client 1", "status is running")
+
+
+def test_a_run_whose_fault_was_not_observed_is_not_counted(
+    smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs(monkeypatch, judged(STALE), UNOBSERVED, judged())
+
+    assert smaller.measure(3) == (1, 2)
+
+
+def test_nothing_is_said_of_a_target_without_a_judged_run(
+    smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    smaller.notify = said.append
+    runs(monkeypatch, UNOBSERVED, UNOBSERVED, *[judged()] * 40)
+
+    smaller.shrink()
+
+    first = next(line for line in said if not line.startswith("a run failed"))
+    assert first.endswith("not known: no run was judged")
+    assert all(line.endswith("not enough, in 2 runs") for line in said[3:])
+
+
+@pytest.mark.parametrize("error", [InfrastructureError("no module"), ConfigurationError("no class")])
+def test_a_run_that_cannot_be_made_ends_the_shrinking(
+    smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch, error: FencepostError
+) -> None:
+    runs(monkeypatch, error)
+
+    with pytest.raises(type(error)):
+        smaller.shrink()
+
+
+@pytest.mark.parametrize("error", [InfrastructureError("no module"), ConfigurationError("no class")])
+def test_a_run_that_cannot_be_made_ends_the_measurement(
+    smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch, error: FencepostError
+) -> None:
+    runs(monkeypatch, judged(STALE), error)
+
+    with pytest.raises(type(error)):
+        smaller.measure(2)
