@@ -65,6 +65,7 @@ def _night(nights: Path, cells: Sequence[Cell], started: datetime, runs: int, rn
         engine="docker",
         fencepost="0.1.0",
         git_commit="0123456789abcdef",
+        tested_commit="fedcba9876543210-dirty",
         cells=list(cells),
         jobs=list(made),
     )

@@ -21,6 +21,7 @@ _PLAN = {
     "engine": "local",
     "fencepost": "0.1.0",
     "git_commit": "0123456789abcdef",
+    "tested_commit": "fedcba9876543210",
     "shard": "1/2",
     "canary": "",
     "cells": [

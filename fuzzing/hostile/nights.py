@@ -25,6 +25,7 @@ def shard(words: Words, folder: Path) -> None:
         "engine": words("engine of the night", "docker"),
         "fencepost": words("version of the night", "0.1.0"),
         "git_commit": words("commit of the night", "61bfca3"),
+        "tested_commit": words("tested commit of the night", "c01dbee"),
         "file": words("campaign file", "/srv/nightly.toml"),
         "shard": words("shard", "1/2"),
         "canary": words("canary", ""),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,8 @@ from harness.campaign.cells import Cell
 from harness.campaign.execution import Finished
 from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.night import Plan
-from harness.campaign.status import WINDOW, FixConfidence, Outcome, Rate, Status, fix_confidence, status
+from harness.campaign.schedule import Job
+from harness.campaign.status import FixConfidence, Outcome, Rate, Status, fix_confidence, rate, status
 from harness.core.exit_codes import ExitCode, of_several
 from harness.report.first_finding import primary
 from harness.report.sentences import count
@@ -71,9 +71,14 @@ class CellResult:
     runs: tuple[Run, ...]  # without reproductions
     reproductions: tuple[Run, ...]
     status: Status
-    rate: Rate  # over the last runs, tonight's included
+    rate: Rate  # since the status last changed, tonight's runs included
     fixed: FixConfidence | None
-    not_run: int  # runs that did not fit into the budget
+    left: tuple[Job, ...]  # runs that did not fit into the budget
+
+    @property
+    def not_run(self) -> int:
+        """How many runs did not fit into the budget."""
+        return len(self.left)
 
     @property
     def failures(self) -> tuple[Run, ...]:
@@ -125,6 +130,13 @@ class Assessment:
         return tuple(run for result in self.cells for run in result.runs)
 
     @property
+    def listed(self) -> tuple[CellResult, ...]:
+        """The cells that people ask about: those of the canary only if it was missed."""
+        if self.canary and self.canary.missed:
+            return self.cells
+        return tuple(result for result in self.cells if not is_canary(result.cell.name))
+
+    @property
     def not_judged(self) -> int:
         """How many runs of shards could not be judged again."""
         return sum(run.outcome is Outcome.NOT_JUDGED for run in self.runs)
@@ -164,13 +176,15 @@ def assess(
 
     `quarantine`: None for shards that were joined without a campaign file.
     """
-    planned = Counter(job.cell for job in plan.jobs)
+    planned: dict[str, list[Job]] = {}
+    for job in plan.jobs:
+        planned.setdefault(job.cell, []).append(job)
     valid = in_force(quarantine or (), today)
     runs: dict[str, list[Run]] = {}
     for each in finished:
         runs.setdefault(each.job.cell, []).append(run_of(each, valid))
     results = tuple(
-        _of_cell(cell, runs.get(cell.name, []), before.get(cell.name, ()), planned[cell.name])
+        _of_cell(cell, runs.get(cell.name, []), before.get(cell.name, ()), planned.get(cell.name, ()))
         for cell in plan.cells
     )
     return Assessment(
@@ -239,11 +253,12 @@ def run_of(finished: Finished, quarantine: Mapping[str, Quarantine]) -> Run:
     )
 
 
-def _of_cell(cell: Cell, runs: Sequence[Run], before: Sequence[Outcome], planned: int) -> CellResult:
+def _of_cell(
+    cell: Cell, runs: Sequence[Run], before: Sequence[Outcome], planned: Sequence[Job]
+) -> CellResult:
     first = tuple(run for run in runs if not run.finished.job.reproduction)
+    ended = {run.finished.job.id for run in first}
     tonight = [run.outcome for run in first]
-    everything = [*before, *tonight]
-    decided = [each for each in everything if each in {Outcome.PASSED, Outcome.FAILED}][-WINDOW:]
     result = status(tonight, before)
     is_clean = result in {Status.PASSING, Status.FIXED, Status.FLAKY} and Outcome.FAILED not in tonight
     return CellResult(
@@ -251,7 +266,7 @@ def _of_cell(cell: Cell, runs: Sequence[Run], before: Sequence[Outcome], planned
         runs=first,
         reproductions=tuple(run for run in runs if run.finished.job.reproduction),
         status=result,
-        rate=Rate(decided.count(Outcome.FAILED), len(decided)),
-        fixed=fix_confidence(everything) if is_clean else None,
-        not_run=planned - len(first),
+        rate=rate(tonight, before),
+        fixed=fix_confidence([*before, *tonight]) if is_clean else None,
+        left=tuple(job for job in planned if job.id not in ended),
     )

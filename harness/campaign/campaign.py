@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import psutil
 
 from harness.campaign.execution import Finished, Order, execute, interrupt
+from harness.campaign.fingerprint import fingerprint
 from harness.campaign.night import Night
 from harness.campaign.schedule import REPRODUCTIONS, Job, choose, fits
 from harness.campaign.workers import SERVERS, Worker
@@ -27,10 +28,10 @@ class Progress:
     """Where a campaign is."""
 
     running: tuple[Job, ...]
-    done: int
+    done: int  # runs, as the next two: repetitions are none
     left: int  # including those that the budget will not reach
-    failed: int  # without repetitions
-    expected: int  # ns until the end
+    failed: int
+    expected: int  # ns until the end, repetitions included
 
 
 Notify = Callable[[Finished | Progress], None]
@@ -66,6 +67,7 @@ class Campaign:
         self._finished = list(night.finished())
         self._running: dict[Future[Finished], tuple[Job, Worker]] = {}
         self._idle = [Worker() for _ in range(workers)]
+        self._repeated: set[str] = set()  # fingerprints of the failures that are repeated
         self._waiting = [*self._reproductions_left(), *self._waiting]
 
     @property
@@ -84,9 +86,9 @@ class Campaign:
             while self._running:
                 done, _ = wait(self._running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    job, worker = self._running.pop(future)
+                    _, worker = self._running.pop(future)
                     self._idle.append(worker)
-                    self._end(job, future.result())
+                    self._end(future.result())
                 self._fill(executor)
         except KeyboardInterrupt:
             self._interrupt()
@@ -129,31 +131,42 @@ class Campaign:
         self._waiting.remove(job)
         return job, self._idle.pop(worker)
 
-    def _end(self, job: Job, finished: Finished) -> None:
+    def _end(self, finished: Finished) -> None:
         self._night.record(finished)
         self._finished.append(finished)
         self._notify(finished)
-        if has_failed(finished) and not job.reproduction and not self._fail_fast:
-            self._waiting = [*_reproductions(job), *self._waiting]
+        if not self._fail_fast:
+            self._waiting = [*self._reproductions(finished), *self._waiting]
 
     def _reproductions_left(self) -> Iterator[Job]:
         """The repetitions of failed runs that were not made before the campaign was killed."""
         made = {finished.job.id for finished in self._finished}
         for finished in self._finished:
-            if has_failed(finished) and not finished.job.reproduction:
-                yield from (job for job in _reproductions(finished.job) if job.id not in made)
+            yield from (job for job in self._reproductions(finished) if job.id not in made)
+
+    def _reproductions(self, finished: Finished) -> list[Job]:
+        """The repetitions of a run: none unless it is the first that failed in its way."""
+        job = finished.job
+        if not has_failed(finished) or job.reproduction:
+            return []
+        shape = fingerprint(job.cell, finished.verdict) if finished.verdict else job.id
+        if shape in self._repeated:
+            return []
+        self._repeated.add(shape)
+        return [replace(job, reproduction=number) for number in range(1, REPRODUCTIONS + 1)]
 
     def _progress(self) -> Progress:
         running = tuple(job for job, _ in self._running.values())
         left = [*self._waiting, *running]
+        done = [finished for finished in self._finished if not finished.job.reproduction]
         expected = sum(job.expected for job in left) // self._workers
         if self.left is not None:
             expected = min(expected, self.left)
         return Progress(
             running=running,
-            done=len(self._finished),
-            left=len(left),
-            failed=sum(has_failed(each) and not each.job.reproduction for each in self._finished),
+            done=len(done),
+            left=sum(not job.reproduction for job in left),
+            failed=sum(map(has_failed, done)),
             expected=max(0, expected),
         )
 
@@ -161,7 +174,3 @@ class Campaign:
 def has_failed(finished: Finished) -> bool:
     """Did a run show an unexpected violation, or fail to show an expected one?"""
     return finished.exit_code == ExitCode.VIOLATION
-
-
-def _reproductions(job: Job) -> list[Job]:
-    return [replace(job, reproduction=number) for number in range(1, REPRODUCTIONS + 1)]

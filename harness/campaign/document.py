@@ -13,7 +13,10 @@ from harness.campaign.summary import headline
 
 
 class RateDocument(Struct, frozen=True, kw_only=True):
-    """How many of the last runs failed; `low` and `high` bound the rate with 95 % confidence."""
+    """How many runs failed since the status last changed, of the last 30.
+
+    `low` and `high` bound the rate with 95 % confidence.
+    """
 
     failed: int
     runs: int
@@ -92,6 +95,8 @@ class CanaryDocument(Struct, frozen=True, kw_only=True):
 class CampaignDocument(Struct, frozen=True, kw_only=True):
     """campaign.json: fields may be added, never renamed.
 
+    `git_commit` is Fencepost's; `tested_commit` that of the repository in which the campaign was started.
+
     `notices`: sentences about shards that are missing, judged differently or joined without a campaign file,
     and about quarantines that have expired or match nothing.
     """
@@ -103,6 +108,7 @@ class CampaignDocument(Struct, frozen=True, kw_only=True):
     shard: str
     fencepost: str
     git_commit: str | None
+    tested_commit: str | None = None
     headline: str
     exit_code: int
     notices: list[str] = []
@@ -119,6 +125,7 @@ def document(night: Night, assessment: Assessment, *, exit_code: int) -> Campaig
         shard=night.plan.shard,
         fencepost=night.plan.fencepost,
         git_commit=night.plan.git_commit,
+        tested_commit=night.plan.tested_commit,
         headline=headline(assessment),
         exit_code=exit_code,
         notices=list(assessment.notices),

@@ -101,10 +101,12 @@ def _plan(shards: Sequence[Shard], mine: Campaign | None, file: Path | None) -> 
     plans = [shard.night.plan for shard in shards]
     started = min(plan.started for plan in plans)
     gone = missing([plan.shard for plan in plans])
+    tested = {plan.tested_commit for plan in plans}
     return msgspec.structs.replace(
         plans[0],
         started=started,
         file=str(file.absolute()) if file else "",
+        tested_commit=tested.pop() if len(tested) == 1 else None,
         shard="",
         missing=gone,
         joined=True,

@@ -61,7 +61,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     started: str  # ISO 8601, UTC
     engine: str
     fencepost: str  # the version
-    git_commit: str | None
+    git_commit: str | None  # of Fencepost
+    tested_commit: str | None = None  # of the repository that the campaign was started in
     file: str = ""  # the campaign file, absolute
     shard: str = ""  # such as "2/5"; "": all of it
     missing: list[str] = []  # shards that were not there when the others were joined
@@ -253,6 +254,7 @@ def _check(plan: Plan, file: Path) -> None:
     for value, pattern, what in (
         (plan.fencepost, _VERSION_PATTERN, "a version"),
         (plan.git_commit or "", _COMMIT_PATTERN, "a commit"),
+        (plan.tested_commit or "", _COMMIT_PATTERN, "a commit"),
         *(
             (kind, _KIND_PATTERN, "a kind")
             for cell in plan.cells

@@ -268,20 +268,24 @@ def _check_side_files(file: Path) -> None:
 
 
 def _count_seeds(database: sqlite3.Connection, row: Row) -> None:
-    """Keep the fastest failing seed of each fingerprint, and count the runs of its cell since."""
+    """Keep the fastest failing seed of each fingerprint, and count the runs of its cell since.
+
+    A repetition is no run of its own, but may fail in another way, or faster.
+    """
     words = None if row.replay is None else as_json(msgspec.to_builtins(row.replay))
-    values = asdict(replace(row, replay=None)) | {"seed": str(row.seed), "words": words}
+    counted = int(not row.reproduction)
+    values = asdict(replace(row, replay=None)) | {"seed": str(row.seed), "words": words, "counted": counted}
     if row.outcome is Outcome.PASSED:
-        database.execute("UPDATE seeds SET passed = passed + 1 WHERE cell = :cell", values)
+        database.execute("UPDATE seeds SET passed = passed + :counted WHERE cell = :cell", values)
     elif row.fingerprint and row.replay:
         database.execute(_KEEP_SEED, values)
 
 
 _KEEP_SEED = """
 INSERT INTO seeds VALUES
-    (:fingerprint, :cell, :seed, :seconds, '', :target, :started, :started, 1, 0, :words)
+    (:fingerprint, :cell, :seed, :seconds, '', :target, :started, :started, :counted, 0, :words)
 ON CONFLICT (fingerprint) DO UPDATE SET
-    failed = failed + 1,
+    failed = failed + :counted,
     last_seen = max(last_seen, excluded.last_seen),
     seed = iif(excluded.seconds < seconds, excluded.seed, seed),
     replay = iif(excluded.seconds < seconds, '', replay),

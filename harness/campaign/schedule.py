@@ -14,7 +14,7 @@ OVERHEAD = 10 * NS["s"]
 """A run's time beyond its workload (servers, verdict, report), until a night has measured it."""
 
 REPRODUCTIONS = 3
-"""How often a failing seed and plan is run again."""
+"""How often the first failing seed and plan of each fingerprint is run again."""
 
 _SEEDS = 2**32
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import enum
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.report.sentences import count
 
 WINDOW = 30
-"""Runs over which a rate is counted."""
+"""Most runs over which a rate is counted, and a failure remembered."""
+ENOUGH = 10
+"""Runs from which a rate has bounds: of fewer, they would say nothing."""
 
 SURE = 0.99
 _Z = 1.959964  # of a 95 % interval
@@ -50,6 +52,7 @@ class Rate:
 
     failed: int
     runs: int
+    tonight: bool = False  # are all of these runs tonight's?
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -63,7 +66,8 @@ class Rate:
 
     def __str__(self) -> str:
         low, high = self.interval
-        return f"{self.failed} of {self.runs} runs failed ({low:.0%}–{high:.0%})"
+        counted = f"{self.failed or 'none'} of {self.runs} failed{' tonight' * self.tonight}"
+        return f"{counted} ({low:.0%}–{high:.0%})" if self.failed and self.runs >= ENOUGH else counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +98,10 @@ def status(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Status:
     """Compare a cell's runs of tonight with those of earlier nights, the oldest first."""
     if not tonight:
         return Status.NOT_RUN
-    decided = [each for each in tonight if each in {Outcome.PASSED, Outcome.FAILED}]
+    decided = _decided(tonight)
     if not decided:
         return _worst_undecided(tonight)
-    earlier = [each for each in before if each in {Outcome.PASSED, Outcome.FAILED}][-WINDOW:]
+    earlier = _decided(before)[-WINDOW:]
     failed, had_failed = Outcome.FAILED in decided, Outcome.FAILED in earlier
     if failed and Outcome.PASSED in decided:
         return Status.FLAKY
@@ -106,6 +110,42 @@ def status(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Status:
     if not had_failed:
         return Status.PASSING
     return Status.FLAKY if _changes(earlier) > 1 else Status.FIXED
+
+
+def rate(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Rate:
+    """Count how often a cell failed since its status last changed, in its last runs.
+
+    Without a decided run tonight, it is the rate that the cell had before.
+    """
+    now, earlier = _decided(tonight), _decided(before)
+    if is_tonight := bool(now):
+        shown = status(now, earlier)
+    elif earlier:
+        *earlier, last = earlier
+        now, shown = [last], status([last], earlier)
+    else:
+        return Rate(0, 0)
+    counted = list(now)
+    while earlier and len(counted) < WINDOW and _continues(shown, earlier):
+        counted.insert(0, earlier.pop())
+        is_tonight = False
+    counted = counted[-WINDOW:]
+    return Rate(counted.count(Outcome.FAILED), len(counted), is_tonight)
+
+
+def _continues(shown: Status, outcomes: Sequence[Outcome]) -> bool:
+    """Did a cell have this status already after its last run before?
+
+    A flaky cell was passing until its first failure for a long time; any other status is that of equal runs.
+    """
+    *before, last = outcomes
+    if shown is Status.FLAKY:
+        return status([last], before) is not Status.PASSING
+    return last is (Outcome.PASSED if shown in {Status.PASSING, Status.FIXED} else Outcome.FAILED)
+
+
+def _decided(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    return [each for each in outcomes if each in {Outcome.PASSED, Outcome.FAILED}]
 
 
 def _worst_undecided(tonight: Sequence[Outcome]) -> Status:
@@ -139,7 +179,7 @@ def fix_confidence(outcomes: Sequence[Outcome]) -> FixConfidence | None:
 
     `outcomes` are all of its runs, the oldest first. None for a cell that never failed, or always did.
     """
-    decided = [each for each in outcomes if each in {Outcome.PASSED, Outcome.FAILED}]
+    decided = _decided(outcomes)
     if Outcome.FAILED not in decided:
         return None
     last = max(index for index, each in enumerate(decided) if each is Outcome.FAILED)

@@ -34,9 +34,9 @@ def markdown(night: Night, assessment: Assessment) -> str:
     lines = [f"## {inert(assessment.campaign)}: {inert(headline(assessment))}", ""]
     lines += [f"{inert(capitalized(notice))}." for notice in assessment.notices]
     lines += [f"{inert(str(assessment.canary))}."] * bool(assessment.canary)
-    lines += ["", row(["cell", "status", "runs", "failed lately"]), "|---|---|--:|---|"]
-    lines += [_row(result) for result in by_urgency(assessment.cells)]
-    for result in by_urgency(assessment.cells):
+    lines += ["", row(["cell", "status", "runs", "failed since the status changed"]), "|---|---|--:|---|"]
+    lines += [_row(result) for result in by_urgency(assessment.listed)]
+    for result in by_urgency(assessment.listed):
         lines += _failures(night, result)
         lines += _undecided(result)
     return "\n".join(lines) + "\n"
@@ -44,7 +44,7 @@ def markdown(night: Night, assessment: Assessment) -> str:
 
 def headline(assessment: Assessment) -> str:
     """Say in one sentence how the night went."""
-    counts = Counter(result.status for result in assessment.cells)
+    counts = Counter(result.status for result in assessment.listed)
     said = ", ".join(_count(counts[status], status) for status in _ORDER if counts[status])
     loud = [f"SHARD {shard} MISSING" for shard in assessment.missing]
     loud += [f"{count(assessment.not_judged, 'run')} not judged again".upper()] * bool(assessment.not_judged)
@@ -63,7 +63,7 @@ def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
 
 
 def _row(result: CellResult) -> str:
-    rate = str(result.rate) if result.rate.failed else "no" if result.rate.runs else "–"
+    rate = str(result.rate) if result.rate.runs else "–"
     note = f"; {result.fixed}" if result.fixed else ""
     return row([inert(result.cell.name), f"{result.status}{note}", str(len(result.runs)), rate])
 
@@ -103,7 +103,7 @@ def lines(assessment: Assessment) -> Iterator[str]:
     """List the cells that are not simply passing, the most urgent first."""
     if assessment.canary:
         yield str(assessment.canary)
-    for result in by_urgency(assessment.cells):
+    for result in by_urgency(assessment.listed):
         if result.status is Status.PASSING and not result.fixed and not result.undecided:
             continue
         facts = [result.cell.name, result.rate if result.rate.failed else None, result.fixed]

@@ -62,7 +62,7 @@ class CampaignScreen:
 
     def _finished(self, finished: Finished) -> None:
         run = run_of(finished, self.quarantine)
-        self.done += 1
+        self.done += not finished.job.reproduction
         if run.fingerprint and not finished.job.reproduction:
             _, times = self.findings.get(run.fingerprint, ("", 0))
             known = " (quarantined)" if run.quarantine else ""

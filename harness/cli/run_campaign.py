@@ -31,7 +31,7 @@ from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
-from harness.files.environment import git_commit
+from harness.files.environment import git_commit, tested_commit
 from harness.report.sentences import count
 from harness.target.executed import executed_here
 from harness.target.reading import load, load_text
@@ -206,6 +206,7 @@ def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: ra
         engine=engine,
         fencepost=metadata.version("fencepost"),
         git_commit=git_commit(),
+        tested_commit=tested_commit(),
         shard="/".join(map(str, options.shard)) if options.shard else "",
         canary=selected.canary,
         cells=[cell for cell in selected.cells if cell.name in {job.cell for job in selected.jobs}],

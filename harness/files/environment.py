@@ -19,6 +19,7 @@ from harness.core.invocation import Repetition
 from harness.core.paths import is_file
 from harness.files import run_files
 
+_OURS = Path(__file__).relative_to(Path(__file__).parents[2])
 _ENGINES = (("--engine", "docker"), ("--engine", "local"))
 
 
@@ -93,14 +94,26 @@ def repetition_in(folder: Path) -> Repetition:
 
 
 def git_commit() -> str | None:
-    """Return the commit of this checkout; None for an installed package, or without git."""
+    """Return the commit of Fencepost's repository; None for a package that is not in it, or without git."""
+    return _commit(Path(__file__).parent, ours=True)
+
+
+def tested_commit() -> str | None:
+    """Return the commit of the current folder's repository; None if that is Fencepost's, or there is none."""
+    return _commit(Path.cwd(), ours=False)
+
+
+def _commit(folder: Path, *, ours: bool) -> str | None:
+    root = _git(folder, "rev-parse", "--show-toplevel")
+    if root is None or is_file(Path(root) / _OURS) != ours:
+        return None
+    return _git(folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """Ask git about the repository of a folder, whose settings name no program that git starts."""
     if shutil.which("git") is None:
         return None
-    asked = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["git", "-c", "core.fsmonitor=false", *words]
+    asked = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return asked.stdout.strip() or None if asked.returncode == 0 else None

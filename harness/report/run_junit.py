@@ -56,7 +56,7 @@ def _write(folder: Path, target: str, seed: int | None, seconds: float, result: 
         package=_PACKAGE,
         started=str(environment.get("began")),
         properties={"seed": seed, **{name: environment.get(name) for name in _ENVIRONMENT}},
-        cases=[Case(name=f"seed {seed}", seconds=seconds, result=result)],
+        cases=[Case(name="run", seconds=seconds, result=result)],
         output=[f"run folder: {folder.absolute()}"],
     )
     replace_file(folder / NAME, [written([suite])])

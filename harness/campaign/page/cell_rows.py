@@ -31,7 +31,7 @@ class CellRow:
     typical: float | None  # of a run that got a verdict
     overhead: float | None  # of a run above its workload
     tonight: float  # of all runs and repetitions
-    share: float  # of the whole night
+    share: float  # of the time of all cells
 
 
 def cell_rows(
@@ -41,10 +41,10 @@ def cell_rows(
     of_cell: dict[str, list[Remembered]] = {}
     for run in runs:
         of_cell.setdefault(run.cell, []).append(run)
-    spent = {result.cell.name: _spent(result) for result in assessment.cells}
+    spent = {result.cell.name: _spent(result) for result in assessment.listed}
     return tuple(
         _row(result, of_cell.get(result.cell.name, []), nights, spent)
-        for result in by_urgency(assessment.cells)
+        for result in by_urgency(assessment.listed)
     )
 
 
@@ -67,7 +67,7 @@ def _row(
         note=str(result.fixed) if result.fixed else "",
         strip=squares,
         strip_in_words=f"ran in {len(squares)} of {len(nights)} nights and failed in {failed}",
-        rate=str(rate) if rate.failed else f"0 of {rate.runs}" if rate.runs else "–",
+        rate=str(rate) if rate.runs else "–",
         runs=len(result.runs),
         not_run=result.not_run,
         typical=typical,

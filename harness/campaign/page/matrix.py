@@ -16,7 +16,7 @@ class Slot:
     name: str
     tone: str
     status: str
-    rate: str  # "" if none of the last runs failed
+    rate: str  # "" if no run failed since the status last changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,9 @@ def matrix(results: Iterable[CellResult]) -> Matrix:
 
 
 def _slot(result: CellResult) -> Slot:
-    rate = result.rate
-    low, high = rate.interval
     return Slot(
         name=result.cell.name,
         tone=OF_STATUS[result.status],
         status=result.status.value,
-        rate=f"{rate.failed} of {rate.runs} failed ({low:.0%}–{high:.0%})" if rate.failed else "",
+        rate=str(result.rate) if result.rate.failed else "",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.assessment import Assessment
+from harness.campaign.canary import is_canary
 from harness.campaign.night import Night
 from harness.campaign.page.cell_rows import CellRow, cell_rows
 from harness.campaign.page.findings import MOST_GROUPS, Group, Undecided, groups, undecided
@@ -45,7 +46,7 @@ def page(night: Night, assessment: Assessment, earlier: Sequence[Remembered], co
     """Gather the content of a night's page; `earlier` are the runs of the nights before it."""
     links = Links(night.path)
     runs = [*earlier, *tonight(assessment)]
-    over_nights = trend(runs, links)
+    over_nights = trend([run for run in runs if not is_canary(run.cell)], links)
     found = groups(night, assessment, earlier)
     tone, label = OF_EXIT_CODE.get(code, (NEUTRAL, "Nothing was run"))
     return Page(
@@ -59,8 +60,8 @@ def page(night: Night, assessment: Assessment, earlier: Sequence[Remembered], co
         groups=found[:MOST_GROUPS],
         more_groups=len(found[MOST_GROUPS:]),
         undecided=undecided(assessment, links),
-        matrix=matrix(assessment.cells),
-        twins=twins(assessment.cells),
+        matrix=matrix(assessment.listed),
+        twins=twins(assessment.listed),
         trend=over_nights,
         cells=cell_rows(assessment, runs, [each.date for each in over_nights.nights]),
     )
@@ -70,22 +71,29 @@ def _facts(night: Night) -> Iterator[str]:
     plan = night.plan
     yield f"{plan.started[:16].replace('T', ' ')} UTC"
     yield f"{plan.engine} engine"
-    yield f"Fencepost {plan.fencepost}"
-    yield f"commit {plan.git_commit[:12]}" if plan.git_commit else ""
+    yield f"tested commit {_short(plan.tested_commit)}" if plan.tested_commit else ""
+    yield f"Fencepost {plan.fencepost}" + (f", commit {_short(plan.git_commit)}" if plan.git_commit else "")
     yield f"shard {plan.shard}" if plan.shard else ""
 
 
+def _short(commit: str) -> str:
+    digits, _, dirty = commit.partition("-")
+    return digits[:12] + (" with local changes" if dirty else "")
+
+
 def _counted(assessment: Assessment) -> str:
-    runs = assessment.runs
+    runs = [run for result in assessment.listed for run in result.runs]
     failed = sum(run.outcome is Outcome.FAILED for run in runs)
-    left = sum(result.not_run for result in assessment.cells)
+    left = sum(result.not_run for result in assessment.listed)
+    canary = assessment.canary
+    found = f" {capitalized(str(canary))}." if canary and not canary.missed else ""
     return (
-        f"{count(len(runs), 'run')} of {count(len(assessment.cells), 'cell')}; {failed or 'none'} failed"
-        f"{f', and {left:,} not run' if left else ''}."
+        f"{count(len(runs), 'run')} of {count(len(assessment.listed), 'cell')}; {failed or 'none'} failed"
+        f"{f', and {left:,} not run' if left else ''}.{found}"
     )
 
 
 def _notices(assessment: Assessment) -> Iterator[str]:
-    if assessment.canary:
+    if assessment.canary and assessment.canary.missed:
         yield f"{capitalized(str(assessment.canary))}."
     yield from (f"{capitalized(notice)}." for notice in assessment.notices)

@@ -17,6 +17,7 @@ from harness.campaign.fingerprint import fingerprint
 from harness.campaign.junit import junit
 from harness.campaign.merge import merge
 from harness.campaign.night import Night, Plan
+from harness.campaign.page.page import page
 from harness.campaign.summary import headline, markdown
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
@@ -84,6 +85,29 @@ def test_a_night_that_misses_its_canary_is_red(tmp_path: Path, runs: tuple[Finis
     assert f"the canary equality-fence was missed: {why}." in markdown(folder, night)
     suites = validated(junit(folder, night, allow_unknown=True))
     assert suites.failures + suites.errors >= 1
+
+
+def test_a_canary_that_was_found_is_named_once_and_not_listed(tmp_path: Path) -> None:
+    night = assessed(finished(BUG), finished(TWIN), finished(ORDINARY))
+    folder = Night(tmp_path, plan())
+
+    shown = page(folder, night, (), ExitCode.AS_EXPECTED)
+
+    assert headline(night) == "1 passing"
+    assert shown.counted == "1 run of 1 cell; none failed. The canary equality-fence was found."
+    assert shown.notices == ()
+    assert [row.name for row in shown.cells] == [ORDINARY.cell]
+    assert [night.counts[-1] for night in shown.trend.nights] == [1]
+    assert BUG.cell not in markdown(folder, night)
+
+
+def test_a_canary_that_was_missed_is_listed_with_a_warning(tmp_path: Path) -> None:
+    night = assessed(finished(BUG, 2), finished(TWIN), finished(ORDINARY))
+
+    shown = page(Night(tmp_path, plan()), night, (), ExitCode.VIOLATION)
+
+    assert [notice.partition(":")[0] for notice in shown.notices] == ["The canary equality-fence was missed"]
+    assert {row.name for row in shown.cells} == {ORDINARY.cell, BUG.cell, TWIN.cell}
 
 
 def test_a_missed_canary_is_never_quarantined() -> None:

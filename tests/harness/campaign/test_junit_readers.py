@@ -61,6 +61,7 @@ def test_a_suite_says_what_was_run(written: str) -> None:
         "status": "passing",
         "engine": "local",
         "fencepost": "0.1.0",
+        "seed of run 1": "7",
     }
     assert suite.hostname
     assert suite.timestamp == "2026-11-22T03:00:00"

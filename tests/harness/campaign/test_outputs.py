@@ -11,10 +11,13 @@ import msgspec
 
 from harness.campaign.assessment import Assessment, assess, run_of
 from harness.campaign.campaign_file import Quarantine
+from harness.campaign.document import document
 from harness.campaign.junit import junit
 from harness.campaign.night import Night
+from harness.campaign.page.page import page
 from harness.campaign.status import Outcome
 from harness.campaign.summary import lines, markdown
+from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import TODAY, cell, finished, job, plan, verdict
 from tests.support.target_files import OWN_PROGRAM
 
@@ -71,6 +74,46 @@ def test_every_outcome_has_its_place_in_junit() -> None:
         "known": ("skipped", "quarantined until 2099-01-01: issue 7"),
         "late": ("skipped", "the night ended before its turn"),
     }
+
+
+def test_a_case_has_the_same_name_in_every_night() -> None:
+    nights = [
+        [finished(job(repeat=1, seed=seed)), finished(job(repeat=2, seed=seed + 1), 1, STALE)]
+        for seed in (7, 77)
+    ]
+    made = [plan(*(run.job for run in runs), job(repeat=3, seed=5)) for runs in nights]
+    written = [
+        junit(
+            Night(FOLDER, each),
+            assess(each, runs, before={}, quarantine=(), today=TODAY),
+            allow_unknown=False,
+        )
+        for each, runs in zip(made, nights, strict=True)
+    ]
+
+    for text in written:
+        assert [case.get("name") for case in parsed(text).iter("testcase")] == ["run 1", "run 2", "run 3"]
+    seeds = [
+        {each.get("name"): each.get("value") for each in parsed(text).iter("property")} for text in written
+    ]
+    assert [(each["seed of run 1"], each["seed of run 2"]) for each in seeds] == [("7", "8"), ("77", "78")]
+
+
+def test_the_tested_commit_is_in_every_output(tmp_path: Path) -> None:
+    commit = "fedcba98765432100123-dirty"
+    made = msgspec.structs.replace(plan(job()), tested_commit=commit)
+    night, assessment = (
+        Night(tmp_path, made),
+        assess(made, [finished(job())], before={}, quarantine=(), today=TODAY),
+    )
+
+    text = junit(night, assessment, allow_unknown=False)
+
+    assert {each.get("name"): each.get("value") for each in parsed(text).iter("property")}[
+        "tested_commit"
+    ] == commit
+    assert document(night, assessment, exit_code=0).tested_commit == commit
+    assert "tested commit fedcba987654 with local changes" in page(night, assessment, (), ExitCode(0)).facts
 
 
 def test_an_unknown_that_is_allowed_passes() -> None:
@@ -130,7 +173,7 @@ def test_what_a_command_would_execute_is_not_in_the_block_to_copy(tmp_path: Path
 def test_the_terminal_names_what_is_not_simply_passing() -> None:
     shown = "\n".join(lines(night()))
 
-    assert "new failure: fails; 1 of 1 runs failed (21%\u2013100%)\n" in shown
+    assert "new failure: fails; 1 of 1 failed tonight\n" in shown
     assert "fixed: passes" in shown
     assert "infrastructure failure: broken\n  seed 7: etcd-1 did not get healthy\n" in shown
 

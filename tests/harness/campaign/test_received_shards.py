@@ -126,6 +126,7 @@ def test_files_that_no_campaign_writes_are_refused(
         ({"canary": "/etc"}, "'/etc' cannot be the name of a file"),
         ({"fencepost": NEWLINE}, r"'0.1.0\n  rm -rf ~' cannot be a version"),
         ({"git_commit": "abc; rm -rf ~"}, "'abc; rm -rf ~' cannot be a commit"),
+        ({"tested_commit": "abc; rm -rf ~"}, "'abc; rm -rf ~' cannot be a commit"),
         ({"started": "tomorrow"}, "'tomorrow' cannot be a moment"),
         ({"started": "2026-13-01T03:00:00+00:00"}, "cannot be a moment"),
         ({"started": "2026-11-22T03:00:00+00:00\n"}, "cannot be a moment"),

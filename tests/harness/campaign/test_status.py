@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.campaign.status import FixConfidence, Outcome, Rate, Status, fix_confidence, status
+from harness.campaign.status import FixConfidence, Outcome, Rate, Status, fix_confidence, rate, status
 
 LETTERS = {
     "p": Outcome.PASSED,
@@ -63,6 +63,27 @@ def test_a_failure_beyond_the_last_thirty_runs_is_forgotten() -> None:
 )
 def test_a_rate_has_the_interval_of_wilson(failed: int, runs: int, low: float, high: float) -> None:
     assert Rate(failed, runs).interval == pytest.approx((low, high), abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("before", "tonight", "said"),
+    [
+        ("p" * 28, "ff", "2 of 2 failed tonight"),  # a new failure
+        ("p" * 28, "pf", "1 of 2 failed tonight"),  # flaky since tonight
+        ("pppff", "f", "3 of 3 failed"),  # still failing
+        ("ffppp", "f", "1 of 1 failed tonight"),  # regressed
+        ("pfff", "pp", "none of 2 failed tonight"),  # fixed
+        ("fffpp", "pp", "none of 4 failed"),
+        ("ppp", "p", "none of 4 failed"),
+        ("ppppfpfp", "fp", "3 of 6 failed"),  # flaky since its first failure
+        ("pppffuif", "u", "3 of 3 failed"),  # undecided: as before
+        ("p" * 20 + "fp" * 20, "fp", "15 of 30 failed (33%–67%)"),
+        ("f" * 40, "ff", "30 of 30 failed (89%–100%)"),
+        ("", "fp" * 5, "5 of 10 failed tonight (24%–76%)"),
+    ],
+)
+def test_a_rate_is_counted_since_the_status_last_changed(before: str, tonight: str, said: str) -> None:
+    assert str(rate(outcomes(tonight), outcomes(before))) == said
 
 
 def test_clean_runs_make_a_fix_more_certain() -> None:

@@ -41,6 +41,16 @@ def test_each_run_is_a_line_with_the_time_that_is_left() -> None:
     ]
 
 
+def test_a_repetition_is_not_counted_as_a_run() -> None:
+    out = io.StringIO()
+    screen = CampaignScreen(out, documents=False, clock=lambda: 0)
+    screen.show(progress())
+
+    screen.show(finished(job("a", reproduction=1)))
+
+    assert out.getvalue() == "3/12, 1:40 to go  a, run 1, again 1: passed in 25 s\n"
+
+
 def test_the_picture_has_runs_in_progress_and_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")

@@ -33,6 +33,7 @@ def test_a_run_as_expected_passes(recorded_run: Recorded, name: str) -> None:
 
     assert results(suites) == {name: []}
     (suite,) = suites
+    assert [case.name for case in suite] == ["run"]  # as in a run with another seed
     assert set(properties(suite)) == {"seed", "engine", "fencepost"}
     assert suite.time > 0
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.generated_nights import generate
 from harness.campaign import outputs
+from harness.campaign.assessment import assess
+from harness.campaign.night import Night
+from harness.campaign.page import NAME, render
+from harness.core.exit_codes import ExitCode
 from tests.harness.report.browser.conftest import Visitor
 from tests.support.accessibility import serious_findings
+from tests.support.campaign_runs import TODAY, finished, job, plan
 
 DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -18,6 +24,19 @@ PHONE = {"width": 390, "height": 844}
 @pytest.fixture(scope="module")
 def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generate(tmp_path_factory.mktemp("nights"), nights=4, runs=130).path / outputs.PAGE
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A night of cells whose names and storages have nowhere to break."""
+    folder = tmp_path_factory.mktemp("long")
+    names = (f"the_lock_of_our_own_service_with_its_replica_{letter}" for letter in "ab")
+    runs = [finished(job(name), code) for name, code in zip(names, (3, 0), strict=True)]
+    made = plan(*(run.job for run in runs))
+    made.cells[0] = replace(made.cells[0], lock="zookeeper", storage="postgres:conditional-update")
+    assessment = assess(made, runs, before={}, quarantine=(), today=TODAY)
+    (folder / NAME).write_text(render(Night(folder, made), assessment, (), ExitCode.AS_EXPECTED))
+    return folder / NAME
 
 
 @pytest.mark.parametrize(
@@ -56,6 +75,20 @@ def test_twins_are_side_by_side_on_a_phone(visitor: Visitor, night: Path) -> Non
 
     assert rows
     assert all(len(row) == 3 and max(row) <= PHONE["width"] for row in rows)
+
+
+@pytest.mark.parametrize("table", [".matrix", "#cells ~ .scroll table"])
+def test_the_first_status_of_a_row_is_in_view_on_a_phone(
+    visitor: Visitor, long_names: Path, table: str
+) -> None:
+    page = visitor.open(long_names, viewport=PHONE).page
+
+    edges = page.locator(f"{table} tbody tr").evaluate_all(
+        "rows => rows.map(row => row.querySelector('.signed').getBoundingClientRect().right)"
+    )
+
+    assert len(edges) > 1
+    assert max(edges) <= PHONE["width"]
 
 
 def test_it_asks_nobody_for_anything_and_has_no_complaints(visitor: Visitor, night: Path) -> None:
