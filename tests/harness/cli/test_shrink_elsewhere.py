@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from harness.core.exit_codes import ExitCode
-from tests.support.command import fencepost
+from tests.support.command import fencepost, refused
 from tests.support.repository import ROOT
 
 Unpack = Callable[[str], Path]
@@ -119,3 +119,13 @@ def test_a_run_that_cannot_start_ends_the_shrinking(run: Path, target: str, code
     assert "not enough" not in done.stdout
     assert "mine" in done.stderr
     assert len([folder for folder in run.glob("minimal-runs/mine/*") if not folder.is_symlink()]) <= 1
+
+
+def test_code_in_the_folder_of_a_received_run_is_asked_about(run: Path, project: Path) -> None:
+    (run / "target.toml").write_text(PROGRAM)
+
+    done = refused(run.parent, "shrink", run)
+
+    assert done.returncode == ExitCode.CONFIGURATION
+    assert f'\n  in the folder: "{project}"\n' in done.stderr
+    assert not (run / "minimal-runs").exists()
