@@ -1,11 +1,13 @@
 """`make install`, with a Python that installs nothing."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 from tests.support.repository import ROOT
 
+BY_NAME = re.compile(r"""\binstall +(-\S+ +)*['"]?fencepost\b(?![/.])""")
 MAKES_NO_ENVIRONMENT = """#!/bin/sh
 case "$*" in
 *venv*) mkdir -p .venv/bin && printf '#!/bin/sh\\necho pip >&2\\n' >.venv/bin/pip && chmod +x .venv/bin/pip ;;
@@ -34,3 +36,28 @@ def test_the_first_line_says_how_long_it_takes_and_the_last_what_is_next(tmp_pat
         "installed; next: .venv/bin/fencepost run etcd-postgres\n"
     )
     assert made.stderr == "pip\npip\n"
+
+
+def test_nothing_says_to_install_fencepost_by_its_name() -> None:
+    """No package index has it: only a checkout can be installed."""
+    pages = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(
+            file
+            for folder in ("examples", "campaigns")
+            for file in (ROOT / folder).rglob("*")
+            if file.is_file()
+        ),
+        *(
+            file
+            for package in ("checkers", "workloads", "harness", "fencepost")
+            for file in (ROOT / package).rglob("*.py")
+        ),
+    ]
+
+    assert len(pages) > 100
+    named = [
+        (file.name, found[0]) for file in pages if (found := BY_NAME.search(file.read_text(errors="replace")))
+    ]
+    assert named == []

@@ -64,7 +64,7 @@ class DaskExecutor(Executor):
             distributed: Any = import_module("distributed")
         except ImportError:
             raise ConfigurationError(
-                "--dask needs Dask: install fencepost[dask] here and on every worker"
+                "--dask needs Dask, here and on every worker: pip install '.[dask]' in Fencepost's checkout"
             ) from None
         try:
             self._client = distributed.Client(scheduler, timeout=_PATIENCE, set_as_default=False)

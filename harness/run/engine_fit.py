@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from harness.core.errors import ConfigurationError, FencepostError
+from harness.engines.engine import Engine
+from harness.engines.joined import with_attached
 from harness.engines.local import LocalEngine
 from harness.run import deployment
 from harness.target import Target
@@ -36,6 +39,17 @@ def engine_fit(target: Target) -> EngineFit:
     refusal = LocalEngine().refusal(deployment.topology(target, target.faults))
     why_not = str(refusal) if refusal else None
     return EngineFit(local=why_not, docker=_why_not_docker() if why_not else None)
+
+
+def refusal(target: Target, engine: Engine) -> FencepostError | None:
+    """Return the error that a run of a target on this engine would begin with.
+
+    Nothing of the target is executed, and no server is asked.
+    """
+    for wrong in deployment.missing_programs(target):
+        return ConfigurationError(wrong)
+    topology = deployment.topology(target, target.faults)
+    return with_attached(engine, topology).refusal(topology)
 
 
 @cache

