@@ -67,6 +67,23 @@ def test_three_shards_joined_are_one_night(tmp_path: Path) -> None:
     assert whole["exit_code"] == ExitCode.VIOLATION
 
 
+@pytest.mark.parametrize(
+    ("commits", "tested"), [(("c01dbee", "c01dbee"), "c01dbee"), (("c01dbee", "61bfca3"), None)]
+)
+def test_shards_of_one_commit_have_tested_it(
+    tmp_path: Path, commits: tuple[str, str], tested: str | None
+) -> None:
+    made = [
+        shards.rewritten(
+            shards.shard(tmp_path / str(number), job(repeat=number), number=f"{number}/2"),
+            tested_commit=commit,
+        )
+        for number, commit in enumerate(commits, start=1)
+    ]
+
+    assert joined(*made, mine=campaign(tmp_path)).plan.tested_commit == tested
+
+
 def test_a_missing_shard_makes_the_night_fail_and_is_named(tmp_path: Path) -> None:
     one, _, three = three_shards(tmp_path)
 
