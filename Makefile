@@ -18,7 +18,7 @@ CASES ?=
 # Tests start the command hundreds of times: compile its modules once, also where bytecode is unwanted elsewhere.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install run zoo cards test test-slow test-all check lint types coverage docs bench fuzz mutants lock schemas clean golden
+.PHONY: install run zoo cards test test-slow test-nightly test-all check lint types coverage docs bench fuzz mutants lock schemas clean golden
 
 install: $(STAMP)
 
@@ -50,9 +50,12 @@ test: lint  ## each feature once, while mypy checks the types; ends in pytest's 
 test-slow: install  ## the rest: other engines, systems and seeds, all random cases, and whatever takes long
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-dask.lock \
 	  || echo "Dask does not install here: its tests are skipped"
-	$(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup -m "slow or hypothesis or random"
+	$(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup -m "(slow or hypothesis or random) and not nightly"
 
-test-all: test test-slow  ## everything
+test-nightly: install  ## the CI files of examples/ci, on a machine that has Python and git alone
+	FENCEPOST_REQUIRE_ENGINES=1 $(BIN)/pytest -n 2 -m nightly
+
+test-all: test test-slow test-nightly  ## everything
 
 check: lint types
 
