@@ -123,7 +123,7 @@ def test_a_release_is_told_as_that_of_the_process_that_sent_it() -> None:
 
 
 @wrong_excuse
-def test_an_excuse_of_a_false_rejection_names_nothing_that_was_sent_before_it() -> None:
+def test_an_excuse_of_a_false_rejection_came_after_it() -> None:
     verdict = judged(
         call(0, "write", 0, 1, token=1, value="v1"),
         call(0, "write", 10, 20, token=3, value="v2"),
