@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from checkers.anomalies import ANOMALIES, VIOLATIONS
 from checkers.counts import COVERAGE, counted
+from checkers.repeated import repeated
 from harness.core.suggestions import did_you_mean
 from harness.engines.built_images import is_ours, our_images
 from harness.nemesis.faults import FAULTS
@@ -42,7 +43,7 @@ def known_coverage(name: str) -> str:
 
 def _known(what: str, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
     wrong = [f"unknown {what} {name}{did_you_mean(name, known)}" for name in names if name not in known]
-    wrong += [f"{name} is repeated" for name in dict.fromkeys(names) if names.count(name) > 1]
+    wrong += [f"{name} is repeated" for name in repeated(names)]
     if wrong:
         raise ValueError(" And ".join(wrong))
     return names

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from checkers.redaction import names_a_password
+from checkers.repeated import repeated
 from harness.target.file_errors import Problem
 from harness.target.overrides import key_of, set_at
 from harness.target.toml import MAX_DEPTH, Key, as_dotted, literal
@@ -62,10 +63,8 @@ def problems_of_vary(
         for place, key, values in entries
         if (what := _wrong(key, values)) is not None
     ]
-    keys = [key for _, key, _ in entries]
-    wrong += [
-        Problem((VARY, *place), "is given twice", data) for place, key, _ in entries if keys.count(key) > 1
-    ]
+    twice = set(repeated(key for _, key, _ in entries))
+    wrong += [Problem((VARY, *place), "is given twice", data) for place, key, _ in entries if key in twice]
     count = math.prod(len(values) for _, _, values in entries) if not wrong else 0
     if count > MOST:
         return [Problem((VARY,), f"has {_shown(count)} combinations; at most {MOST} are possible", data)]

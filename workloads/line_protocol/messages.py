@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from checkers.history.lines import Mark, Nanoseconds, Token
 from checkers.history.records import UNUSABLE
 from checkers.printable import quoted
+from checkers.repeated import repeated
 from workloads.client import Unknown
 
 PROTOCOL = 1
@@ -104,10 +105,8 @@ def parse_line(line: bytes) -> tuple[Line, Mapping[str, Any]]:
 
 def _distinct(pairs: list[tuple[str, Any]]) -> None:
     """Raise ValueError for a key that is given twice: languages differ in which one counts."""
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{quoted(twice)} is given twice")
+    for name in repeated(name for name, _ in pairs):
+        raise ValueError(f"{quoted(name)} is given twice")
 
 
 def convert_fields(kind: type[T], fields: Mapping[str, Any]) -> T:
