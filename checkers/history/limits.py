@@ -11,6 +11,7 @@ EVENT_FILES = 10_000  # in a run's folder
 DOCUMENT = 16 * MIB  # plan.json, environment.json, header.json, target.toml
 NIGHT = 256 * MIB  # plan.json and results.jsonl of a campaign's night, each
 VERDICT = 256 * MIB  # some hundred thousand findings
+VALUES = 10_000_000  # of a JSON file, by its commas and brackets; each takes up to 120 bytes of memory
 REPORT = 64 * MIB
 COLUMNS = GIB  # of the columns of one history, and of those of all
 

@@ -103,7 +103,7 @@ class Night:
         Raises ConfigurationError if it is not one.
         """
         try:
-            raw = received.read(path, PLAN, most=limits.NIGHT)
+            raw = received.read_json(path, PLAN, most=limits.NIGHT)
         except HistoryError as error:
             raise ConfigurationError(
                 f"{path} is not the folder of a campaign: {PLAN}: {error.problem}"
@@ -158,7 +158,7 @@ class Night:
         return tuple(found.values())
 
     def _recorded(self) -> Iterator[Finished]:
-        lines = (received.read(self.path, RESULTS, most=limits.NIGHT) or b"").splitlines()
+        lines = (received.read_json(self.path, RESULTS, most=limits.NIGHT) or b"").splitlines()
         for number, line in enumerate(lines, start=1):
             if not (line.startswith(_RECORD) and _is_cut(line)):
                 finished = _decoded(line, Finished, self.path / RESULTS, number)

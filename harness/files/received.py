@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from checkers.errors import HistoryError
-from checkers.history import files
+from checkers.history import files, limits
 from checkers.printable import quoted, shorten
 from harness.core import exhaustion
 from harness.core.errors import ConfigurationError
@@ -105,6 +105,19 @@ def read(root: Path, *names: str, most: int, remedy: str = files.REMEDY) -> byte
     if not exists(root, *names):
         return None
     return files.read_bytes(root.joinpath(*names), most, remedy, within=root)
+
+
+def read_json(root: Path, *names: str, most: int, remedy: str = files.REMEDY) -> bytes | None:
+    """As `read`, for a file that is decoded as a whole.
+
+    Raises HistoryError also if it has too many values: "[]," takes thirty times its size in memory.
+    """
+    raw = read(root, *names, most=most, remedy=remedy)
+    if raw and sum(map(raw.count, (b",", b"[", b"{"))) > limits.VALUES:
+        raise HistoryError(
+            str(root.joinpath(*names)), 0, f"it has more than {limits.VALUES:,} values; {remedy}"
+        )
+    return raw
 
 
 def listed(root: Path, *names: str) -> list[str]:

@@ -54,9 +54,10 @@ def content(folder: Path, name: str) -> bytes | None:
     """Read a file of a run; None if it does not exist.
 
     Raises:
-        HistoryError: it is not a regular file within its limit.
+        HistoryError: it is not a regular file within its limits.
     """
-    return received.read(folder, name, most=MOST[name], remedy=_remedy(name))
+    read = received.read_json if name.endswith(".json") else received.read
+    return read(folder, name, most=MOST[name], remedy=_remedy(name))
 
 
 def has(folder: Path, name: str) -> bool:

@@ -90,7 +90,11 @@ LIMITS = {
     "a container's log, as Docker keeps it": (log_limit.MOST,),
 }
 """The limits of SECURITY.md, in bytes."""
-COUNTS = {"files in `events/`": limits.EVENT_FILES, "files in one folder": received.MOST_FILES}
+COUNTS = {
+    "files in `events/`": limits.EVENT_FILES,
+    "files in one folder": received.MOST_FILES,
+    "values (commas and opening brackets) in one of the JSON files above": limits.VALUES,
+}
 SENTENCES = {
     "at most {:,}, under the same conditions": known_digests.MOST,
     "(mode 0700, the newest {})": page_folder.MOST,

@@ -117,6 +117,16 @@ def test_files_that_no_campaign_writes_are_refused(
     assert why in refused(tmp_path, shard)
 
 
+@pytest.mark.parametrize("name", ["plan.json", "results.jsonl"])
+def test_a_file_with_too_many_values_is_refused(
+    tmp_path: Path, shard: Night, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (shard.path / name).write_text("[[]," * 99)
+    monkeypatch.setattr(limits, "VALUES", 200)
+
+    assert f"{name}: it has more than 200 values" in refused(tmp_path, shard)
+
+
 @pytest.mark.parametrize(
     ("fields", "why"),
     [

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from checkers.errors import HistoryError
+from checkers.history import limits
 from checkers.history.files import read_bytes
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
-from harness.files import received
+from harness.files import received, run_files
 
 MOST = 100  # bytes
 BAD_NAMES = ("", ".", "..", "/etc", "a/b", "a\n", "\na", "a\0", "-a", ".a", "a b", "é", "a" * 201, "a\\b")
@@ -75,6 +76,27 @@ def test_only_regular_files_up_to_the_limit_are_read(tmp_path: Path, kind: Calla
     assert received.read(tmp_path, "real", most=MOST) == b"real"
     assert received.read(tmp_path, "none", most=MOST) is None
     assert received.read(tmp_path, "none", "f", most=MOST) is None
+
+
+def test_a_json_file_with_too_many_values_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "VALUES", 7)
+    (tmp_path / "few.json").write_text('{"a": [[], [], 1]}')
+    (tmp_path / "many.json").write_text('{"a": [[], [], [], 1]}')
+
+    assert received.read_json(tmp_path, "few.json", most=100) == b'{"a": [[], [], 1]}'
+    with pytest.raises(HistoryError, match=r"many.json: it has more than 7 values"):
+        received.read_json(tmp_path, "many.json", most=100)
+
+
+@pytest.mark.parametrize("name", [name for name in run_files.MOST if name.endswith(".json")])
+def test_documents_of_runs_have_a_limited_number_of_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(limits, "VALUES", 2)
+    (tmp_path / name).write_text("[[],1]")
+
+    with pytest.raises(HistoryError, match="more than 2 values"):
+        run_files.content(tmp_path, name)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
