@@ -19,6 +19,7 @@ from checkers.redaction import redacted, redacted_document
 from harness.core.paths import as_seen_from_here
 
 NAME = "fencepost"
+NO_FAULTS = "--no-faults"
 NOT_SHOWN = "# this command has a name that cannot be shown on one line. Rename that file or folder"
 """In place of such a command. Nothing in it means anything to a shell, in case somebody pastes it."""
 _LONGEST = 4_000  # characters; a message would be cut after 5,000
@@ -69,7 +70,8 @@ def typed_anywhere(*words: str | Path) -> str:
 
 def again(target: str | Path, seed: int | None, how: Repetition) -> Command:
     """Return the command that repeats a run, from any folder."""
-    command = _anywhere(["run", target, *([] if seed is None else ["--seed", str(seed)]), *how.options])
+    named = Path(target) if str(target).startswith("-") else target  # never an option
+    command = _anywhere(["run", named, *([] if seed is None else ["--seed", str(seed)]), *how.options])
     if not Path(how.folder).is_absolute():  # nowhere, or a word such as `-` that means another folder
         return command
     return Command(words=command.words, folder=how.folder, python_path=how.python_path)

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from harness.core.invocation import Repetition
+from harness.core.invocation import NO_FAULTS, Repetition
 from harness.core.paths import is_file
 from harness.files import run_files
 
@@ -85,7 +85,7 @@ def repetition_of(recorded: Mapping[str, Any]) -> Repetition:
 def known_options(words: Sequence[object]) -> tuple[str, ...]:
     """Return the options that runs record; others may come from a stranger: --set could name a program."""
     engines = [pair for pair in itertools.pairwise(words) if pair in _ENGINES]
-    return (*(str(word) for word in next(iter(engines), ())), *["--no-faults"] * ("--no-faults" in words))
+    return (*(str(word) for word in next(iter(engines), ())), *[NO_FAULTS] * (NO_FAULTS in words))
 
 
 def repetition_in(folder: Path) -> Repetition:

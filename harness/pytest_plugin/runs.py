@@ -16,6 +16,7 @@ from checkers.printable import message
 from checkers.verdict import Verdict
 from harness.core.errors import ConfigurationError, EngineUnavailableError, FencepostError
 from harness.core.events import RunJudged
+from harness.core.invocation import NO_FAULTS
 from harness.engines.choice import EngineName, choose
 from harness.engines.cleanup import sweep
 from harness.engines.engine import Engine
@@ -106,7 +107,7 @@ def run(item: pytest.Item, named: Path, **options: Unpack[Options]) -> Run:
                 seed=config.getoption("--fencepost-seed") if seed is None else seed,
                 faults=faults,
                 runs=_folder(config),
-                again=("--engine", engine.name, *["--no-faults"] * (not faults)),
+                again=("--engine", engine.name, *[NO_FAULTS] * (not faults)),
             )
             with _turn(config):
                 judged = to_verdict(target, engine, settings)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from checkers.history.columns import RENEW
 from checkers.history.reader import Op
+from harness.core.invocation import NO_FAULTS
 from harness.report.interruption import in_words
 from harness.report.recorded_run import Recorded
 from harness.report.rows import with_columns
@@ -34,8 +35,8 @@ def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
     """Read the head of a page from a run's folder, without what was not recorded."""
     target = recorded.history.header.target if recorded.history else recorded.folder.parent.name
     story, changed = _story(recorded.target_file or "", target)
-    if "--no-faults" in recorded.environment.repetition.options:
-        changed = (*changed, "--no-faults")
+    if NO_FAULTS in recorded.environment.repetition.options:
+        changed = (*changed, NO_FAULTS)
     facts = (
         _date(recorded),
         in_words(recorded.verdict.interrupted) or _duration(laid_out),

@@ -20,6 +20,8 @@ class RunAgain:
 
     def notes(self) -> Iterator[str]:
         """Yield lines about what it would execute; nothing if the user has run all that."""
+        if self.unknown.refused:
+            yield f"its target is refused: {self.unknown.refused}"
         if self.unknown.settings:
             yield f"it would execute what has not run on this machine; {ADD_TRUST}:"
             yield from self.unknown.lines()

@@ -12,15 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from checkers.history.limits import described
 from checkers.printable import as_json
 from harness.core.errors import ConfigurationError
-from harness.core.invocation import Repetition
+from harness.core.invocation import NO_FAULTS, Repetition
 from harness.engines.built_images import our_images
 from harness.files.environment import repetition_here
 from harness.files.known_digests import Known, is_known, remember
 from harness.nemesis.script import ScriptSpec
 from harness.target.models import Target
-from harness.target.reading import MAX_SIZE, load_text
+from harness.target.reading import MAX_SIZE, TOO_LONG, load_text
 
 ADD_TRUST = "add --trust if you trust it"
 _FILES = ("password_file", "ca_file", "cert_file", "key_file")  # keys of a side that name one
@@ -36,10 +37,13 @@ class Executed:
     settings: tuple[tuple[str, Any], ...]
     folder: str = ""  # empty if nothing depends on it
     python_path: str = ""
+    refused: str = ""  # why the target cannot be read here: what it executes is not known
 
     @property
     def is_trusted(self) -> bool:
         """Has the user run all of this, on this machine?"""
+        if self.refused:
+            return False
         return not self.settings or is_known(Known.TRUSTED, self._digest)
 
     def trust(self) -> None:
@@ -68,13 +72,15 @@ def executed_here(target: Target) -> Executed:
 
 
 def executed_again(text: str | None, how: Repetition) -> Executed:
-    """Return what it would execute to repeat a recorded run; nothing if its target is refused anyway."""
-    if text is None or len(text) > MAX_SIZE:
+    """Return what it would execute to repeat a recorded run, by the text of its target if there is one."""
+    if text is None:
         return NOTHING
+    if len(text) > MAX_SIZE:
+        return Executed(settings=(), refused=f"it has more than {described(MAX_SIZE)}; {TOO_LONG}")
     try:
-        return executed_in(load_text(text, "target.toml"), how)
-    except ConfigurationError:
-        return NOTHING
+        return executed_in(load_text(text, "target.toml", faults=NO_FAULTS not in how.options), how)
+    except ConfigurationError as error:
+        return Executed(settings=(), refused=error.lines[0])
 
 
 def depends_on_folder(target: Target) -> bool:

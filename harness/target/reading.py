@@ -46,8 +46,9 @@ from harness.target.vary import keep_fixed, problems_of_vary
 HERE = Path(__file__).parent
 
 MAX_SIZE = 1 << 16  # bytes
-_TOO_LONG = "a target or a campaign is never that long"
-"""The maximum size of a target file in bytes."""
+"""The maximum size of a target file."""
+TOO_LONG = "a target or a campaign is never that long"
+_BOM = "\ufeff"  # some editors write one
 MOMENTS = {"at": "before-write", "until": "superseded"}
 """Those that fit any target, in place of wrong ones."""
 SHORT = {"every": "2ms", "lasts": "1ms"}
@@ -182,15 +183,16 @@ def parse(path: Path) -> Document:
     Raises ConfigurationError where it cannot be read, or is not TOML.
     """
     try:
-        text = read_bytes(path, MAX_SIZE, _TOO_LONG).decode("utf-8-sig")  # some editors write a BOM
+        text = read_bytes(path, MAX_SIZE, TOO_LONG).decode()
     except HistoryError as error:
         raise ConfigurationError(str(error)) from None
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error}") from None
-    return _parsed(str(path), text.replace("\r\n", "\n"))
+    return _parsed(str(path), text)
 
 
 def _parsed(path: str, text: str) -> Document:
+    text = text.removeprefix(_BOM).replace("\r\n", "\n")
     try:
         data = loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -221,6 +221,8 @@ def _passed(number: int) -> str:
 
 def _repeated(seed: Seed, targets: Path | None) -> Iterator[str]:
     """Yield the command that repeats a seed, by its target file in a folder if there is one, and notes."""
+    from harness.cli.trust import is_in_recorded_run
+
     file = _written(targets, seed) if targets else None
     if seed.replay is None:
         yield "what is stored for it is not a single command of fencepost, so it is not shown"
@@ -230,10 +232,11 @@ def _repeated(seed: Seed, targets: Path | None) -> Iterator[str]:
         return
     again = seed.replay.run_again(seed.target, file or "")
     notes = [*again.notes()]
-    if file is None or not notes:  # nothing else keeps a target file from being run
+    where = file or Path(seed.replay.target)
+    if not notes or is_in_recorded_run(where):  # `run` asks there, and nowhere else
         yield str(again.command)
     else:
-        yield f"read {file} before you run it:"
+        yield f"read {where} before you run it:"
     yield from notes
 
 

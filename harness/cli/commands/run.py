@@ -84,6 +84,7 @@ def run(
         raise click.UsageError("--until-violation searches with one target at a time")
 
     from harness.cli.run_targets import run_all
+    from harness.core.invocation import NO_FAULTS
     from harness.engines.choice import choose
     from harness.run.runner import RunOptions
 
@@ -94,7 +95,7 @@ def run(
         faults=not no_faults,
         runs=runs,
         command=("fencepost", *sys.argv[1:]),
-        again=("--engine", chosen.name, *["--no-faults"] * no_faults),
+        again=("--engine", chosen.name, *[NO_FAULTS] * no_faults),
     )
 
     if until_violation:

@@ -22,10 +22,27 @@ from harness.campaign.status import Outcome
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import job, plan
 from tests.support.command import fencepost
+from tests.support.repository import ROOT
 
 STARTED = "2026-11-22T03:00:00+00:00"
 LATER = "2027"
 FINGERPRINT = "2-0123456789ab"
+SHIPPED = (ROOT / "targets/etcd-same-etcd.toml").read_text()
+PROGRAM = """
+name = "a"
+expect = "valid"
+client.command = ["evil"]
+lock.kind = "etcd"
+storage = { kind = "postgres", fencing = "conditional-update" }
+"""
+TOO_RARE = """
+workload.duration = "5s"
+[[faults]]
+kind = "kill"
+target = "storage"
+every = "30s"
+lasts = "1s"
+"""
 
 
 @pytest.fixture
@@ -263,18 +280,46 @@ def test_tables_of_another_form_are_refused(database: Path, change: str) -> None
         read_all(database)
 
 
+def seeds(database: Path, target: Path | str, text: str, *options: str) -> str:
+    """What `campaign seeds` prints for a seed of that target."""
+    words = msgspec.json.encode(Replay(target=str(target), seed=7, options=options)).decode()
+    with changed(database) as connection:
+        connection.execute("UPDATE seeds SET words = ?, target = ?", [words, text])
+    return fencepost(database.parent, "campaign", "seeds", "--history", str(database)).stdout
+
+
 def test_no_command_runs_another_target_than_the_stored_one(database: Path, tmp_path: Path) -> None:
     target = tmp_path / "target.toml"
-    words = Replay(target=str(target), seed=7)
-    with changed(database) as connection:
-        connection.execute("UPDATE seeds SET words = ?", [msgspec.json.encode(words).decode()])
 
-    def printed() -> str:
-        return fencepost(tmp_path, "campaign", "seeds", "--history", str(database)).stdout
-
-    assert f"fencepost run {target} --seed 7" in printed()
-    target.write_text('name = "a"\n')
-    assert f"fencepost run {target} --seed 7" in printed()
+    assert f"fencepost run {target} --seed 7" in seeds(database, target, SHIPPED)
+    target.write_text(SHIPPED)
+    assert f"fencepost run {target} --seed 7" in seeds(database, target, SHIPPED)
     target.write_text('name = "evil"\n')
-    assert "fencepost run" not in printed()
-    assert "its target file is not the one that failed: --targets DIR writes that one" in printed()
+    printed = seeds(database, target, SHIPPED)
+    assert "fencepost run" not in printed
+    assert "its target file is not the one that failed: --targets DIR writes that one" in printed
+
+
+def test_the_file_of_a_stored_target_is_never_an_option(database: Path, tmp_path: Path) -> None:
+    assert f"fencepost run {tmp_path}/--trust --seed 7" in seeds(database, "--trust", SHIPPED)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (PROGRAM, ()),
+        (f"\ufeff{PROGRAM}", ()),
+        (PROGRAM + TOO_RARE, ("--no-faults",)),
+        (f"{PROGRAM}unknown = 1\n", ()),
+        (PROGRAM + "#" * (1 << 16), ()),
+    ],
+)
+def test_no_command_runs_a_program_that_did_not_run_here(
+    database: Path, tmp_path: Path, text: str, options: tuple[str, ...]
+) -> None:
+    target = tmp_path / "target.toml"
+
+    printed = seeds(database, target, text, *options)
+
+    assert "fencepost run" not in printed
+    assert f"read {target} before you run it:" in printed

@@ -17,9 +17,11 @@ from harness.campaign.results import Results, Row
 from harness.campaign.status import Outcome
 from tests.support.campaign_runs import job, plan
 from tests.support.command import fencepost
+from tests.support.repository import ROOT
 from tests.support.target_files import OWN_PROGRAM
 
 FINGERPRINT = "2-9a1c0f63b2de"
+SHIPPED = (ROOT / "targets/etcd-same-etcd.toml").read_text()
 WHOLE = (
     "fencepost run '/my night/target.toml' --seed 1 --engine local --no-faults"
     "  # plan 0123456789ab, fencepost 0.1.0, commit abcdef0"
@@ -45,7 +47,7 @@ def row(
         fingerprint=shape if outcome is Outcome.FAILED else None,
         folder=None,
         replay=Replay(target="a.toml", seed=repeat),
-        target='name = "a"\n',
+        target=SHIPPED,
     )
 
 
@@ -131,7 +133,7 @@ def test_the_targets_of_lost_nights_can_be_written_again(tmp_path: Path) -> None
     done = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db", "--targets", "again")
 
     file = tmp_path / f"again/a-{FINGERPRINT}.toml"
-    assert file.read_text() == 'name = "a"\n'
+    assert file.read_text() == SHIPPED
     command = f"fencepost run {file} --seed 1 --engine local  # plan 0123456789ab"
     assert done.stdout.splitlines()[1].strip() == command
 
@@ -144,10 +146,10 @@ def test_a_target_of_strangers_is_written_but_no_command_runs_it(tmp_path: Path)
     printed = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db").stdout
     written = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db", "--targets", "again").stdout
 
-    assert "  fencepost run /old/target.toml --seed 1\n" in printed
+    assert "  read /old/target.toml before you run it:\n" in printed
     assert '  client.command: ["./client\\n"]\n' in printed
     assert '  client.command: ["./client\\n"]\n' in written
-    assert "fencepost run" not in written
+    assert "fencepost run" not in printed + written
     assert "cd " not in printed + written
 
 
