@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from checkers.interop.atoms import Char, Keyword, Symbol, character, named, quoted, string, word
+from checkers.interop.collisions import without_collisions
 
 __all__ = [
     "MAX_DEPTH",
@@ -293,18 +294,22 @@ class _Reader:
         if len(items) % 2:
             raise self._error(place, "a map with a key that has no value")
         try:
-            built = dict(zip(items[::2], items[1::2], strict=True))
+            built = dict(zip(without_collisions(items[::2]), items[1::2], strict=True))
         except TypeError:
             raise self._error(place, "a map with a map among its keys") from None
+        except ValueError as error:
+            raise self._error(place, str(error)) from None
         if len(built) * 2 != len(items):
             raise self._error(place, "a map with a repeated key")
         return built
 
     def _set(self, items: list[Any], place: int) -> frozenset[Any]:
         try:
-            built = frozenset(items)
+            built = frozenset(without_collisions(items))
         except TypeError:
             raise self._error(place, "a set with a map in it") from None
+        except ValueError as error:
+            raise self._error(place, str(error)) from None
         if len(built) != len(items):
             raise self._error(place, "a set with a repeated element")
         return built

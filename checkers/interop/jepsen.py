@@ -12,19 +12,20 @@ see `keys`. A lock's grant may carry its fencing token as the ok's value, by its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from checkers.errors import HistoryError
 from checkers.history.records import Outcome
 from checkers.interop import edn, json_values, maps
+from checkers.interop.collisions import without_collisions
 from checkers.interop.edn import Keyword, Tagged
 from checkers.interop.event import Call, Event, Foreign, Note
 from checkers.interop.keys import split_keys
 from checkers.interop.pairing import pair
 from checkers.interop.text import Text
-from checkers.interop.values import thawed, written
+from checkers.interop.values import Map, thawed, written
 from checkers.linearizability.operation import UNKNOWN
 from checkers.places import EventIndex
 
@@ -61,7 +62,19 @@ def write_edn(calls: Iterable[Call]) -> Iterator[str]:
 def _history(text: Text, events: Iterator[Event | Note], notices: list[str]) -> Foreign:
     paired = pair(events, text.name)
     split = split_keys(paired.calls, text.name)
+    try:
+        without_collisions([*_containers(split.calls)])
+    except ValueError as error:
+        raise HistoryError(text.name, 1, str(error)) from None
     return replace(paired, calls=split.calls, notices=(*paired.notices, *split.notices, *notices))
+
+
+def _containers(calls: Sequence[Call]) -> Iterator[Hashable]:
+    """The keys and values that may have other values in them."""
+    for call in calls:
+        for value in (call.key, call.asked, call.answered, call.seen):
+            if isinstance(value, tuple | frozenset | Map | Tagged):
+                yield value
 
 
 def _edn_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:

@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from checkers.interop.collisions import without_collisions
 from checkers.interop.edn import MAX_DEPTH, Symbol, Tagged, dumps
 from checkers.printable import shorten
 
@@ -44,12 +45,12 @@ def frozen(value: Any, depth: int = 0) -> Hashable:
         case int() if not -INT64 <= value < INT64:
             raise ValueError(f"a number beyond 64 bits: {value}")
         case tuple() | list():
-            return tuple(frozen(item, depth + 1) for item in value)
+            return without_collisions(tuple(frozen(item, depth + 1) for item in value))
         case frozenset():
-            return frozenset(frozen(item, depth + 1) for item in value)
+            return frozenset(without_collisions([frozen(item, depth + 1) for item in value]))
         case dict():
-            items = ((frozen(key, depth + 1), frozen(item, depth + 1)) for key, item in value.items())
-            return Map(frozenset(items))
+            items = [(frozen(key, depth + 1), frozen(item, depth + 1)) for key, item in value.items()]
+            return Map(frozenset(without_collisions(items)))
         case Tagged():
             return Tagged(value.tag, frozen(value.value, depth + 1))
     plain: Hashable = value

@@ -9,6 +9,7 @@ import pytest
 
 from checkers import printable
 from checkers.history import limits
+from checkers.interop import collisions
 from harness.campaign import corpus, results, stored
 from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine
@@ -101,6 +102,7 @@ SENTENCES = {
     "cuts a value after {} characters": printable.LONGEST,
     "a line of a message after {:,} characters": printable.LONGEST_LINE,
     "TOML beyond {} levels": toml.MAX_DEPTH,
+    "with more than {} values of the same hash": collisions.MOST,
     "expand to more than {} MiB": stored.MOST_STORED >> 20,
     "or {} times its compressed size up to": limits.EXPANSION,
 }

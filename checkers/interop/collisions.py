@@ -1,0 +1,33 @@
+"""Values with the same hash: a set or a dict of them takes quadratic time.
+
+Python salts the hashes of texts, but not those of numbers, nor of tuples and sets of numbers. So a history
+can be made in which thousands of values have one hash. No tool writes one: of 64-bit numbers, at most nine
+have a hash in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from typing import TypeVar
+
+MOST = 64
+T = TypeVar("T", bound=Collection[Hashable])
+
+
+def without_collisions(values: T) -> T:
+    """Return the values.
+
+    Raises:
+        ValueError: more than `MOST` different ones have the same hash.
+        TypeError: one cannot be hashed.
+    """
+    if len(values) - len(set(map(hash, values))) < MOST:
+        return values
+    alike: dict[int, list[Hashable]] = {}
+    for value in values:
+        others = alike.setdefault(hash(value), [])
+        if value not in others:
+            others.append(value)
+        if len(others) > MOST:
+            raise ValueError(f"more than {MOST} different values with the same hash, which no tool writes")
+    return values
