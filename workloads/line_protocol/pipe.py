@@ -38,18 +38,20 @@ class Deadline:
     """A deadline that counts only time in which this process was running.
 
     A client may be stopped together with its program, which needs a moment to answer once
-    both continue: a stop costs at most one poll.
+    both continue: a stop costs at most one poll. Work on what the program says, in the thread
+    that made the deadline, counts in full.
     """
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
         self._last_poll = time.monotonic()
+        self._worked = time.thread_time()
 
     def next_poll(self) -> float:
         """Return how long the next poll may take (seconds); NoAnswer if no time is left."""
-        now = time.monotonic()
-        self._left -= min(now - self._last_poll, POLL)
-        self._last_poll = now
+        now, worked = time.monotonic(), time.thread_time()
+        self._left -= max(min(now - self._last_poll, POLL), worked - self._worked)
+        self._last_poll, self._worked = now, worked
         if self._left <= 0:
             raise NoAnswer
         return min(self._left, POLL)
