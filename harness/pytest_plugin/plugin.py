@@ -53,9 +53,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> TargetFile
     """Collect target files, if `--fencepost` is given."""
     if file_path.suffix != ".toml" or not parent.config.getoption("--fencepost"):
         return None
+    from checkers.printable import printable
     from harness.pytest_plugin.target_items import TargetFile, is_target
 
-    return TargetFile.from_parent(parent, path=file_path) if is_target(file_path) else None
+    if not is_target(file_path):
+        return None
+    name = printable(file_path.name)  # pytest prints it as it is
+    nodeid = None if name == file_path.name else f"{parent.nodeid}/{name}"
+    return TargetFile.from_parent(parent, path=file_path, nodeid=nodeid)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects

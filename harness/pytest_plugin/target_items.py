@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from checkers.printable import printable
 from harness.core.errors import ConfigurationError, FencepostError
 from harness.files import received
 from harness.files.run_folder import PLAN
@@ -24,7 +25,7 @@ class TargetFile(pytest.File):
 
     def collect(self) -> Iterator[TargetItem]:
         """Collect the one test; a file that cannot be read fails when it is run."""
-        yield TargetItem.from_parent(self, name=self.path.stem)
+        yield TargetItem.from_parent(self, name=printable(self.path.stem))
 
 
 class TargetItem(pytest.Item):

@@ -242,6 +242,14 @@ def test_an_error_in_a_target_file_begins_no_line(project: pytest.Pytester) -> N
     assert not [line for line in result.outlines if line.lstrip().startswith("::")]
 
 
+def test_the_name_of_a_target_file_begins_no_line(project: pytest.Pytester) -> None:
+    (project.path / "targets/mine.toml").rename(project.path / "targets/n\n::error::\x1b[31m.toml")
+
+    found = project.runpytest("--fencepost", "targets", "--collect-only", "-q")
+
+    assert found.outlines[0] == r"targets/n\n::error::\x1b[31m.toml::n\n::error::\x1b[31m"
+
+
 def test_the_marker_gives_defaults_and_selects(project: pytest.Pytester, recorded: Recorded) -> None:
     (project.path / "tests/test_it.py").write_text(
         """
