@@ -87,7 +87,7 @@ def _failure(error: Exception) -> int:
         import traceback
 
         say(*quotation("".join(traceback.format_exception(error))))
-        say("this is a bug in Fencepost; the run folder has what was recorded")
+        say("this is a bug in Fencepost: please report it with the lines above")
     return ExitCode.INFRASTRUCTURE
 
 

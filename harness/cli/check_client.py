@@ -16,6 +16,7 @@ from harness.core.exit_codes import ExitCode
 from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
 from harness.engines.engine import Cluster
+from harness.engines.joined import with_attached
 from harness.files import log_limit
 from harness.files.log_tail import last_lines
 from harness.files.run_folder import LOGS, RunFolder
@@ -24,8 +25,11 @@ from harness.processes.program import Command
 from harness.processes.reaper import reaper
 from harness.processes.run_notes import temporary_folder
 from harness.run import deployment
+from harness.run.attachment import belongings
+from harness.run.removal import removed_at_end
 from harness.run.storage_set_up import set_up
 from harness.target import Target
+from harness.target.attached import running_at
 from harness.target.reading import load_text
 from workloads.line_protocol.conformance import RESOURCES, Expected, conformance
 from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, ProgramError, start_fields
@@ -56,17 +60,19 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
     misfits = 0
     deployment.check(target)
     topology = deployment.topology(target, ())
-    chosen = choose(engine, say)
+    chosen = with_attached(choose(engine, say), topology)
     if refusal := chosen.refusal(topology):
         raise refusal
     with ExitStack() as stack:
         folder = RunFolder.create(stack.enter_context(temporary_folder()), NAME)
         stack.enter_context(log_limit.limited(folder.path / LOGS))
+        stack.enter_context(removed_at_end(belongings(target, folder.path), say))
         command = Command.of_run(_words(target), folder.run_id)
         stack.enter_context(reaper(folder.run_id))
         stack.enter_context(process_tree.no_orphans())
         cluster = stack.enter_context(chosen.start(topology, folder.run_id, folder.path, say))
-        set_up(deployment.storage_of(target, cluster, folder.path), RESOURCES)
+        storage = deployment.storage_of(target, cluster, folder.path)
+        set_up(storage, RESOURCES, running_at(deployment.storage_side(target)))
         programs = _Programs(target, command, frozenset(sides), cluster, folder)
         programs.admin().set_up(RESOURCES)
         try:
@@ -136,4 +142,7 @@ def _expected(target: Target, sides: frozenset[str]) -> Expected:
 
 
 def _servers(target: Target, side: str) -> tuple[str, ...]:
-    return target.lock.servers if side == "lock" else target.storage_servers
+    """Return the started servers of a side: those that already run are not ours to stop."""
+    if side == "lock":
+        return () if running_at(target.lock) else target.lock.servers
+    return () if running_at(deployment.storage_side(target)) else target.storage_servers

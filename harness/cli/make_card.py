@@ -17,6 +17,7 @@ from harness.card.outputs import JSON, MARKDOWN, Card, document, result, write
 from harness.card.seen import Seen
 from harness.card.series import Subject
 from harness.core import printing
+from harness.core.errors import ConfigurationError
 from harness.core.events import Event, Notice
 from harness.core.exit_codes import ExitCode
 from harness.core.paths import as_seen_from_here, is_file
@@ -69,7 +70,7 @@ def make_card(
 
     experiments = planned(subject, engine, only)
     began = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    folder = dated_folders.create(cards / subject.name, RUNS)
+    folder = _folder(cards / subject.name)
     options = replace(options, runs=folder / RUNS, notify=show)
     most = count(most_runs(experiments), "run")
     say(f"{subject.name}: up to {most} of {subject.duration}, in {as_seen_from_here(folder)}")
@@ -98,6 +99,15 @@ def make_card(
     if as_json:
         printing.show_document(document(card, folder))
     return exit_code(seen)
+
+
+def _folder(cards: Path) -> Path:
+    try:
+        return dated_folders.create(cards, RUNS)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{cards}: cannot hold the card: {error.strerror}; name another folder with --cards"
+        ) from None
 
 
 def exit_code(runs: Sequence[Seen]) -> ExitCode:

@@ -66,6 +66,5 @@ class AdminClient:
 
     def _failed(self, why: str) -> InfrastructureError:
         last = last_lines(self.log, LAST_LINES)
-        where = f"its last lines in {self.log.parent.name}/{self.log.name}:"  # the folder may be temporary
-        said = where if last else "its standard error is empty"
+        said = "its last lines:" if last else "its standard error is empty"
         return InfrastructureError(f"{self.command}: {why}; {said}", *last)

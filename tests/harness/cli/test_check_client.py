@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from tests.support.command import fencepost
 from tests.support.repository import ROOT
+from tests.support.selection import BOTH_ENGINES
 
 PROGRAM = ROOT / "tests/support/line_program.py"
 
@@ -126,6 +128,20 @@ def test_a_program_that_does_not_start_is_named_with_its_log(checked: Any) -> No
     assert done.returncode in (3, 4)
     assert "did not become ready" in done.stderr
     assert "no licence" in done.stderr
+    assert "logs/" not in done.stderr, "the folder of a check is gone when its error is read"
+
+
+@pytest.mark.parametrize("engine", BOTH_ENGINES)
+def test_servers_that_already_run_are_not_stopped(
+    checked: Any, engine: str, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(f"{engine}_engine")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        at = "{}:{}".format(*server.getsockname())
+        done = checked("", "", f"--engine={engine}", f'--set=lock.endpoints=["{at}"]')
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "stopped" not in done.stdout
 
 
 def test_an_unknown_kind_is_a_mistake_of_the_command(checked: Any) -> None:

@@ -207,7 +207,7 @@ def test_a_pause_at_write_sent_follows_the_programs_event(run: Any, tmp_path: Pa
         pytest.param(
             [sys.executable, "nothing.py"],
             3,
-            "ended with status 2; its last lines in ",
+            "ended with status 2; its last lines:",
             marks=pytest.mark.slow,
         ),
         pytest.param(

@@ -267,7 +267,7 @@ def test_a_traceback_is_quoted(capsys: pytest.CaptureFixture[str], monkeypatch: 
 
     *quoted, last = capsys.readouterr().err.splitlines()
     assert all(line.startswith("  |") for line in quoted)
-    assert last == "this is a bug in Fencepost; the run folder has what was recorded"
+    assert last == "this is a bug in Fencepost: please report it with the lines above"
 
 
 def test_rich_markup_in_a_value_is_inert(monkeypatch: pytest.MonkeyPatch) -> None:
