@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workloads.client import GIVES_NONE, Unknown
 from workloads.line_protocol.disturbances import (
@@ -21,6 +21,7 @@ from workloads.line_protocol.disturbances import (
     stopped_lock,
     stopped_storage,
 )
+from workloads.line_protocol.foreign_owners import foreign_release, release_of_another_hold
 from workloads.line_protocol.messages import AcquireResult, ReadResult, convert_fields
 from workloads.line_protocol.played import Check, Hung, Outcome, asked, one_of
 from workloads.line_protocol.program_client import KEPT_OPEN, ProgramClient
@@ -30,6 +31,11 @@ MILLISECOND = 1_000_000  # ns
 SECOND = 1_000_000_000  # ns
 LARGE = 2**62 + 1
 """A token that a floating-point number cannot hold."""
+EXACT = 2**53
+"""The largest number up to which doubles hold all integers."""
+PAST_DOUBLES = EXACT + 3
+"""A token that is equal to the next one as a floating-point number."""
+ROUNDED = "many JSON libraries round numbers above 2^53"
 VALUE = '0-1.0 "é\\'
 RESOURCES = ("r0", "r1")
 AT_ONCE = " (no event granted: right if one request grants the lock and gives the token)"
@@ -121,10 +127,26 @@ def _lock(
         yield _tokens(granted.token, next_one.token, expected)
     asked(second, "release", resource="r0", owner="1-2")
     yield one_of("reconnect", asked(first, "reconnect", side="lock"), "ok")
+    yield from _foreign_owners(first, second, expected)
     yield from _revoke(first, second, wait)
     if "lock" in expected.served:
         yield from stopped_lock(first, second, silence, wait)
     yield from _lapse(first, second, expected)
+
+
+def _foreign_owners(first: ProgramClient, second: ProgramClient, expected: Expected) -> Iterator[Check]:
+    """Each with a fresh lease, so that none ends during a check."""
+    ttl = expected.ttl // MILLISECOND
+    for owner, played in (
+        ("0-5", foreign_release(second, ttl)),
+        ("0-6", release_of_another_hold(first, second)),
+    ):
+        granted, check = _acquire(first, "r0", owner, LEASES * ttl)
+        if granted is None:
+            yield check
+            return
+        yield from played
+        asked(first, "release", resource="r0", owner=owner)
 
 
 def _revoke(first: ProgramClient, second: ProgramClient, wait: int) -> Iterator[Check]:
@@ -158,7 +180,8 @@ def _lapse(first: ProgramClient, second: ProgramClient, expected: Expected) -> I
     if answer.word not in {"ok", "failed"}:
         found = answer.shown
     elif answer.word == "failed":
-        found = f"{answer.shown}: the lock of a killed program is not free after {LEASES} TTLs"
+        late = f"the lock of a killed program is not free after {LEASES} TTLs"
+        found = f"{answer.shown}: {late}; does another owner renew it?"
     elif after < promised:
         found += (
             f", which was promised {promised / SECOND:.2f} s:"
@@ -189,8 +212,14 @@ def _acquire(
     token = (
         "no token" if granted.token is None else f"token {granted.token}{'' if answer.granted else AT_ONCE}"
     )
-    found = f"{token}, {lease}{sent}"
+    found = f"{token}, {lease}{sent}{_advice(answer.fields['token'])}"
     return granted, Check(request="acquire", fits=True, found=found)
+
+
+def _advice(token: int | str | None) -> str:
+    """What to say of a token as the program sent it."""
+    is_rounded = isinstance(token, int) and token > EXACT
+    return f"; {ROUNDED}: answer its digits as a string" if is_rounded else ""
 
 
 def _tokens(first: int | None, second: int | None, expected: Expected) -> Check:
@@ -222,6 +251,8 @@ def _storage(program: ProgramClient, expected: Expected) -> Iterator[Check]:
     if expected.fence_on_acquire:
         yield one_of("fence", asked(program, "fence", resource="r0", token=8), "ok")
         yield one_of("write below a fence", _write(program, 7, "0-1.3"), "stale")
+    for check in _past_doubles(program, expected):
+        yield check if check.fits else replace(check, found=f"{check.found}: {ROUNDED}")
     yield one_of("write with a token above 2^62", _write(program, LARGE, "0-1.4"), "ok")
     yield _read(program, "read of a token above 2^62", "0-1.4", LARGE)
     if expected.fenced:
@@ -229,6 +260,22 @@ def _storage(program: ProgramClient, expected: Expected) -> Iterator[Check]:
     yield one_of("reconnect", asked(program, "reconnect", side="storage"), "ok")
     if expected.fenced:
         yield _read(program, "read after reconnect", "0-1.4", LARGE)
+
+
+def _past_doubles(program: ProgramClient, expected: Expected) -> Iterator[Check]:
+    """Tokens that differ by one, and are equal to a program or a database that computes in doubles."""
+    after = PAST_DOUBLES + 1
+    yield one_of("write with a token above 2^53", _write(program, PAST_DOUBLES, "0-1.8"), "ok")
+    yield _read(program, "read of a token above 2^53", "0-1.8", PAST_DOUBLES)
+    yield one_of("write with the next token above 2^53", _write(program, after, "0-1.9"), "ok")
+    if expected.fenced:
+        older = _write(program, PAST_DOUBLES, "0-1.10")
+        yield one_of("write with an older token above 2^53", older, "stale")
+    if expected.fence_on_acquire:
+        fenced = asked(program, "fence", resource="r0", token=after + 1)
+        yield one_of("fence with a token above 2^53", fenced, "ok")
+        below = _write(program, after, "0-1.11")
+        yield one_of("write below a fence above 2^53", below, "stale")
 
 
 def _write(program: ProgramClient, token: int, value: str) -> Outcome:

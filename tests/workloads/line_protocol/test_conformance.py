@@ -25,16 +25,19 @@ TTL = 2_000_000_000  # ns; no lease ends during a check of a held lock, also on 
 def played(tmp_path: Path) -> Any:
     """Play the checks against the program, with a text of its source replaced; return those that do not fit."""
 
-    def play(old: str, new: str, *sides: str) -> list[str]:
+    def play(
+        old: str, new: str, *sides: str, policy: str = "strict", fences: bool = False, all_of_it: bool = False
+    ) -> list[str]:
         source = PROGRAM.read_text()
         assert old in source
         program = tmp_path / "program.py"
         program.write_text(source.replace(old, new))
+        (tmp_path / "file.db").unlink(missing_ok=True)
         command = Command(words=(sys.executable, str(program), str(tmp_path / "file.db")), marks={})
 
         def begin(client: int | None) -> ProgramClient:
             lock = lock_settings("client", [], ttl=TTL)
-            storage = storage_settings("client", [], fencing="compare")
+            storage = storage_settings("client", [], fencing="compare", policy=policy)
             return ProgramClient(command.start, start_fields(client, lock, storage), timeout=1)
 
         first = begin(None)
@@ -44,13 +47,12 @@ def played(tmp_path: Path) -> Any:
             sides=frozenset(sides),
             ttl=TTL,
             fenced=True,
-            policy="strict",
-            fence_on_acquire=False,
+            policy=policy,
+            fence_on_acquire=fences,
             served=frozenset(),
         )
-        return [
-            said(each) for each in conformance(begin, expected, lambda _side: nullcontext()) if not each.fits
-        ]
+        checks = conformance(begin, expected, lambda _side: nullcontext())
+        return [said(each) for each in checks if all_of_it or not each.fits]
 
     return play
 
@@ -90,6 +92,50 @@ HANGS = "no answer in time: every call needs a deadline; the rest was not played
         return {"outcome": "ok"}
 """,
             "acquire of a held lock after the revoke of another owner: ok; expected failed",
+        ),
+        (
+            "lock",
+            "resource = ? AND owner = ? AND ends > ?",
+            "resource = ? AND length(?) AND ends > ?",
+            "acquire of a held lock after the release by another owner: ok; expected failed",
+        ),
+        (
+            "lock",
+            "resource = ? AND owner = ? AND ends > ?",
+            "resource = ? AND substr(owner, 1, 1) = substr(?, 1, 1) AND ends > ?",
+            "release by another owner of the same program: ok; expected failed or unsupported",
+        ),
+        (
+            "lock",
+            "            time.sleep(0.02)\n",
+            """
+            say(event="renewed", resource=request["resource"], owner=request["owner"], ttl_ms=9, called_ns=now)
+            time.sleep(0.02)
+""",
+            "renewed: by 1-8 of r0, which 0-5 holds: only its holder renews a lock",
+        ),
+        (
+            "lock",
+            "            time.sleep(0.02)\n",
+            """
+            self.database.execute(
+                "UPDATE lease SET ends = ? WHERE resource = ?", (now + 2 * 10**9, request["resource"])
+            )
+            time.sleep(0.02)
+""",
+            "acquire after the holder was killed: .*; does another owner renew it?",
+        ),
+        (
+            "storage",
+            "mark < :token OR",
+            "CAST(mark AS real) < CAST(:token AS real) OR",
+            "write with the next token above 2^53: stale; expected ok: many JSON libraries round numbers above",
+        ),
+        (
+            "storage",
+            '"value": value, "token": token}',
+            '"value": value, "token": int(float(token))}',
+            "read of a token above 2^53: .*: many JSON libraries round numbers above 2^53",
         ),
         (
             "storage",
@@ -140,6 +186,12 @@ HANGS = "no answer in time: every call needs a deadline; the rest was not played
         "hangs in read",
         "hangs in release",
         "revokes the lock of others",
+        "releases the lock of others",
+        "releases every lock of its own",
+        "reports renewals of a lock that it was refused",
+        "renews the lock that it waits for",
+        "compares tokens as doubles",
+        "rounds the tokens that it answers",
         "refuses the next token",
         "answers twice",
         "accepts every request",
@@ -153,6 +205,31 @@ def test_a_mistake_is_named(played: Any, side: str, old: str, new: str, found: s
     wrong = played(old, new, side)
 
     assert [each for each in wrong if matches(found, each)], wrong
+
+
+def test_doubles_let_an_older_token_through_where_equal_ones_may_pass(played: Any) -> None:
+    compares_doubles = "CAST(mark AS real) = CAST(:token AS real) AND :inclusive"
+
+    wrong = played(
+        "mark = :token AND :inclusive", compares_doubles, "storage", policy="inclusive", fences=True
+    )
+
+    assert {each.partition(":")[0] for each in wrong} >= {
+        "write with an older token above 2^53",
+        "write below a fence above 2^53",
+    }
+
+
+def test_a_token_that_libraries_round_is_better_a_string(played: Any) -> None:
+    as_number, as_string = (
+        played('"token": token, "ttl_ms"', f'"token": {sent}, "ttl_ms"', "lock", all_of_it=True)
+        for sent in ("2**60 + token", "str(2**60 + token)")
+    )
+
+    advice = "many JSON libraries round numbers above 2^53: answer its digits as a string"
+    assert as_number[1].endswith(f"; {advice}")
+    assert not [each for each in as_string if advice in each]
+    assert "acquire: token 1152921504606846977 " in as_string[1]
 
 
 def matches(found: str, said: str) -> bool:
