@@ -139,6 +139,13 @@ class SharedState:
             for other in self.clients
         )
 
+    def freed(self, hold: Held) -> bool:
+        """Has a later holder written and left the lock, so that it is free, and no client waits for it?"""
+        is_held = any(
+            client != hold.client and resource == hold.resource for client, resource, _ in self.holders()
+        )
+        return self.superseded(hold) and not is_held and not self.waiting_for(hold.resource)
+
     def superseded(self, hold: Held) -> bool:
         """Was a write accepted in a later hold?"""
         least, of_all = (hold.granted, self.wrote) if hold.token == NO_TOKEN else (hold.token, self.accepted)

@@ -299,6 +299,8 @@ class ClientFaults:
         """Has what ends a fault early happened?"""
         if fault.until == "contested":
             return self.state.contested(hold.held)
+        if fault.until == "freed":
+            return self.state.freed(hold.held)
         return fault.until is not None and has_come_to(hold.end(), _aim(fault))
 
     def _wait_for_end(self, fault: ClientFault, is_over: Callable[[], bool]) -> None:

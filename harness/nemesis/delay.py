@@ -78,8 +78,9 @@ class DelaySpec(BaseModel):
     at: Literal["granted", "acquired", "list-read", "before-write", "before-release"] | None = None
     """The stop point: from there on, its messages are held back."""
     until: Until | None = None
-    """superseded: another client was granted a higher token, and its write was accepted. contested: another
-    client has read the list that it is about to change (workload append only)."""
+    """superseded: another client was granted a higher token, and its write was accepted. freed: it has also
+    released the lock, and no client holds it or waits for it. contested: another client has read the list
+    that it is about to change (workload append only)."""
     lasts: Length | None = None
     """How long its messages are held back; of a member, how long all its links are late."""
     every: Length | None = None

@@ -56,7 +56,8 @@ class PauseSpec(BaseModel):
     """The stop point. Servers or a waiter are stopped while a holder is there, which then goes on."""
     until: Until | None = None
     """superseded: another client was granted a higher token, and its write was accepted; at granted,
-    where there may be no token yet: it was granted the lock later. contested: another client has read
+    where there may be no token yet: it was granted the lock later. freed: it has also released the lock,
+    and no client holds it or waits for it. contested: another client has read
     the list that it is about to change (workload append only)."""
     lasts: Length | None = None
     """How long it stays stopped."""
@@ -150,7 +151,11 @@ class PauseSpec(BaseModel):
         """A client stopped between UPDATE and COMMIT holds the row's lock: no client can supersede it."""
         if not is_victim(self.target):
             return
-        if self.at != "write-sent" or self.until not in ("contested", "superseded") or not sections.storage:
+        if (
+            self.at != "write-sent"
+            or self.until not in ("contested", "superseded", "freed")
+            or not sections.storage
+        ):
             return
         if not sections.storage.writes_in_one_message:
             yield Contradiction(

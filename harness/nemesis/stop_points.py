@@ -18,7 +18,7 @@ StopPoint = Literal[
 ]
 """What a client does next, or has just done."""
 
-Until = Literal["expired", "regranted", "contested", "superseded"]
+Until = Literal["expired", "regranted", "contested", "superseded", "freed"]
 """What ends a fault: the lease, or what another client does."""
 
 ENDS: Mapping[str, End] = {
@@ -26,6 +26,7 @@ ENDS: Mapping[str, End] = {
     "regranted": End.REGRANTED,
     "contested": End.REGRANTED,
     "superseded": End.SUPERSEDED,
+    "freed": End.SUPERSEDED,
 }
 """What a fault that lasts until something ends in."""
 

@@ -208,6 +208,22 @@ def test_a_lock_is_regranted_once_another_client_knows_its_higher_token(state: S
     assert state.regranted(hold_of(33))
 
 
+def test_a_lock_is_freed_once_its_later_holder_left_and_nobody_waits(state: SharedState) -> None:
+    first, second, third = (SharedProgress(state, client, ("r0", "r1")) for client in range(3))
+    first.reached("before-write", "r0", "0-1", 33)
+    hold = state.held(0)
+
+    assert not state.freed(hold), "nobody had it since"
+    second.reached("before-write", "r0", "1-1", 34)
+    second.accepted("r0", 34)
+    assert not state.freed(hold), "the other client still holds it"
+    third.waiting("r0")
+    second.exited()
+    assert not state.freed(hold), "a third one will be granted it"
+    third.waiting("r1")
+    assert state.freed(hold)
+
+
 def holder(state: SharedState, client: int, *points: str) -> psutil.Process:
     """A process that holds r0 again and again, and reaches these points."""
     pid = os.fork()

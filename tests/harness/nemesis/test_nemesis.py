@@ -239,6 +239,24 @@ def test_a_pause_until_superseded_ends_with_the_write_of_a_successor(folder: Pat
     assert (recorded[0]["value"]["resource"], recorded[0]["value"]["owner"]) == ("r0", "0-1")
 
 
+def test_a_pause_until_freed_ends_when_the_successor_has_left(folder: Path) -> None:
+    recorded: list[dict[str, Any]] = []
+    freed = PauseSpec(kind="pause", target="holder", at="before-write", until="freed")
+    with pool.started(2, 2, 1, folder) as started, holders_of(started.state, 1) as holders:
+        successor = SharedProgress(started.state, 1, ("r0", "r1"))
+        with nemesis_over(started.state, holders, (freed,), recorded, 600 * SECOND) as nemesis:
+            assert wait_for(lambda: recorded)
+            successor.reached("acquired", "r0", "1-1", 99)
+            successor.accepted("r0", 99)
+            assert holders.processes[0].status() == psutil.STATUS_STOPPED
+            successor.exited()
+            assert wait_for(lambda: len(recorded) > 1)
+        nemesis.check()
+
+    (windows,) = nemesis.log.windows.values()
+    assert windows.hit >= 1
+
+
 @pytest.mark.parametrize("overlap", [True, False])
 def test_faults_on_clients_overlap_unless_the_target_forbids_it(folder: Path, overlap: bool) -> None:
     lasting = PauseSpec(kind="pause", target="holder", at="before-write", lasts="20ms")
