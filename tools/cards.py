@@ -38,7 +38,7 @@ HEAD = (
     " they are, on its own servers, with the adapters of [examples/locks](../examples/locks/README.md). A"
     " cell says what these runs showed, no more; a lock that calls itself advisory is not accused of that."
     " Whether it tells its holder is judged by its answers to a release, not by listeners that it may have."
-    " `make cards` makes this page.\n\n"
+    " No run has two threads that share one lock object. `make cards` makes this page.\n\n"
 )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness.card.seen import Seen
-from harness.card.series import STALE, WITH_FAILOVER, Subject
+from harness.card.series import WITH_FAILOVER, Subject
 from harness.report.sentences import count
 
 Word = Literal["yes", "no", "none", "not shown"]
@@ -53,7 +53,7 @@ Found = tuple[Sequence[Seen], Word, str]
 
 
 def _lost_while_paused(_: Subject, seen: Sequence[Seen]) -> Found:
-    used = [run for run in _of(seen, "pause") if run.experiment.at in STALE and not run.experiment.fenced]
+    used = [run for run in _of(seen, "pause") if run.experiment.makes_stale_writes]
     accepted = _sum(used, "stale_writes_accepted")
     if accepted:
         return used, "yes", f"{accepted} stale writes got through without a fence"
@@ -72,8 +72,32 @@ def _tells(_: Subject, seen: Sequence[Seen]) -> Found:
     if not used:
         return used, "not shown", "no holder that had lost it released it"
     if accepted:
-        return used, "no", f"{accepted} of {refused + accepted} releases of a lost lock ended ok"
-    return used, "yes", f"all {refused} releases of a lost lock were refused"
+        lost = f"{accepted} of {refused + accepted} releases of a lost lock ended ok"
+        return used, "no", f"{lost}{next(map(_lines, filter(_accepted, used)), '')}"
+    return used, "yes", f"all {refused} releases of a lost lock were refused{_expired(seen)}"
+
+
+def _accepted(run: Seen) -> bool:
+    return run.accepted is not None
+
+
+def _lines(run: Seen) -> str:
+    """The lines of a run's history that show a release of a lost lock that ended ok."""
+    shown = run.accepted
+    assert shown is not None  # noqa: S101 - it is asked only of such runs
+    grant, later, release = (each.lines[-1] for each in (shown.grant, shown.later, shown.release))
+    return (
+        f", such as in {run.experiment.name}: {shown.grant.owner} was granted {shown.grant.resource}"
+        f" (line {grant}), then {shown.later.owner} was (line {later}), and the release of"
+        f" {shown.grant.owner} ended ok (line {release})"
+    )
+
+
+def _expired(seen: Sequence[Seen]) -> str:
+    """What releases of expired locks said, which nobody else had had: that they were lost is not certain."""
+    accepted = sum(run.expired_accepted for run in seen)
+    of_all = accepted + sum(run.expired_refused for run in seen)
+    return f"; {accepted} of {of_all} of an expired one that nobody else took ended ok" if accepted else ""
 
 
 def _token(_: Subject, seen: Sequence[Seen]) -> Found:

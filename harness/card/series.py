@@ -19,6 +19,13 @@ STOP_POINTS = ("granted", "acquired", "before-write", "write-sent", "before-rele
 STALE = ("acquired", "before-write")
 """The stop points at which a holder has everything for its write, and sends it afterwards."""
 
+FREE = {
+    "expired": ("workload.clients=2", "workload.resources=32", "workload.think=200ms"),
+    "freed": ("workload.clients=2", "workload.resources=8"),
+}
+"""The ends of a pause after which a holder finds its lost lock free, and what that needs: the other client
+has seldom come by, or has come and gone."""
+
 OF_LOCKS = ("duplicate-token", "token-regression", "early-grant", "stuck-lock")
 """The anomalies of a lock service."""
 
@@ -43,6 +50,7 @@ class Experiment:
 
     kind: Kind
     at: str = ""  # the stop point of a pause
+    until: str = ""  # its end, if that leaves the lock free
     fenced: bool = False
     faults: tuple[str, ...] = ()  # TOML tables
     expect: Literal["valid", "stale-write"] = "valid"
@@ -55,7 +63,13 @@ class Experiment:
     def name(self) -> str:
         """Such as pause-before-write-unfenced."""
         fence = ("fenced" if self.fenced else "unfenced") if self.kind == "pause" else ""
-        return "-".join(filter(None, [self.kind, self.at, fence]))
+        end = self.until if self.until in FREE else ""
+        return "-".join(filter(None, [self.kind, self.at, end, fence]))
+
+    @property
+    def makes_stale_writes(self) -> bool:
+        """Does it pause holders until another client has written, where nothing refuses their writes?"""
+        return self.at in STALE and self.until not in FREE and not self.fenced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +100,16 @@ def series(lock: str, *, gives_token: bool = True) -> Iterator[Experiment]:
                 expect="stale-write" if at in STALE and not fenced else "valid",
                 require={"pauses": 1, "stale_writes_attempted": int(at in STALE)},
             )
+    for until, settings in FREE.items():
+        yield Experiment(
+            kind="pause",
+            at="before-write",
+            until=until,
+            faults=(_fault("pause", at="before-write", until=until),),
+            expect="stale-write" if until == "freed" else "valid",
+            require={"pauses": 1, "stale_writes_attempted": 0},
+            settings=settings,
+        )
     cut = _fault("partition", **{"from": "lock"}, every="2 ttl", lasts="1.5 ttl")
     yield Experiment(kind="partition", faults=(cut,), require=grants | {"partitions": 1})
     held = _fault("delay", to="lock", every="2 ttl", lasts="1.5 ttl")

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from checkers.history.records import Op, Outcome
+from checkers.history.records import Op
 from checkers.notices import TOKENS_LOOK_LIKE
 from harness.card.answers import Answer, answers, is_answered
-from harness.card.seen import Seen, releases_after, releases_of_lost_locks
+from harness.card.releases import LostRelease
+from harness.card.seen import Seen
 from harness.card.series import Experiment, Kind, Subject
 
 SUBJECT = Subject(
@@ -218,6 +219,42 @@ def test_a_lock_without_failover_or_token_has_no_such_runs(key: str, lacks: Any,
     assert (found[key].word, found[key].said) == ("none", said)
 
 
+def test_a_release_of_a_lost_lock_that_ended_ok_is_shown_with_its_lines() -> None:
+    grant, later, release = (
+        Op(index=0, process=0, f=f, resource="r0", owner=owner, called=0, lines=lines)
+        for f, owner, lines in (
+            ("acquire", "0-1", (2, 3)),
+            ("acquire", "1-1", (5, 8)),
+            ("release", "0-1", (9, 10)),
+        )
+    )
+    shown = LostRelease(grant, later, release)
+    runs = [run("calm", releases_refused=1), run("pause", releases_accepted=1, accepted=shown)]
+
+    assert answer("tells_its_holder", *runs).said == (
+        "1 of 2 releases of a lost lock ended ok, such as in pause-unfenced: 0-1 was granted r0 (line 3),"
+        " then 1-1 was (line 8), and the release of 0-1 ended ok (line 10)"
+    )
+
+
+def test_releases_of_expired_locks_are_counted_but_prove_no_loss() -> None:
+    expired = run("pause", "before-write", expired_accepted=3, expired_refused=1)
+
+    assert answer("tells_its_holder", expired).word == "not shown"
+    found = answer("tells_its_holder", expired, run("calm", releases_refused=2))
+    assert (found.word, found.said) == (
+        "yes",
+        "all 2 releases of a lost lock were refused; 3 of 4 of an expired one that nobody else took ended ok",
+    )
+
+
+def test_only_pauses_until_another_client_wrote_show_a_loss() -> None:
+    free = replace(run("pause", "before-write").experiment, until="freed")
+    runs = [Seen(experiment=free, coverage={"pauses": 4})]
+
+    assert answer("lost_while_paused", *runs).said == "no such run was made"
+
+
 def test_a_question_is_answered_once_its_runs_show_anything() -> None:
     lost = run("pause", releases_refused=1)
 
@@ -231,89 +268,3 @@ def test_a_cell_names_the_runs_that_it_rests_on() -> None:
 
     assert answer("token", calm, paused).runs == (Path("calm"),)
     assert answer("lost_while_paused", calm, paused).runs == (Path("pause-acquired-unfenced"),)
-
-
-def op(f: str, owner: str, called: int, returned: int, outcome: Outcome = Outcome.OK) -> Op:
-    return Op(
-        index=called,
-        process=0,
-        f=f,
-        resource="r0",
-        owner=owner,
-        called=called,
-        returned=None if outcome is Outcome.INFO else returned,
-        outcome=outcome,
-    )
-
-
-@pytest.mark.parametrize(
-    ("outcome", "counted"),
-    [(Outcome.FAIL, (1, 0)), (Outcome.OK, (0, 1)), (Outcome.INFO, (0, 0))],
-)
-def test_a_refused_release_shows_that_the_lock_was_lost(outcome: Outcome, counted: tuple[int, int]) -> None:
-    history = [
-        op("acquire", "a", 1, 2),
-        op("acquire", "b", 1, 5),
-        op("release", "a", 6, 7, outcome),
-        op("release", "b", 8, 9),
-    ]
-
-    assert releases_of_lost_locks(history) == counted
-
-
-def test_a_holder_that_nobody_followed_has_lost_nothing() -> None:
-    history = [
-        op("acquire", "a", 1, 2),
-        op("release", "a", 3, 4, Outcome.FAIL),
-        op("acquire", "b", 5, 6),
-        op("release", "c", 7, 8, Outcome.FAIL),
-    ]
-
-    assert releases_of_lost_locks(history) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("acquires", "counted"),
-    [
-        ([{"attempt": 1, "token": 2}, {"attempt": 3, "token": 1}], (0, 1)),  # after the first had returned
-        ([{"attempt": 1, "token": 1}, {"attempt": 2, "token": 2}], (0, 0)),  # neither is certainly later
-        ([{"token": 1}, {"token": 2}], (0, 1)),
-        ([{"token": 2}, {"token": 1}], (0, 0)),  # the second was paused before its acquire returned
-    ],
-)
-def test_only_a_grant_that_surely_came_later_takes_the_lock_away(
-    acquires: list[dict[str, int]], counted: tuple[int, int]
-) -> None:
-    first, second = acquires
-    history = [
-        replace(op("acquire", "a", 0, 2), **first),
-        replace(op("acquire", "b", 1, 5), **second),
-        op("release", "a", 6, 7),
-    ]
-
-    assert releases_of_lost_locks(history) == counted
-
-
-@pytest.mark.parametrize(
-    ("moment", "found"),
-    [(2, []), (3, ["a"]), (8, ["a"]), (9, [])],
-)
-def test_releases_after_a_fault_are_of_locks_held_at_its_beginning(moment: int, found: list[str]) -> None:
-    history = [op("acquire", "a", 1, 2), op("release", "a", 9, 10), op("acquire", "b", 11, 12)]
-
-    assert [release.owner for release in releases_after(history, moment)] == found
-
-
-@pytest.mark.parametrize(
-    ("lease", "counts"),
-    [
-        ({"ttl": None}, True),
-        ({"ttl": 8}, True),
-        ({"ttl": 7}, False),
-        ({"ttl": 7, "attempt": 2}, True),
-    ],
-)
-def test_a_release_after_the_end_of_its_lease_shows_nothing(lease: dict[str, int], counts: bool) -> None:
-    history = [replace(op("acquire", "a", 1, 3), **lease), op("release", "a", 9, 10, Outcome.FAIL)]
-
-    assert bool([*releases_after(history, 5)]) is counts

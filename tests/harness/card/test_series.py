@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from harness.card.seen import Seen
 from harness.card.series import STALE, Experiment, Subject, series, target_of
 from harness.core.errors import ConfigurationError
 from harness.engines.engine import Engine
+from harness.files.run_folder import HISTORY
 from harness.run import deployment
 from harness.run.runner import RunOptions
 from tests.support.missing import need
@@ -41,11 +44,11 @@ def test_every_run_of_the_series_is_a_target(lock: str) -> None:
     subject = replace(SUBJECT, lock=lock)
     targets = {each.name: target_of(subject, each) for each in series(lock)}
 
-    assert len(targets) == 14 + (lock == "redis")
+    assert len(targets) == 16 + (lock == "redis")
     for name, target in targets.items():
         assert target.name == f"redis-py-{name}"
         assert target.fenced == name.endswith("-fenced")
-    unfenced = {f"pause-{at}-unfenced" for at in STALE}
+    unfenced = {f"pause-{at}-unfenced" for at in (*STALE, "before-write-freed")}
     assert {name for name, target in targets.items() if target.expected == ("stale-write",)} == unfenced
 
 
@@ -66,7 +69,7 @@ def test_a_lock_without_tokens_has_no_fenced_runs() -> None:
     subject = replace(SUBJECT, gives_token=False)
     targets = [target_of(subject, each) for each in series("redis", gives_token=False)]
 
-    assert len(targets) == 10
+    assert len(targets) == 12
     assert not any(target.fenced for target in targets)
     assert {target.lock.token for target in targets} == {"none"}
 
@@ -146,3 +149,39 @@ def test_lock_then_incr_is_not_atomic_and_refuses_late_releases(local_engine: En
     assert [run.failure for run in seen] == ["", "", ""]
     keys = ("token", "atomic_with_grant", "tells_its_holder")
     assert [words[key] for key in keys] == ["yes", "no", "yes"]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("retakes", ["renew", pytest.param("release", marks=pytest.mark.slow)])
+def test_a_lock_that_takes_an_expired_lock_again_does_not_tell(
+    local_engine: Engine, tmp_path: Path, retakes: str
+) -> None:
+    program = ROOT / "tests/support/retaking_lock.py"
+    subject = replace(
+        SUBJECT,
+        command=shlex.join([sys.executable, str(program), str(tmp_path / "leases.db"), retakes]),
+        lock="client",
+        storage="sqlite",
+        fencing="none",
+        gives_token=False,
+        duration="5s",
+        overrides=("lock.ttl=1s",),
+    )
+    (freed,) = some("pause-before-write-freed-unfenced")
+    options = RunOptions(runs=tmp_path / "runs")
+
+    seen: list[Seen] = []
+    while not any(run.accepted for run in seen) and len(seen) < 3:  # another may have been faster
+        seen += run_series(subject, [freed], local_engine, options)
+
+    told = next(each for each in answers(subject, seen) if each.key == "tells_its_holder")
+    assert told.word == "no", told.said
+    lines = [int(number) for number in re.findall(r"\(line (\d+)\)", told.said)]
+    history = (told.runs[-1] / HISTORY).read_text().splitlines()
+    shown = [json.loads(history[number - 1]) for number in lines]
+    assert [(event["f"], event["type"]) for event in shown] == [
+        ("acquire", "ok"),
+        ("acquire", "ok"),
+        ("release", "ok"),
+    ]
+    assert shown[0]["owner"] == shown[2]["owner"] != shown[1]["owner"]
