@@ -73,24 +73,21 @@ def _tells(_: Subject, seen: Sequence[Seen]) -> Found:
         return used, "not shown", "no holder that had lost it released it"
     if accepted:
         lost = f"{accepted} of {refused + accepted} releases of a lost lock ended ok"
-        return used, "no", f"{lost}{next(map(_lines, filter(_accepted, used)), '')}"
+        return used, "no", f"{lost}{_lines(used)}"
     return used, "yes", f"all {refused} releases of a lost lock were refused{_expired(seen)}"
 
 
-def _accepted(run: Seen) -> bool:
-    return run.accepted is not None
-
-
-def _lines(run: Seen) -> str:
-    """The lines of a run's history that show a release of a lost lock that ended ok."""
-    shown = run.accepted
-    assert shown is not None  # noqa: S101 - it is asked only of such runs
-    grant, later, release = (each.lines[-1] for each in (shown.grant, shown.later, shown.release))
-    return (
-        f", such as in {run.experiment.name}: {shown.grant.owner} was granted {shown.grant.resource}"
-        f" (line {grant}), then {shown.later.owner} was (line {later}), and the release of"
-        f" {shown.grant.owner} ended ok (line {release})"
-    )
+def _lines(used: Sequence[Seen]) -> str:
+    """The lines of a history that show a release of a lost lock that ended ok."""
+    for run in used:
+        if shown := run.accepted:
+            grant, later, release = (each.lines[-1] for each in (shown.grant, shown.later, shown.release))
+            return (
+                f", such as in {run.experiment.name}: {shown.grant.owner} was granted {shown.grant.resource}"
+                f" (line {grant}), then {shown.later.owner} was (line {later}), and the release of"
+                f" {shown.grant.owner} ended ok (line {release})"
+            )
+    return ""
 
 
 def _expired(seen: Sequence[Seen]) -> str:
