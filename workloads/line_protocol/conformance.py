@@ -21,7 +21,7 @@ from workloads.line_protocol.disturbances import (
     stopped_lock,
     stopped_storage,
 )
-from workloads.line_protocol.foreign_owners import foreign_release, release_of_another_hold
+from workloads.line_protocol.foreign_owners import foreign_release
 from workloads.line_protocol.messages import AcquireResult, ReadResult, convert_fields
 from workloads.line_protocol.played import Check, Hung, Outcome, asked, one_of
 from workloads.line_protocol.program_client import KEPT_OPEN, ProgramClient
@@ -127,26 +127,22 @@ def _lock(
         yield _tokens(granted.token, next_one.token, expected)
     asked(second, "release", resource="r0", owner="1-2")
     yield one_of("reconnect", asked(first, "reconnect", side="lock"), "ok")
-    yield from _foreign_owners(first, second, expected)
+    yield from _foreign_owner(first, second, expected)
     yield from _revoke(first, second, wait)
     if "lock" in expected.served:
         yield from stopped_lock(first, second, silence, wait)
     yield from _lapse(first, second, expected)
 
 
-def _foreign_owners(first: ProgramClient, second: ProgramClient, expected: Expected) -> Iterator[Check]:
-    """Each with a fresh lease, so that none ends during a check."""
+def _foreign_owner(first: ProgramClient, second: ProgramClient, expected: Expected) -> Iterator[Check]:
+    """With a fresh lease, so that it does not end during a check."""
     ttl = expected.ttl // MILLISECOND
-    for owner, played in (
-        ("0-5", foreign_release(second, ttl)),
-        ("0-6", release_of_another_hold(first, second)),
-    ):
-        granted, check = _acquire(first, "r0", owner, LEASES * ttl)
-        if granted is None:
-            yield check
-            return
-        yield from played
-        asked(first, "release", resource="r0", owner=owner)
+    granted, check = _acquire(first, "r0", "0-5", LEASES * ttl)
+    if granted is None:
+        yield check
+        return
+    yield from foreign_release(second, ttl)
+    asked(first, "release", resource="r0", owner="0-5")
 
 
 def _revoke(first: ProgramClient, second: ProgramClient, wait: int) -> Iterator[Check]:
