@@ -59,13 +59,21 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def killed_at(evidence: Evidence) -> Callable[[Op], float]:
-    """Return when the client of an operation was killed; infinity if it was not."""
+    """Return when the client of an operation was killed after it had called that; infinity if it was not."""
     header = evidence.history.header
     if header.clients is None:
         return lambda _op: math.inf
-    kills = (fault for fault in faults_of(evidence.history.faults) if fault.kind == "kill")
-    moments = {fault.client: fault.began for fault in kills}
-    return lambda op: moments.get(client_of(op.process, header), math.inf)
+    kills: dict[int | None, list[int]] = defaultdict(list)  # of each client, in the order of time
+    for fault in faults_of(evidence.history.faults):
+        if fault.kind == "kill":
+            kills[fault.client].append(fault.began)
+
+    def killed(op: Op) -> float:
+        own = kills.get(client_of(op.process, header), [])
+        after = bisect_left(own, op.called)
+        return own[after] if after < len(own) else math.inf
+
+    return killed
 
 
 class Beliefs:

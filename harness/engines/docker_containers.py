@@ -20,6 +20,9 @@ from harness.processes.duty_cycle import PERIOD, Throttled
 from harness.processes.server_failure import not_ready
 
 END_TIMEOUT = 10  # s
+KILLED = 137  # the status of a container whose process got SIGKILL
+REASON_TIMEOUT = 1.0  # s; on a busy machine, Docker learns why only after it has seen the end
+POLL = 0.05  # s
 FREEZE_TIMEOUT = 30.0  # s
 UNFROZEN = "unable to freeze"  # in the error of a pause that may be tried again
 CPU_PERIOD = round(PERIOD * 1e6)  # us
@@ -57,13 +60,11 @@ class Container:
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if it has ended or is unhealthy."""
-        try:
-            with as_infrastructure_errors():
-                seen = self.client.api.inspect_container(self.id)
-        except InfrastructureError as error:
-            if isinstance(error.__cause__, docker.errors.NotFound):
-                raise gone(self.name) from None
-            raise
+        seen = self._inspected()
+        deadline = time.monotonic() + REASON_TIMEOUT
+        while _was_killed(seen) and not seen["State"]["OOMKilled"] and time.monotonic() < deadline:
+            time.sleep(POLL)
+            seen = self._inspected()
         self._expect_enough_memory(seen)
         if not seen["State"]["Running"]:
             raise not_ready(self.name, f"ended with status {seen['State']['ExitCode']}", self.log())
@@ -72,6 +73,16 @@ class Container:
         # Docker also calls a paused container unhealthy, and then until a check succeeds.
         if health.get("Status") == "unhealthy" and health.get("FailingStreak", 0) >= retries:
             raise not_ready(self.name, "is unhealthy", self.log())
+
+    def _inspected(self) -> Mapping[str, Any]:
+        try:
+            with as_infrastructure_errors():
+                seen: Mapping[str, Any] = self.client.api.inspect_container(self.id)
+        except InfrastructureError as error:
+            if isinstance(error.__cause__, docker.errors.NotFound):
+                raise gone(self.name) from None
+            raise
+        return seen
 
     def _expect_enough_memory(self, seen: Mapping[str, Any]) -> None:
         """Raise ServerNotReadyError if the kernel has killed one of its processes because of its limit."""
@@ -181,6 +192,10 @@ class Container:
         except InfrastructureError as error:
             return f"[this log could not be read: {error}]"
         return shortened(written).decode("utf-8", errors="replace")
+
+
+def _was_killed(seen: Mapping[str, Any]) -> bool:
+    return not seen["State"]["Running"] and seen["State"]["ExitCode"] == KILLED
 
 
 def gone(server: str) -> ServerNotReadyError:

@@ -52,9 +52,9 @@ def test_the_example_runs_and_is_judged(folder: Path, settings: tuple[str, ...],
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("lock.kind=nowhere:Lock", "files: nowhere:Lock cannot be loaded: ModuleNotFoundError"),
+        ("lock.kind=nowhere:Lock", "files: lock.kind: nowhere:Lock cannot be loaded: ModuleNotFoundError"),
         ("lock.kind=nowhere:Lock", "the installed packages; the current folder, /"),
-        ("lock.kind=files:Nothing", "files: files:Nothing cannot be loaded: AttributeError"),
+        ("lock.kind=files:Nothing", "files: lock.kind: files:Nothing cannot be loaded: AttributeError"),
         ("lock.kind=files:FileStorage", "files:FileStorage has no acquire, no release, no revoke, no close"),
         ("storage.kind=files:FileLock", "files:FileLock has no write, no read"),
         ("storage.kind=files:", 'storage.kind = "files:": must be "package.module:Class"'),

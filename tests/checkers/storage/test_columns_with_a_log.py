@@ -110,7 +110,7 @@ def test_the_verdict_and_its_stories_are_the_same_on_columns(kind: Any, cases: C
 def test_the_compared_histories_contain_every_anomaly() -> None:
     rng = random.Random("what is compared")
     found: Counter[str] = Counter()
-    for kind in KINDS * 15:
+    for kind in KINDS * 25:
         judged = evidence(crowd(rng, kind))
         found.update(name for name, (rule, _) in RULES.items() if list(rule(judged)))
 

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +37,6 @@ AIMED = PauseSpec(kind="pause", target="holder", at="before-write", until="super
 NAMES = [str(cell) for cell in CELLS]
 
 
-def test_a_plan_has_each_hazard_once_a_stale_write_first_then_late_tokens() -> None:
-    (planned,) = plan((ALL,), 7, TTL, 30 * SECOND, NAMES)
-
-    cells = [Cell.named(name) for name in planned.hazards]
-    assert sorted(cells) == sorted(of_pauses("holder"))
-    assert cells[0] == FIRST
-    assert [cell.point for cell in cells[1:5]] == [Point.GRANTED] * 4
-    for part in (cells[1:5], cells[5:]):
-        assert all([*End].index(one.end) >= [*End].index(other.end) for one, other in pairwise(part))
-    assert planned.moments == ()
-
-
 def test_each_walker_begins_with_a_stale_write() -> None:
     other = Cell(Point.GRANTED, End.SUPERSEDED)
     aims = Aims((FIRST, other), 3)
@@ -58,20 +45,6 @@ def test_each_walker_begins_with_a_stale_write() -> None:
     for _ in range(3):
         aims.done(FIRST, FIRST.end)
     assert [aims.take(9)[0] for _ in range(3)] == [other, FIRST, other]
-
-
-def test_the_same_seed_gives_the_same_order_and_another_one_another() -> None:
-    orders = {plan((ALL,), seed, TTL, 30 * SECOND, NAMES) for seed in (1, 1, 2, 3)}
-
-    assert len(orders) == 3
-
-
-def test_a_plan_aims_at_nothing_that_the_target_rules_out() -> None:
-    fault = PauseSpec(kind="pause", target="holder", hazards=("granted/expired", "renewing/expired"))
-
-    (planned,) = plan((fault,), 7, TTL, 30 * SECOND, ["renewing/expired/holder"])
-
-    assert planned.hazards == ("renewing/expired/holder",)
 
 
 def test_walkers_share_a_list_that_begins_again() -> None:
