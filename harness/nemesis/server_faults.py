@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from harness.core.duration import Span
+from harness.nemesis.clock import ClockSpec
 from harness.nemesis.faults import ServerFault, name_of
 from harness.nemesis.moments import holders
 from harness.nemesis.observer import Observer
@@ -16,7 +17,7 @@ from harness.nemesis.overlap import sides_hit
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need, Reservations
 from harness.nemesis.triggers import wait_until
-from harness.nemesis.windows import NO_MOMENT, Tally, each_moment, had_servers
+from harness.nemesis.windows import NO_GRANT, NO_MOMENT, Tally, each_moment, had_servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +41,12 @@ class ServerFaults:
             needs = needs | sides_hit(fault, self.reach.sides)
         for moment in each_moment(moments, self.over.is_set, window):
             why = self._reserve(fault, needs, last)
-            window(why)
             if why is None:
                 with self.reservations.released_at_end(None, needs):
-                    self._hit(fault, moment)
+                    met_a_grant = self._hit(fault, moment)
+                if isinstance(fault, ClockSpec) and not met_a_grant:
+                    why = NO_GRANT
+            window(why)
 
     def _reserve(self, fault: ServerFault, needs: AbstractSet[Need], last: int) -> str | None:
         """Reserve what a fault needs, at the moment that it waits for; return why that was not possible."""
@@ -63,14 +66,22 @@ class ServerFaults:
     def _is_time(self, fault: ServerFault) -> bool:
         return fault.when is None or any(True for _ in holders(self.reservations.state, fault.when))
 
-    def _hit(self, fault: ServerFault, moment: int) -> None:
+    def _hit(self, fault: ServerFault, moment: int) -> bool:
+        """Inject a fault, and repair it; return whether anybody held a lock meanwhile."""
         if self.over.is_set():
-            return
+            return False
         in_force = fault.in_force(self.reach, self._wait)
         with self.observer.observed(fault, self.reach.recorded(fault.target), moment, in_force):
-            if fault.lasts is not None:
-                self._wait(fault.lasts)
+            if fault.lasts is None:
+                return self._is_held()
+            end = time.monotonic_ns() + fault.lasts.resolve(self.ttl)
+            was_held = wait_until(self._is_held, end, self.over.is_set)
+            wait_until(lambda: False, end, self.over.is_set)
+            return was_held
 
     def _wait(self, length: Span) -> None:
         end = time.monotonic_ns() + length.resolve(self.ttl)
         wait_until(lambda: False, end, self.over.is_set)
+
+    def _is_held(self) -> bool:
+        return any(True for _ in holders(self.reservations.state, None))

@@ -6,7 +6,9 @@ import json
 import multiprocessing
 import random
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import psutil
@@ -16,13 +18,15 @@ from checkers.document import WindowsDocument
 from harness.clients.process import SharedProgress
 from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
+from harness.nemesis.clock import ClockSpec
 from harness.nemesis.kill import KillSpec
+from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog, plan
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
-from harness.nemesis.windows import NO_HOLDER, NO_MOMENT, NO_TAKEOVER, RUN_OVER, had_victim
+from harness.nemesis.windows import NO_GRANT, NO_HOLDER, NO_MOMENT, NO_TAKEOVER, RUN_OVER, had_victim
 from harness.run.recheck import judge_folder
 
 SECOND = 1_000_000_000
@@ -144,3 +148,25 @@ def test_a_window_of_clients_says_which_fault_had_the_holder(state: SharedState)
     reservations.reserve("throttle client:1", 1)
 
     assert missed(state, SEEDED_PAUSE, reservations) == ["another fault (throttle client:1) had its victim"]
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_moved_clock_hits_only_if_somebody_held_a_lock(
+    is_held: bool, state: SharedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ClockSpec, "in_force", lambda *_arguments: nullcontext())
+    monkeypatch.setattr(Observer, "observed", lambda *_arguments: nullcontext())
+    clock = ClockSpec(kind="clock", target="postgres", jump="1h", lasts="20ms", every="5s")
+    if is_held:
+        SharedProgress(state, 1, ("r0",)).reached("acquired", "r0", "1-1", 7)
+    windows: list[str | None] = []
+
+    ServerFaults(
+        ttl=SECOND,
+        reach=reach(state),
+        reservations=Reservations(state),
+        observer=Observer.__new__(Observer),
+        over=threading.Event(),
+    ).strike(clock, [0], time.monotonic_ns() + SECOND, windows.append)
+
+    assert windows == [None if is_held else NO_GRANT]
