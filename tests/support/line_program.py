@@ -13,6 +13,9 @@ import time
 from typing import Any
 
 TABLES = """
+DROP TABLE IF EXISTS lease;
+DROP TABLE IF EXISTS register;
+DROP TABLE IF EXISTS audit;
 CREATE TABLE lease (resource text PRIMARY KEY, owner text, token integer, ends integer);
 CREATE TABLE register (resource text PRIMARY KEY, value text, token integer, mark integer);
 CREATE TABLE audit (seq integer PRIMARY KEY, resource text, token integer, value text, fence integer);
