@@ -2,7 +2,7 @@
 
 It was there before anything was called, so no late write explains that it is gone: the loss is always a
 violation. The way back from a list that lacks it leads to the append that had read it and left it out,
-which is accused; or to a list that nobody wrote, and then whoever got that list is.
+which is accused; or to a list that nobody wrote, and then its reader is accused.
 """
 
 from __future__ import annotations

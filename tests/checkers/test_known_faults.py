@@ -20,10 +20,10 @@ not_past_lease = pytest.mark.xfail(
     raises=AssertionError, strict=True, reason="a pause counts that did not outlive the lease"
 )
 late_setter_denied = pytest.mark.xfail(
-    strict=True, reason="late releases and renewals are looked for in part"
+    raises=AssertionError, strict=True, reason="late releases and renewals are looked for in part"
 )
 another_process = pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="an owner's release is told as its first client's"
+    raises=AssertionError, strict=True, reason="an owner's release is attributed to its first client"
 )
 wrong_excuse = pytest.mark.xfail(
     raises=AssertionError, strict=True, reason="an excuse names what was sent before the rejection"
@@ -111,7 +111,7 @@ def test_a_late_release_or_renewal_is_never_denied(late: list[tuple[str, int, in
 
 
 @another_process
-def test_a_release_is_told_as_that_of_the_process_that_sent_it() -> None:
+def test_a_release_is_attributed_to_the_process_that_sent_it() -> None:
     verdict = judged(
         call(0, "acquire", 0, 1, owner="A", token=1, ttl=100, attempt=0),
         call(0, "write", 2, 9, token=1, value="a", type="info"),

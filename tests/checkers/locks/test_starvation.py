@@ -42,7 +42,7 @@ def test_time_in_which_another_client_held_the_lock_does_not_count(length: int, 
 
 
 @pytest.mark.parametrize("outcome", ["ok", "info"])
-def test_a_grant_or_a_lost_answer_of_its_own_begins_anew(outcome: str) -> None:
+def test_counting_starts_again_after_a_grant_or_a_lost_answer(outcome: str) -> None:
     own = op("acquire", "1", 30, 30, outcome)
 
     assert clients(*retried(0, 30), own, *retried(31, 70)) == []
