@@ -22,6 +22,8 @@ def of_pauses(target: str) -> tuple[Cell, ...]:
 
 
 _HIT = {"holder": Hit.HOLDER, WAITER: Hit.WAITER, "lock": Hit.LOCK, "storage": Hit.STORAGE}
+AIMED_AT = tuple(_HIT)
+"""The targets of a fault that aims at hazards."""
 
 VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
 SERVER_PATTERN = r"^[a-z][a-z0-9-]*$"

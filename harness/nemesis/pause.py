@@ -19,9 +19,10 @@ from checkers.history.fault_kinds import KINDS, FaultKind
 from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
+from harness.core.suggestions import did_you_mean
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import WAITER, Hazards, VictimOrServers, is_victim, of_pauses
+from harness.nemesis.fields import AIMED_AT, WAITER, Hazards, VictimOrServers, is_victim, of_pauses
 from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import Moment
 from harness.nemesis.reach import Reach
@@ -76,9 +77,12 @@ class PauseSpec(BaseModel):
         if self.hazards is not None:
             others = (self.at, self.until, self.lasts, self.every, self.when)
             known = of_pauses(self.target)
-            if any(others) or not known:
+            if any(others):
+                raise ValueError("hazards say when pauses begin and end: give only the target with them")
+            if not known:
                 raise ValueError(
-                    "hazards say when pauses begin and end: give only the target, such as holder"
+                    f"hazards are aimed at a holder, a waiter or a side, and not at {self.target}"
+                    f"{did_you_mean(self.target, AIMED_AT)}"
                 )
             if wrong := [str(cell) for cell in self.cells if cell not in known]:
                 raise ValueError(f"{wrong[0]} is no hazard that a pause of {self.target} can hit")

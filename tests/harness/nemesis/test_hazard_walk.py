@@ -125,8 +125,9 @@ def test_each_walker_has_a_stop_request_of_its_own() -> None:
         ({"hazards": ("write-sent/expired/lock",), "target": "lock"}, "that a pause of lock can hit"),
         ({"hazards": "all", "at": "acquired"}, "give only the target"),
         ({"hazards": "all", "lasts": "1s"}, "give only the target"),
-        ({"hazards": "all", "target": "client:0"}, "give only the target"),
-        ({"hazards": "all", "target": "etcd-1"}, "give only the target"),
+        ({"hazards": "all", "target": "holdr"}, "not at holdr; did you mean holder?"),
+        ({"hazards": "all", "target": "client:0"}, "not at client:0; there are: holder, waiter"),
+        ({"hazards": "all", "target": "etcd-1"}, "not at etcd-1; there are: holder, waiter"),
     ],
 )
 def test_wrong_hazards_are_refused(changes: dict[str, Any], said: str) -> None:
