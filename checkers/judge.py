@@ -15,7 +15,7 @@ from checkers.deduplicate import deduplicate
 from checkers.document import HazardsDocument
 from checkers.evidence import Evidence, as_seen, gather, log_of
 from checkers.explain.findings import doubts_of, explained
-from checkers.gc_pause import gc_paused
+from checkers.gc_pause import collecting, gc_paused
 from checkers.hazard_hits import hazards_of
 from checkers.hazards import summary
 from checkers.history.records import Commit, Header, History
@@ -110,7 +110,7 @@ def _judge(evidence: Evidence) -> Verdict:
         validity=validity,
         expected=header.expect,
         as_expected=validity is not Validity.UNKNOWN and not crashes and not unexpected,
-        reasons=(*doubts, *unexpected, *doubts_of(violations)),
+        reasons=(*doubts, *unexpected, *doubts_of(collecting(violations))),
         anomalies=anomalies,
         findings=violations,
         counted=tuple(_worth_explaining(findings, header)),

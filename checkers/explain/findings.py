@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from checkers.checker import Checker
 from checkers.conflict import Conflict
@@ -77,9 +78,9 @@ def _proved(evidence: Evidence, checker: Checker, conflict: Conflict) -> Account
     story = shown.breach.story(narrator, shown)
     if not proof.is_smallest:
         story = replace(story, steps=(*story.steps, _NOT_REDUCED))
-    others = {*proof.operations, *story.others}
-    is_checked = bool(story.others) and proof.is_smallest
-    lasting = not is_checked or holds(evidence, checker, proof.conflict, others)
+    others = tuple(islice(story.others, _MOST_OTHERS + 1))
+    is_checked = proof.is_smallest and 0 < len(others) <= _MOST_OTHERS
+    lasting = not is_checked or holds(evidence, checker, proof.conflict, {*proof.operations, *others})
     return _account(story, shown, proof.operations, "" if lasting else _CHANGED)
 
 
@@ -95,6 +96,7 @@ _NOT_REDUCED = (
     "Not reduced to the smallest proof: the proofs of this verdict had taken as much work as they may, so"
     " some of the operations named here may not be needed."
 )
+_MOST_OTHERS = 100  # to check more of them for each of many findings would take too long
 _NOT_ALONE = "the operations named here were not found to be wrong by themselves"
 _CHANGED = "other operations than those named here may explain it"
 

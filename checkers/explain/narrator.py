@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -41,7 +41,7 @@ class Story:
     summary: str
     steps: tuple[str, ...]
     proof: tuple[Op, ...] = ()  # what it rests on besides what the conflict names
-    others: tuple[Op, ...] = ()  # what might seem to change it, and does not: that is checked
+    others: Iterable[Op] = ()  # what might seem to change it, and does not: if few, that is checked
     cause: tuple[Op, ...] = ()  # what probably caused it
     fault: Fault | None = None  # the one that the steps name: it opened the window
     meanwhile: tuple[Fault, ...] = ()  # the others that the steps name
@@ -56,7 +56,7 @@ class Narrator:
         self.index = HistoryIndex(evidence)
         self.faults = FaultIndex(faults_of(evidence.history.faults), evidence.history.header)
         self.evidence = evidence
-        self._own: dict[tuple[str, str | None, str | None], ByCall] = {}
+        self._own: dict[tuple[str, str | None, tuple[str, ...]], ByCall] = {}
         self._promised: dict[tuple[str, str | None], dict[int, float]] = {}
 
     @cached_property
@@ -104,16 +104,16 @@ class Narrator:
         """A duration in ns."""
         return self._clock.duration(duration)
 
-    def own(self, grant: Op, since: int, until: float, *, f: str | None = None) -> tuple[Op, ...]:
+    def own(self, grant: Op, since: int, until: float, *names: str) -> Iterator[Op]:
         """What the owner of a grant did with the lock: called by a moment, and not over before another.
 
-        By call; with `f`, only the operations of that name.
+        By call, the last one first; only the operations of these names, if there are any.
         """
-        key = grant.resource, grant.owner, f
+        key = grant.resource, grant.owner, names
         if key not in self._own:
             own = self._leases.get(key[:2], ())
-            self._own[key] = ByCall([op for op in own if f in {None, op.f}])
-        return tuple(self._own[key].backwards(until, since))[::-1]
+            self._own[key] = ByCall([op for op in own if not names or op.f in names])
+        return self._own[key].backwards(until, since)
 
     def may_have_ended(self, holder: Op, grant: Op) -> tuple[Op, ...]:
         """Late operations of other holds, between two grants, that may have ended the first grant's lease.

@@ -16,6 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -154,9 +155,9 @@ def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
                 " nobody recorded it."
             ),
         ),
-        others=(
-            *n.own(other, other.called, later.returned or 0),
-            *n.own(later, later.called, later.returned or 0),
+        others=chain(
+            n.own(other, other.called, later.returned or 0),
+            n.own(later, later.called, later.returned or 0),
         ),
     )
 

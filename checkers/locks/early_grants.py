@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -208,9 +209,9 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
                 f" {n.answered(grant)}, before {n.at(lease)}: too early."
             ),
         ),
-        others=(
-            *n.own(holder, holder.sent, setter.sent, f="acquire"),
-            *n.own(holder, setter.sent, grant.returned or 0),
+        others=chain(
+            n.own(holder, holder.sent, setter.sent, "acquire"),
+            n.own(holder, setter.sent, grant.returned or 0),
         ),
         cause=ended[-1:],
         fault=fault,
@@ -247,7 +248,7 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
                 f" {n.answered(other)}, before {n.at(ends[last.owner])}. So one of them was too early."
             ),
         ),
-        others=tuple(each for op in (other, last) for each in n.own(op, op.sent, int(ends[op.owner]))),
+        others=chain(*(n.own(op, op.sent, int(ends[op.owner])) for op in (other, last))),
         fault=n.service_fault(min(other.sent, last.sent), last.returned or 0),
     )
 
@@ -297,8 +298,8 @@ def _freed_by(n: Narrator, holder: Op, ended: Sequence[Op]) -> str:
 
 
 def _kept_until(n: Narrator, holder: Op, lease: float) -> str:
-    own = n.own(holder, int(lease), lease)
-    given_back = next((op for op in own if op.f in ENDS and op.called == lease), None)
+    ended = n.own(holder, int(lease), lease, *ENDS)
+    given_back = next((op for op in ended if op.called == lease), None)
     if given_back is None:
         return f"Until then {n.whom(holder)} had not started to release it."
     return (

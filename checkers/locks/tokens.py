@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -158,9 +159,11 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
 def _end_between(n: Narrator, conflict: Conflict) -> list[Op]:
     """The release that makes two grants to one owner two holds."""
     earlier, later = conflict.because[0], conflict.accused
-    own = n.own(earlier, earlier.returned or 0, later.sent)
-    ends = [op for op in own if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)]
-    return [end for end in ends if (end.returned or 0) < later.sent and earlier.owner == later.owner][:1]
+    if earlier.owner != later.owner:
+        return []
+    ends = n.own(earlier, earlier.returned or 0, later.sent, *ENDS)
+    after = (op for op in ends if op.outcome is Outcome.OK and earlier.precedes(op))
+    return [*islice((end for end in after if (end.returned or 0) < later.sent), 1)]
 
 
 def _gave_back(n: Narrator, end: Op) -> str:
