@@ -17,7 +17,7 @@ from harness.nemesis.overlap import sides_hit
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need, Reservations
 from harness.nemesis.triggers import wait_until
-from harness.nemesis.windows import NO_GRANT, NO_MOMENT, Tally, each_moment, had_servers
+from harness.nemesis.windows import NO_GRANT, NO_MOMENT, RUN_OVER, Tally, each_moment, had_servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +43,7 @@ class ServerFaults:
             why = self._reserve(fault, needs, last)
             if why is None:
                 with self.reservations.released_at_end(None, needs):
-                    met_a_grant = self._hit(fault, moment)
-                if isinstance(fault, ClockSpec) and not met_a_grant:
-                    why = NO_GRANT
+                    why = self._hit(fault, moment)
             window(why)
 
     def _reserve(self, fault: ServerFault, needs: AbstractSet[Need], last: int) -> str | None:
@@ -66,18 +64,23 @@ class ServerFaults:
     def _is_time(self, fault: ServerFault) -> bool:
         return fault.when is None or any(True for _ in holders(self.reservations.state, fault.when))
 
-    def _hit(self, fault: ServerFault, moment: int) -> bool:
-        """Inject a fault, and repair it; return whether anybody held a lock meanwhile."""
+    def _hit(self, fault: ServerFault, moment: int) -> str | None:
+        """Inject a fault, and repair it; return why that hit nothing."""
         if self.over.is_set():
-            return False
+            return RUN_OVER
         in_force = fault.in_force(self.reach, self._wait)
         with self.observer.observed(fault, self.reach.recorded(fault.target), moment, in_force):
-            if fault.lasts is None:
-                return self._is_held()
-            end = time.monotonic_ns() + fault.lasts.resolve(self.ttl)
-            was_held = wait_until(self._is_held, end, self.over.is_set)
-            wait_until(lambda: False, end, self.over.is_set)
-            return was_held
+            was_held = self._is_held_meanwhile(fault)
+        return NO_GRANT if isinstance(fault, ClockSpec) and not was_held else None
+
+    def _is_held_meanwhile(self, fault: ServerFault) -> bool:
+        """Wait until a fault ends; did anybody hold a lock?"""
+        if fault.lasts is None:
+            return self._is_held()
+        end = time.monotonic_ns() + fault.lasts.resolve(self.ttl)
+        was_held = wait_until(self._is_held, end, self.over.is_set)
+        wait_until(lambda: False, end, self.over.is_set)
+        return was_held
 
     def _wait(self, length: Span) -> None:
         end = time.monotonic_ns() + length.resolve(self.ttl)

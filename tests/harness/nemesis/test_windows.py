@@ -134,6 +134,30 @@ def test_moments_that_a_run_does_not_come_to_are_missed(state: SharedState, faul
     assert missed(state, fault, Reservations(state), [0, 1], is_over=True) == [RUN_OVER, RUN_OVER]
 
 
+def test_servers_that_are_free_only_when_the_run_is_over_are_missed(
+    state: SharedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+    windows: list[str | None] = []
+
+    def free_too_late(*_arguments: Any) -> bool:
+        over.set()
+        return True
+
+    monkeypatch.setattr(Reservations, "reserve", free_too_late)
+    servers = ServerFaults(
+        ttl=SECOND,
+        reach=reach(state),
+        reservations=Reservations(state),
+        observer=Observer.__new__(Observer),
+        over=over,
+    )
+
+    servers.strike(KILL, [0], time.monotonic_ns() + SECOND, windows.append)
+
+    assert windows == [RUN_OVER]
+
+
 def test_a_window_of_servers_says_that_its_moment_did_not_come(state: SharedState) -> None:
     waits = KILL.model_copy(update={"when": "second-waiter"})
 
