@@ -30,6 +30,7 @@ from harness.run.removal import removed_at_end
 from harness.run.storage_set_up import set_up
 from harness.target import Target
 from harness.target.attached import running_at
+from harness.target.hazards import points_aimed_at
 from harness.target.reading import load_text
 from workloads.line_protocol.conformance import RESOURCES, Expected, conformance
 from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, ProgramError, start_fields
@@ -138,6 +139,7 @@ def _expected(target: Target, sides: frozenset[str]) -> Expected:
         policy=target.storage.policy,
         fence_on_acquire=target.storage.fence_on_acquire,
         served=frozenset(side for side in sides if _servers(target, side)),
+        aimed_at=points_aimed_at(target.faults),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.hazards import CELLS, POINTS, Cell, End, Fate, HazardTable, Hit, Point, fate_of
 from harness.core.errors import ConfigurationError
-from harness.nemesis.faults import FaultSpec, aims_at_hazards
+from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_stop_point
 from harness.nemesis.fields import WAITER, of_pauses
 from harness.nemesis.leader import LEADER
 from harness.nemesis.pause import PauseSpec
@@ -63,6 +63,12 @@ def too_many_required(target: Target) -> Iterator[str]:
     table = hazard_table(target, target.faults)
     if table is not None and len(table.possible) < required < len(CELLS):
         yield f'is more than its faults can hit: {len(table.possible)}; "all" requires these'
+
+
+def points_aimed_at(faults: Iterable[FaultSpec]) -> frozenset[Point]:
+    """Return the stop points at which some faults stop a client."""
+    aimed = (fault for fault in faults if begins_at_stop_point(fault) or aims_at_hazards(fault))
+    return frozenset(point for fault in aimed for point in _points(fault))
 
 
 def plan_of(target: Target, faults: Sequence[FaultSpec], seed: int) -> tuple[PlannedFault, ...]:

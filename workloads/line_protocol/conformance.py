@@ -39,6 +39,8 @@ ROUNDED = "many JSON libraries round numbers above 2^53"
 VALUE = '0-1.0 "é\\'
 RESOURCES = ("r0", "r1")
 AT_ONCE = " (no event granted: right if one request grants the lock and gives the token)"
+STOP_POINTS = {"granted": "granted", "sent": "write-sent"}
+"""The stop point of each optional event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,7 @@ class Expected:
     policy: str
     fence_on_acquire: bool
     served: AbstractSet[str]  # the sides with servers, which can be stopped
+    aimed_at: AbstractSet[str]  # the stop points at which a fault of the target stops clients
 
 
 def conformance(
@@ -109,7 +112,7 @@ def _lock(
     first: ProgramClient, second: ProgramClient, expected: Expected, silence: Silence
 ) -> Iterator[Check]:
     wait = LEASES * expected.ttl // MILLISECOND
-    granted, check = _acquire(first, "r0", "0-1", wait)
+    granted, check = _acquire(first, "r0", "0-1", wait, expected)
     yield check
     if granted is None:
         return
@@ -121,14 +124,14 @@ def _lock(
     yield one_of("release", asked(first, "release", resource="r0", owner="0-1"), "ok")
     again = asked(first, "release", resource="r0", owner="0-1")
     yield one_of("release without the lock", again, "failed")
-    next_one, check = _acquire(second, "r0", "1-2", wait)
+    next_one, check = _acquire(second, "r0", "1-2", wait, expected)
     yield check
     if next_one is not None:
         yield _tokens(granted.token, next_one.token, expected)
     asked(second, "release", resource="r0", owner="1-2")
     yield one_of("reconnect", asked(first, "reconnect", side="lock"), "ok")
     yield from _foreign_owner(first, second, expected)
-    yield from _revoke(first, second, wait)
+    yield from _revoke(first, second, wait, expected)
     if "lock" in expected.served:
         yield from stopped_lock(first, second, silence, wait)
     yield from _lapse(first, second, expected)
@@ -137,7 +140,7 @@ def _lock(
 def _foreign_owner(first: ProgramClient, second: ProgramClient, expected: Expected) -> Iterator[Check]:
     """With a fresh lease, so that it does not end during a check."""
     ttl = expected.ttl // MILLISECOND
-    granted, check = _acquire(first, "r0", "0-5", LEASES * ttl)
+    granted, check = _acquire(first, "r0", "0-5", LEASES * ttl, expected)
     if granted is None:
         yield check
         return
@@ -145,9 +148,9 @@ def _foreign_owner(first: ProgramClient, second: ProgramClient, expected: Expect
     asked(first, "release", resource="r0", owner="0-5")
 
 
-def _revoke(first: ProgramClient, second: ProgramClient, wait: int) -> Iterator[Check]:
+def _revoke(first: ProgramClient, second: ProgramClient, wait: int, expected: Expected) -> Iterator[Check]:
     """An acquire is undone, as after an unknown outcome, and the lock is free at once."""
-    granted, check = _acquire(first, "r1", "0-2", wait)
+    granted, check = _acquire(first, "r1", "0-2", wait, expected)
     if granted is None:
         yield check
         return
@@ -164,7 +167,7 @@ def _lapse(first: ProgramClient, second: ProgramClient, expected: Expected) -> I
     """A killed holder loses its lock: not before its promise ends, and not much later."""
     wait = LEASES * expected.ttl // MILLISECOND
     called = time.monotonic_ns()
-    granted, check = _acquire(first, "r0", "0-3", wait)
+    granted, check = _acquire(first, "r0", "0-3", wait, expected)
     if granted is None:
         yield check
         return
@@ -188,7 +191,7 @@ def _lapse(first: ProgramClient, second: ProgramClient, expected: Expected) -> I
 
 
 def _acquire(
-    program: ProgramClient, resource: str, owner: str, wait: int
+    program: ProgramClient, resource: str, owner: str, wait: int, expected: Expected
 ) -> tuple[AcquireResult | None, Check]:
     """Take a free lock; `wait` in ms."""
     called = time.monotonic_ns()
@@ -205,11 +208,19 @@ def _acquire(
         return None, Check(request="acquire", fits=False, found=found)
     lease = "no promised length" if granted.ttl_ms is None else f"{granted.ttl_ms} ms"
     sent = "" if attempt is None else ", with the time of its attempt"
-    token = (
-        "no token" if granted.token is None else f"token {granted.token}{'' if answer.granted else AT_ONCE}"
-    )
-    found = f"{token}, {lease}{sent}{_advice(answer.fields['token'])}"
+    moment = _unaimed(answer, "granted", expected)
+    if "granted" not in answer.events and granted.token is not None:
+        moment = AT_ONCE
+    token = "no token" if granted.token is None else f"token {granted.token}"
+    found = f"{token}{moment}, {lease}{sent}{_advice(answer.fields['token'])}"
     return granted, Check(request="acquire", fits=True, found=found)
+
+
+def _unaimed(answer: Outcome, event: str, expected: Expected) -> str:
+    """Say how to stop a client where it reports an event, if no fault of the target does."""
+    if event not in answer.events or STOP_POINTS[event] in expected.aimed_at:
+        return ""
+    return f' (event {event}: a pause with hazards = "all" stops the client there, too)'
 
 
 def _advice(token: int | str | None) -> str:
@@ -237,7 +248,9 @@ def _tokens(first: int | None, second: int | None, expected: Expected) -> Check:
 
 def _storage(program: ProgramClient, expected: Expected) -> Iterator[Check]:
     yield _read(program, "read before the first write", None, None)
-    yield one_of("write", _write(program, 5, VALUE), "ok")
+    written = _write(program, 5, VALUE)
+    check = one_of("write", written, "ok")
+    yield replace(check, found=f"{check.found}{_unaimed(written, 'sent', expected)}")
     yield _read(program, "read", VALUE, 5)
     refused = "stale" if expected.fenced else "ok"
     yield one_of("write with an older token", _write(program, 4, "0-1.1"), refused)

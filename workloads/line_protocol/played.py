@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +38,7 @@ class Outcome:
     word: str
     fields: Mapping[str, Any]
     reason: str = ""
-    granted: bool = False  # an event said that the lock was granted before
+    events: AbstractSet[str] = frozenset()  # that came before an ok
 
     @property
     def shown(self) -> str:
@@ -56,7 +57,7 @@ def asked(program: ProgramClient, op: str, *, within: float | None = None, **fie
 
     try:
         answer = program.request(op, within=within, event=on_event, **fields)
-        return Outcome("ok", answer, granted="granted" in events)
+        return Outcome("ok", answer, events=events)
     except Stale:
         return Outcome("stale", {})
     except Unsupported:

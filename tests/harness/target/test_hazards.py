@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.hazards import CELLS, HazardTable
+from checkers.hazards import CELLS, HazardTable, Point
 from harness.target import load, shipped
-from harness.target.hazards import hazard_table
+from harness.target.hazards import hazard_table, points_aimed_at
 
 
 def table_of(name: str, *overrides: str) -> HazardTable:
@@ -52,6 +52,12 @@ def test_each_hazard_is_possible_or_impossible_for_one_reason(name: str) -> None
         assert table.possible
         for cell in CELLS:
             assert str(cell) in table.possible or why_not(table, str(cell))
+
+
+def test_only_stop_points_and_hazards_aim_at_a_point() -> None:
+    assert points_aimed_at(load("etcd-postgres").faults) == {"granted", "before-write"}
+    assert points_aimed_at(load("etcd-postgres-outside-pauses").faults) == frozenset()
+    assert points_aimed_at(load("etcd-postgres-hazards").faults) == frozenset(Point)
 
 
 def test_a_pause_longer_than_a_lease_ends_after_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Set as AbstractSet
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,13 @@ def played(tmp_path: Path) -> Any:
     """Play the checks against the program, with a text of its source replaced; return those that do not fit."""
 
     def play(
-        old: str, new: str, *sides: str, policy: str = "strict", fences: bool = False, all_of_it: bool = False
+        old: str,
+        new: str,
+        *sides: str,
+        policy: str = "strict",
+        fences: bool = False,
+        aimed_at: AbstractSet[str] = frozenset(),
+        all_of_it: bool = False,
     ) -> list[str]:
         source = PROGRAM.read_text()
         assert old in source
@@ -50,6 +57,7 @@ def played(tmp_path: Path) -> Any:
             policy=policy,
             fence_on_acquire=fences,
             served=frozenset(),
+            aimed_at=aimed_at,
         )
         checks = conformance(begin, expected, lambda _side: nullcontext())
         return [said(each) for each in checks if all_of_it or not each.fits]
@@ -223,6 +231,24 @@ def test_a_token_that_libraries_round_is_better_a_string(played: Any) -> None:
     assert as_number[1].endswith(f"; {advice}")
     assert not [each for each in as_string if advice in each]
     assert "acquire: token 1152921504606846977 " in as_string[1]
+
+
+REPORTS_GRANTED = '            if row:\n                say(event="granted")\n'
+
+
+@pytest.mark.parametrize(
+    ("event", "point", "op"), [("granted", "granted", "acquire"), ("sent", "write-sent", "write")]
+)
+def test_an_event_where_no_fault_stops_the_client_gets_advice(
+    played: Any, event: str, point: str, op: str
+) -> None:
+    to = ("            if row:\n", REPORTS_GRANTED, "lock", "storage")
+    advice = f' (event {event}: a pause with hazards = "all" stops the client there, too)'
+
+    unaimed, aimed = played(*to, all_of_it=True), played(*to, aimed_at={point}, all_of_it=True)
+
+    assert any(each.startswith(f"{op}: ") and advice in each for each in unaimed)
+    assert not [each for each in aimed if advice in each]
 
 
 def matches(found: str, said: str) -> bool:
