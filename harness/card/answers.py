@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness.card.seen import Seen
-from harness.card.series import WITH_FAILOVER, Subject
+from harness.card.series import EVERY, WITH_FAILOVER, Subject
 from harness.report.sentences import count
 
 Word = Literal["yes", "no", "none", "not shown"]
@@ -112,7 +112,9 @@ def _token(_: Subject, seen: Sequence[Seen]) -> Found:
 
 def _rising(_: Subject, seen: Sequence[Seen]) -> Found:
     used = [
-        run for run in seen if run.experiment.kind in {"calm", "pause"} and run.experiment.at != "granted"
+        run
+        for run in seen
+        if run.experiment.kind in {"calm", "pause"} and run.experiment.at not in {"granted", EVERY}
     ]
     wrong = {
         name: number for name, number in _total(run.of_lock for run in used).items() if name in _OF_TOKENS

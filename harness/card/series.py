@@ -16,6 +16,9 @@ from harness.target.reading import load_text
 
 Kind = Literal["calm", "pause", "partition", "late-renewal", "restart", "failover"]
 STOP_POINTS = ("granted", "acquired", "before-write", "write-sent", "before-release")
+EVERY = "all"
+"""In place of a stop point: a walk through every dangerous moment."""
+
 STALE = ("acquired", "before-write")
 """The stop points at which a holder has everything for its write, and sends it afterwards."""
 
@@ -35,7 +38,7 @@ LONG_HOLDS = ("workload.think=4s", "lock.ttl=8s")
 """A lock that a server forgets is missed only by a client that holds it until the server is back."""
 
 LONGER = 4
-"""A restart or a failover takes seconds: such a run lasts so many times as long, for grants after it."""
+"""A restart or a failover takes seconds, a walk has many pauses: such a run lasts so many times as long."""
 
 LEAST_OF_LONGER = 24_000_000_000
 """ns; a run with faults lasts at least three TTLs."""
@@ -49,7 +52,7 @@ class Experiment:
     """One run of the series."""
 
     kind: Kind
-    at: str = ""  # the stop point of a pause
+    at: str = ""  # the stop point of a pause, or EVERY
     until: str = ""  # its end, if that leaves the lock free
     fenced: bool = False
     faults: tuple[str, ...] = ()  # TOML tables
@@ -87,7 +90,11 @@ class Subject:
 
 
 def series(lock: str, *, gives_token: bool = True) -> Iterator[Experiment]:
-    """The experiments with a lock service of this kind; without tokens, those without a fence."""
+    """The experiments with a lock service of this kind; without tokens, those without a fence.
+
+    A question about the lock is about one moment, and a run of its own plays that. A fence has to hold at
+    every moment.
+    """
     grants = {"stale_writes_attempted": 0, "grants": 2}
     yield Experiment(kind="calm", require=grants)
     for fenced in (False, True) if gives_token else (False,):
@@ -100,6 +107,15 @@ def series(lock: str, *, gives_token: bool = True) -> Iterator[Experiment]:
                 expect="stale-write" if at in STALE and not fenced else "valid",
                 require={"pauses": 1, "stale_writes_attempted": int(at in STALE)},
             )
+    if gives_token:
+        yield Experiment(
+            kind="pause",
+            at=EVERY,
+            fenced=True,
+            faults=(_fault("pause", hazards="all"),),
+            require={"pauses": 1, "stale_writes_attempted": 1},
+            durations=LONGER,
+        )
     for until, settings in FREE.items():
         yield Experiment(
             kind="pause",

@@ -95,6 +95,12 @@ TOKENS = {"grants_with_token": 9}
             "token-regression ×2",
         ),
         (
+            "strictly_rising",
+            [run("pause", "all", fenced=True, **TOKENS, anomalies={"token-regression": 2})],
+            "not shown",
+            "no such run was made",
+        ),
+        (
             "atomic_with_grant",
             [run("pause", "granted", **TOKENS)],
             "not shown",

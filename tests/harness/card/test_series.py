@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from checkers.hazards import End, Point
 from harness.card.answers import answers
 from harness.card.card import most_runs, planned, run_series
 from harness.card.seen import Seen
@@ -21,6 +22,7 @@ from harness.engines.engine import Engine
 from harness.files.run_folder import HISTORY
 from harness.run import deployment
 from harness.run.runner import RunOptions
+from harness.target.hazards import hazard_table
 from tests.support.missing import need
 from tests.support.repository import ROOT
 from workloads.client import GIVES_NONE
@@ -44,7 +46,7 @@ def test_every_run_of_the_series_is_a_target(lock: str) -> None:
     subject = replace(SUBJECT, lock=lock)
     targets = {each.name: target_of(subject, each) for each in series(lock)}
 
-    assert len(targets) == 16 + (lock == "redis")
+    assert len(targets) == 17 + (lock == "redis")
     for name, target in targets.items():
         assert target.name == f"redis-py-{name}"
         assert target.fenced == name.endswith("-fenced")
@@ -52,17 +54,22 @@ def test_every_run_of_the_series_is_a_target(lock: str) -> None:
     assert {name for name, target in targets.items() if target.expected == ("stale-write",)} == unfenced
 
 
-def test_a_restart_and_a_failover_get_four_times_as_long() -> None:
-    lengths = {each.kind: target_of(SUBJECT, each).workload.duration // 10**9 for each in series("redis")}
+def test_a_walk_a_restart_and_a_failover_get_four_times_as_long() -> None:
+    lengths = {each.name: target_of(SUBJECT, each).workload.duration // 10**9 for each in series("redis")}
 
-    assert lengths == {
-        "calm": 6,
-        "pause": 6,
-        "partition": 6,
-        "late-renewal": 6,
-        "restart": 24,
-        "failover": 24,
-    }
+    longer = ("pause-all-fenced", "restart", "failover")
+    assert {name: length for name, length in lengths.items() if length != 6} == dict.fromkeys(longer, 24)
+
+
+def test_a_fence_is_tried_at_every_dangerous_moment() -> None:
+    (walk,) = some("pause-all-fenced")
+    target = target_of(SUBJECT, walk)
+
+    table = hazard_table(target, target.faults)
+    assert table is not None
+    seen = [point for point in Point if point is not Point.RENEWING]  # the program renews by itself
+    assert table.possible == [f"{point}/{end}/holder" for point in seen for end in End]
+    assert target.require["stale_writes_attempted"] == 1
 
 
 def test_a_lock_without_tokens_has_no_fenced_runs() -> None:
