@@ -122,7 +122,7 @@ def test_the_python_client_without_the_comparison_accepts_stale_writes(python_cl
 def test_the_python_client_with_a_separate_incr_gets_a_newer_token(
     python_client: Path,
 ) -> None:
-    document = verdict(run(python_client, "separate-incr.toml"))
+    document = verdict(run(python_client, "separate-incr.toml", seconds=12))
 
     plan = json.loads((python_client / "runs/python-client-separate-incr/latest/plan.json").read_bytes())
     assert document["anomalies"]["early-grant"] >= 1
