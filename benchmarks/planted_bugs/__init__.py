@@ -1,0 +1,1 @@
+"""Small wrong locks and storages for `benchmarks.planted`, which the zoo does not have."""
