@@ -159,7 +159,7 @@ class _Program:
 def _http(way: int) -> int:
     """The user's service answers every request with the bytes of a file."""
     from workloads.client import NotApplied, Unknown
-    from workloads.http_connection import HttpConnection
+    from workloads.http_connection import MAX_BODY, HttpConnection
     from workloads.http_contract import Acknowledgement, HttpService
 
     server = socket.create_server(("127.0.0.1", 0))
@@ -171,7 +171,7 @@ def _http(way: int) -> int:
             if way % 2:
                 HttpService(connection, "").request("/locks/acquire", "r0", Acknowledgement)
             else:
-                HttpService(connection, "").request_list("/storage/committed", list[Acknowledgement])
+                HttpService(connection, "").request_list("/commits", list[Acknowledgement], MAX_BODY)
     return 0
 
 

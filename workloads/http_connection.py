@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from checkers.history.limits import MIB, described
 from workloads.client import NotApplied, Unknown
 from workloads.unsolicited_data import has_input, why_unusable
 
@@ -38,8 +39,12 @@ Content-Length: {length}\r
 \r
 """
 _MAX_SHOWN = 200  # characters of an answer in a message
-MAX_BODY = 2**20  # bytes of an answer's body
+MAX_BODY = MIB  # bytes of an answer's body
 T = TypeVar("T")
+
+
+class TooLongError(Unknown):
+    """The answer is longer than the caller takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class Reply:
             raise Unknown(f"{self}: {error}") from error
 
     def __str__(self) -> str:
-        said = self.content.decode(errors="replace").strip()
+        said = self.content[: 4 * _MAX_SHOWN].decode(errors="replace").strip()
         return f"status {self.status}, {said[:_MAX_SHOWN]!r}"
 
 
@@ -89,7 +94,7 @@ class HttpConnection:
         """Send one request, call `sent`, and return the answer with any status.
 
         `limit` bounds the answer's body (bytes). Raises NotApplied if the server was never
-        reached, Unknown for any other error.
+        reached, TooLongError beyond the limit, Unknown for any other error.
         """
         deadline = time.monotonic() + self._timeout
         opened = self._opened(deadline)
@@ -168,10 +173,10 @@ def _addresses(host: str, port: int) -> list[tuple[str, int]]:
 
 
 def _body(answer: http.client.HTTPResponse, limit: int) -> bytes:
-    """Read a body to its end; Unknown if it is longer than `limit` bytes."""
+    """Read a body to its end; TooLongError if it is longer than `limit` bytes."""
     body = answer.read(limit + 1)
     if len(body) > limit:
-        raise Unknown(f"the answer has more than {limit} bytes")
+        raise TooLongError(f"the answer has more than {described(limit)}")
     if answer.length:
         raise http.client.IncompleteRead(body, answer.length)
     return body

@@ -18,7 +18,6 @@ from workloads.http_connection import HttpConnection, Reply
 
 MILLISECOND = 1_000_000  # ns
 STALE = "stale"
-MAX_LIST = 256 * 2**20  # bytes; room for a few million writes
 
 Milliseconds = Annotated[int, Meta(gt=0, le=10**12)]
 
@@ -84,9 +83,12 @@ class HttpService:
             raise Unknown(f"asked about {resource_id}, got {reply}")
         return answer
 
-    def request_list(self, path: str, kind: type[T]) -> T | None:
-        """Send one request about all resources of the run; None if the service lacks the path."""
-        reply = self._connection.call(path, {"prefix": self.prefix}, limit=MAX_LIST)
+    def request_list(self, path: str, kind: type[T], limit: int) -> T | None:
+        """Send one request about all resources of the run; None if the service lacks the path.
+
+        `limit` bounds the answer's body (bytes).
+        """
+        reply = self._connection.call(path, {"prefix": self.prefix}, limit=limit)
         return None if reply.status == HTTPStatus.NOT_FOUND else reply.read_as(kind)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 LINE = MIB  # bytes; of a history, an event file or a commit log
 HISTORY = 2 * GIB  # of a history of any tool, and of what all processes of a run recorded
 COMMITS = GIB
+EARLIER_COMMITS = 16 * MIB  # of earlier runs, in the answer of a storage that Fencepost did not start
 EXPANDED = 64 * MIB  # of a compressed history, and beyond that:
 EXPANSION = 100  # times its compressed size
 EVENT_FILES = 10_000  # in a run's folder

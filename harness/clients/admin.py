@@ -19,7 +19,6 @@ from workloads.line_protocol.clients import committed, set_up
 from workloads.line_protocol.program_client import ProgramClient, ProgramError
 
 LAST_LINES = 10
-EARLIER = 16 * limits.MIB  # bytes of commits of earlier runs, in a storage that Fencepost did not start
 PATIENCE = 10.0  # seconds; for an ordinary request
 
 
@@ -47,7 +46,7 @@ class AdminClient:
         same writes as commits.
         """
         with self._program("committed") as program:
-            return committed(program, recorded + EARLIER)
+            return committed(program, recorded + limits.EARLIER_COMMITS)
 
     @contextmanager
     def _program(self, request: str) -> Iterator[ProgramClient]:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -218,10 +218,11 @@ def _read_commits(
     target: Target, storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
 ) -> Iterable[Commit] | None:
     try:
+        recorded = folder.recorded()
         if admin and storage.kind == PROGRAM:
-            commits = admin.committed(folder.recorded())
+            commits = admin.committed(recorded)
         else:
-            commits = storages.load_kind(storage.kind).committed(storage)
+            commits = storages.load_kind(storage.kind).committed(replace(storage, recorded=recorded))
         if commits is None or target.workload.kind != "append":
             return commits
         return [*map(append.with_parsed_list, commits)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from checkers.history.limits import MIB, described
 from tests.support.http_servers import (
     answer,
     answering,
@@ -184,12 +187,37 @@ class TestWhatAnAnswerMeans:
         with answering(answer({"error": "?"}, "404 Not Found")) as (endpoint, _):
             assert load_kind("http").committed(storage_settings("http", [endpoint])) is None
 
-    def test_a_commit_order_that_is_too_long_is_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("workloads.http_contract.MAX_LIST", 1_000)
-        said = answer({"commits": [{"resource_id": "r0", "fencing_token": 3, "bytes": "YQo="}] * 20})
+    @pytest.mark.parametrize(
+        ("recorded", "most"), [(0, "16 MiB"), (1_500_000, "21.72 MiB"), (2_000_000_000, "24 MiB")]
+    )
+    def test_a_commit_order_without_end_is_unknown(
+        self, recorded: int, most: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("workloads.storages.http.MOST_COMMITS", 24 * MIB)
+        chunk = b"%x\r\n%s\r\n" % (MIB, b" " * MIB)
+        begun = [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", chunk]
+        sent = itertools.count()
+        endless = itertools.chain(begun, (chunk for _ in sent))
 
-        with answering(said) as (endpoint, _), pytest.raises(Unknown, match="more than 1000 bytes"):
-            load_kind("http").committed(storage_settings("http", [endpoint]))
+        with answering(endless) as (endpoint, _), pytest.raises(Unknown) as caught:
+            load_kind("http").committed(replace(storage_settings("http", [endpoint]), recorded=recorded))
+
+        assert str(caught.value) == (
+            f"/commits: the answer has more than {most}, the most for {described(recorded)} that the clients recorded;"
+            " return only the writes and fences whose resource_id starts with the prefix in the request"
+        )
+        assert next(sent) < float(most.removesuffix(" MiB")) + 16  # MiB; what the buffers of sockets hold
+
+    def test_a_commit_order_may_be_longer_than_the_recording(self) -> None:
+        entry = {"resource_id": "r0", "fencing_token": 3, "bytes": "YQo=", "more": "x" * 900}
+        said = answer({"commits": [entry] * 18_000})  # 17 MiB
+
+        with answering(said) as (endpoint, _):
+            commits = load_kind("http").committed(
+                replace(storage_settings("http", [endpoint]), recorded=300 * 1024)
+            )
+
+        assert len(commits) == 18_000
 
     def test_a_commit_order_may_have_fences_between_the_writes(self) -> None:
         said = answer(
