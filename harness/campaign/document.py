@@ -29,8 +29,9 @@ class RunDocument(Struct, frozen=True, kw_only=True):
 
     `outcome`: passed, failed, unknown, not-judged, infrastructure or quarantined.
 
-    `replay`: the command that repeats a failure, and after a `#` its plan, version and commit. `shrunk`:
-    what is left of a failure that was shrunk; the files minimal* are in the run's folder.
+    `replay`: the command that repeats a failure; `made_with`: the plan, version and commit of that run, as
+    far as they are known. `shrunk`: what is left of a failure that was shrunk; the files minimal* are in
+    the run's folder.
 
     `folder` is relative to the campaign's; null if there is no verdict. A run of a shard is judged again
     where the shards are joined: `differences` says what its shard had found instead, "" if the same; if its
@@ -48,6 +49,7 @@ class RunDocument(Struct, frozen=True, kw_only=True):
     headline: str
     again: str = ""
     replay: str | None = None
+    made_with: str = ""
     shrunk: str | None = None
     differences: str = ""
 
@@ -188,6 +190,7 @@ def _run(result: CellResult, run: Run, night: Night) -> RunDocument:
         headline=run.headline,
         again=result.reproduced(run).removeprefix("reproduced "),
         replay=str(again.command) if again else None,
+        made_with=again.made_with if again else "",
         shrunk=sentence(night, run),
         differences=finished.differences,
     )

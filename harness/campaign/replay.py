@@ -28,7 +28,7 @@ _FACTS = {
     "fencepost": re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}"),
     "commit": re.compile(r"[0-9a-f]{7,64}(-dirty)?"),
 }
-"""What may stand in the comment of a command. It may come from a stranger, and a comment has no quotes."""
+"""What may be said of the run. It may come from a stranger."""
 
 
 _COMMENT = re.compile(r"  # plan (?P<plan>\S+), fencepost (?P<fencepost>\S+?)(, commit (?P<commit>\S+))?")
@@ -49,13 +49,13 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     def run_again(self, text: str | None, file: str | Path = "") -> RunAgain:
         """Return how to repeat it, by the text of its target, which may be in another file now.
 
-        After a `#`, it has its plan, version and commit, as far as they look like that.
+        It names the plan, version and commit of the run, as far as they look like that.
         """
         how = Repetition(
             options=known_options(self.options), folder=self.folder, python_path=self.python_path
         )
         found = run_again(file or self.target, self.seed, how, text)
-        return replace(found, command=replace(found.command, comment=", ".join(self._facts())))
+        return replace(found, made_with=", ".join(self._facts()))
 
     def _facts(self) -> Iterator[str]:
         for name, form in _FACTS.items():

@@ -41,12 +41,14 @@ NOTHING_ELSE = Repetition()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """The words of a command, and where it runs; `str` prints it for a POSIX shell."""
+    """The words of a command, and where it runs; `str` prints it for a POSIX shell.
+
+    No comment follows it: in an interactive zsh, a `#` begins none, and its words would be arguments.
+    """
 
     words: tuple[str, ...]
     folder: str = ""  # absolute; empty: any
     python_path: str = ""
-    comment: str = ""  # nothing that is data: a comment has no quotes
 
     def __str__(self) -> str:
         line = " ".join(map(_quoted, redacted_document(self.words)))
@@ -54,7 +56,6 @@ class Command:
             line = f"PYTHONPATH={_quoted(redacted(self.python_path))} {line}"
         if self.folder:
             line = f"cd {_quoted(redacted(self.folder))} && {line}"
-        line += f"  # {self.comment}" * bool(self.comment)
         return line if len(line) <= _LONGEST and line == printable.line(line) else NOT_SHOWN
 
 

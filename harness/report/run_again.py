@@ -17,9 +17,12 @@ class RunAgain:
 
     command: Command
     unknown: Executed = NOTHING
+    made_with: str = ""  # the plan, version and commit of that run, as far as they are known
 
     def notes(self) -> Iterator[str]:
-        """Yield lines about what it would execute; nothing if the user has run all that."""
+        """Yield lines about that run, and about what it would execute, unless the user has run all that."""
+        if self.made_with:
+            yield f"that run: {self.made_with}"
         if self.unknown.refused:
             yield f"its target is refused: {self.unknown.refused}"
         if self.unknown.settings:

@@ -222,6 +222,7 @@ def _passed(number: int) -> str:
 def _repeated(seed: Seed, targets: Path | None) -> Iterator[str]:
     """Yield the command that repeats a seed, by its target file in a folder if there is one, and notes."""
     from harness.cli.trust import is_in_recorded_run
+    from harness.target.executed import NOTHING
 
     file = _written(targets, seed) if targets else None
     if seed.replay is None:
@@ -231,13 +232,12 @@ def _repeated(seed: Seed, targets: Path | None) -> Iterator[str]:
         yield "its target file is not the one that failed: --targets DIR writes that one"
         return
     again = seed.replay.run_again(seed.target, file or "")
-    notes = [*again.notes()]
     where = file or Path(seed.replay.target)
-    if not notes or is_in_recorded_run(where):  # `run` asks there, and nowhere else
+    if again.unknown == NOTHING or is_in_recorded_run(where):  # `run` asks there, and nowhere else
         yield str(again.command)
     else:
         yield f"read {where} before you run it:"
-    yield from notes
+    yield from again.notes()
 
 
 def _has_changed(seed: Seed) -> bool:

@@ -22,10 +22,8 @@ from tests.support.target_files import OWN_PROGRAM
 
 FINGERPRINT = "2-9a1c0f63b2de"
 SHIPPED = (ROOT / "targets/etcd-same-etcd.toml").read_text()
-WHOLE = (
-    "fencepost run '/my night/target.toml' --seed 1 --engine local --no-faults"
-    "  # plan 0123456789ab, fencepost 0.1.0, commit abcdef0"
-)
+WHOLE = "fencepost run '/my night/target.toml' --seed 1 --engine local --no-faults"
+FACTS = "plan 0123456789ab, fencepost 0.1.0, commit abcdef0"
 
 
 def text_of(folder: Path) -> str:
@@ -51,22 +49,28 @@ def row(
     )
 
 
-def test_the_line_has_command_seed_plan_version_and_commit(recorded_run: Callable[[str], Path]) -> None:
+def test_a_replay_has_command_seed_plan_version_and_commit(recorded_run: Callable[[str], Path]) -> None:
     folder = recorded_run("check-then-write")
     replay = replay_of(folder, 7, version="0.1.0", commit="abcdef0")
 
-    line = str(replay.run_again(text_of(folder)).command)
+    again = replay.run_again(text_of(folder))
 
-    command, _, facts = line.partition("  # ")
-    assert f"{folder}/target.toml --seed 7" in command
-    assert facts == f"plan {digest(folder / 'plan.json')}, fencepost 0.1.0, commit abcdef0"
+    assert f"{folder}/target.toml --seed 7" in str(again.command)
+    assert again.made_with == f"plan {digest(folder / 'plan.json')}, fencepost 0.1.0, commit abcdef0"
+    assert f"that run: {again.made_with}" in again.notes()
+
+
+def test_no_comment_follows_a_command() -> None:
+    replay = Replay(target="t.toml", seed=7, plan="0123456789ab", fencepost="0.1.0", commit="abcdef0")
+
+    assert str(replay.run_again(None).command) == "fencepost run t.toml --seed 7"
 
 
 @pytest.mark.parametrize("word", ["x\ntouch PWNED", "$(touch PWNED)", "; touch PWNED", "!!", "", "--help"])
 def test_a_version_or_commit_that_is_none_is_left_out(word: str) -> None:
     replay = Replay(target="t.toml", seed=7, plan=word, fencepost=word, commit=word)
 
-    assert str(replay.run_again(None).command) == "fencepost run t.toml --seed 7"
+    assert replay.run_again(None).made_with == ""
 
 
 @pytest.mark.parametrize(
@@ -134,8 +138,10 @@ def test_the_targets_of_lost_nights_can_be_written_again(tmp_path: Path) -> None
 
     file = tmp_path / f"again/a-{FINGERPRINT}.toml"
     assert file.read_text() == SHIPPED
-    command = f"fencepost run {file} --seed 1 --engine local  # plan 0123456789ab"
-    assert done.stdout.splitlines()[1].strip() == command
+    assert done.stdout.splitlines()[1:] == [
+        f"  fencepost run {file} --seed 1 --engine local",
+        "  that run: plan 0123456789ab",
+    ]
 
 
 def test_a_target_of_strangers_is_written_but_no_command_runs_it(tmp_path: Path) -> None:
@@ -156,12 +162,12 @@ def test_a_target_of_strangers_is_written_but_no_command_runs_it(tmp_path: Path)
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        ("fencepost run a.toml --seed 1", "fencepost run a.toml --seed 1"),
-        (f"/opt/bin/{WHOLE}", WHOLE),
-        ("cd '/my code' && PYTHONPATH=. fencepost run t.toml --seed 1", "fencepost run t.toml --seed 1"),
+        ("fencepost run a.toml --seed 1", ["fencepost run a.toml --seed 1"]),
+        (f"/opt/bin/{WHOLE}  # {FACTS}", [WHOLE, f"that run: {FACTS}"]),
+        ("cd '/my code' && PYTHONPATH=. fencepost run t.toml --seed 1", ["fencepost run t.toml --seed 1"]),
         (
             "fencepost run a.toml --seed 1  # plan unknown, fencepost 0.1.0",
-            "run a.toml --seed 1  # fencepost 0.1.0",
+            ["fencepost run a.toml --seed 1", "that run: fencepost 0.1.0"],
         ),
         ("fencepost run a.toml --seed 1  # plan x, commit y\ntouch PWNED", None),
         ("fencepost run a.toml --seed 1; touch PWNED", None),
@@ -177,7 +183,7 @@ def test_a_target_of_strangers_is_written_but_no_command_runs_it(tmp_path: Path)
     ],
 )
 def test_a_line_of_an_earlier_version_is_shown_if_it_is_one_command(
-    tmp_path: Path, line: str, shown: str | None
+    tmp_path: Path, line: str, shown: list[str] | None
 ) -> None:
     Results(tmp_path / "nights.db").add(Night(tmp_path, plan(job())), [row(1)])
     with closing(sqlite3.connect(tmp_path / "nights.db")) as database, database:
@@ -185,9 +191,10 @@ def test_a_line_of_an_earlier_version_is_shown_if_it_is_one_command(
 
     done = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db")
 
-    printed = done.stdout.splitlines()[1:]
-    assert len(printed) == 1
-    assert printed[0].endswith(shown or "is not a single command of fencepost, so it is not shown")
+    printed = [printed.strip() for printed in done.stdout.splitlines()[1:]]
+    assert printed == (
+        shown or ["what is stored for it is not a single command of fencepost, so it is not shown"]
+    )
 
 
 def test_words_that_are_no_replay_are_not_shown() -> None:
