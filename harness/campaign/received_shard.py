@@ -51,7 +51,7 @@ class Shard:
 
     @property
     def size(self) -> int:
-        """The bytes of what can be copied. Holes count: a copy has none."""
+        """The bytes of what can be copied. Holes count: not every disk keeps them."""
         return sum(received.size_of(self.night.path, *names) for names in self.files)
 
     def copy(self, to: Path) -> None:

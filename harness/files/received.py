@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -38,6 +37,7 @@ MOST_FILES = 100_000  # of one folder
 DEEPEST = 16  # folders within one another, three times as many as a night has
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_MODE = 0o600
+_HOLE = bytes(1 << 20)
 
 
 def component(name: object, source: Path | str) -> str:
@@ -97,14 +97,14 @@ def size(root: Path, *names: str, most: int, remedy: str = files.REMEDY) -> int 
     return found.st_size
 
 
-def read(root: Path, *names: str, most: int, remedy: str = files.REMEDY) -> bytes | None:
+def read(root: Path, *names: str, most: int, remedy: str = files.REMEDY, text: bool = False) -> bytes | None:
     """Read a file; None if it does not exist.
 
-    Raises HistoryError unless it is a regular file of at most `most` bytes.
+    Raises HistoryError unless it is a regular file of at most `most` bytes, and a `text` up to its end.
     """
     if not exists(root, *names):
         return None
-    return files.read_bytes(root.joinpath(*names), most, remedy, within=root)
+    return files.read_bytes(root.joinpath(*names), most, remedy, within=root, text=text)
 
 
 def read_json(root: Path, *names: str, most: int, remedy: str = files.REMEDY) -> bytes | None:
@@ -112,7 +112,7 @@ def read_json(root: Path, *names: str, most: int, remedy: str = files.REMEDY) ->
 
     Raises HistoryError also if it has too many values: "[]," takes thirty times its size in memory.
     """
-    raw = read(root, *names, most=most, remedy=remedy)
+    raw = read(root, *names, most=most, remedy=remedy, text=True)
     if raw and sum(map(raw.count, (b",", b"[", b"{"))) > limits.VALUES:
         raise HistoryError(
             str(root.joinpath(*names)), 0, f"it has more than {limits.VALUES:,} values; {remedy}"
@@ -189,10 +189,17 @@ def created(root: Path, *names: str) -> Iterator[BinaryIO]:
 def copy(root: Path, names: tuple[str, ...], to: Path, *, most: int) -> None:
     """Copy a file to the same names below another folder, where it must not exist.
 
+    Holes stay holes: a stranger's file of gigabytes may have nothing else.
+
     Raises HistoryError unless it is a regular file of at most `most` bytes, and as `created`.
     """
     with files.opened(root.joinpath(*names), most, within=root) as source, created(to, *names) as copied:
-        shutil.copyfileobj(source, copied)
+        while piece := source.read(len(_HOLE)):
+            if piece == _HOLE:
+                copied.seek(len(piece), os.SEEK_CUR)
+            else:
+                copied.write(piece)
+        copied.truncate()
 
 
 def remove(root: Path, *names: str) -> bool:

@@ -94,6 +94,8 @@ def with_text(name: str, text: str) -> Change:
         (as_link("runs/a/a-1/history.jsonl", "/dev/zero"), "history.jsonl: this is a symbolic link"),
         (as_link("runs/a/a-1/events", "/etc"), "events: this is a symbolic link"),
         (as_link("logs/a-2.log", "/etc/passwd"), "a-2.log: this is a symbolic link"),
+        (with_size("plan.json", limits.NIGHT), "plan.json: this is not a text: it has a null byte"),
+        (with_size("results.jsonl", limits.NIGHT), "results.jsonl:2: this is not a text: it has a null byte"),
         (with_size("plan.json", limits.NIGHT + 1), "256 MiB"),
         (with_size("results.jsonl", limits.NIGHT + 1), "256 MiB"),
         (with_size("runs/a/a-1/history.jsonl", limits.HISTORY + 1), "2 GiB"),

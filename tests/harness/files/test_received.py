@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import stat
 from collections.abc import Callable
@@ -236,3 +237,18 @@ def test_a_folder_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
     deep.mkdir()
     with pytest.raises(HistoryError, match="16 folders within one another: it is not from a run"):
         received.regular_files(tmp_path, most=MOST)
+
+
+def test_a_copy_keeps_what_is_there_and_the_holes(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("wb") as file:
+        file.write(b"begin")
+        file.seek(64 << 20)
+        file.write(b"middle")
+        file.truncate(200 << 20)
+    (tmp_path / "to").mkdir()
+
+    received.copy(tmp_path, ("a",), tmp_path / "to", most=1 << 30)
+
+    copied = tmp_path / "to/a"
+    assert filecmp.cmp(tmp_path / "a", copied, shallow=False)
+    assert copied.stat().st_blocks * 512 < 8 << 20
