@@ -227,7 +227,7 @@ def _drawn(name: str, rng: random.Random) -> Planted:
 def _fitting(place: str) -> list[str]:
     """What is given itself is named by the user, who may name a link; only some files are compressed."""
     packed = place.endswith(".xz")
-    return [name for name in SURPRISES if (place or name not in LINKS) and (packed or name != "a bomb")]
+    return [name for name in SURPRISES if (place or name not in LINKS) and (packed or name != "a bomb of xz")]
 
 
 def warm_up() -> None:

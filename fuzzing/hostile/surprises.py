@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import lzma
 import os
+import re
 import shutil
 import socket
 import stat
@@ -12,9 +14,12 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path, PurePath
 
+from checkers.history import limits
+
 Surprise = Callable[[Path, Path], None]
 """Puts itself in the place of a path, which may exist; the other path is its counterpart outside."""
 TIB = 1 << 40
+_NUMBER = re.compile(rb"(?<=[\s:\[])-?\d+(?=[\s,\]})])")
 _ENOUGH = 1_500  # files
 
 
@@ -114,6 +119,18 @@ def _zeros(place: Path, _outside: Path) -> None:
         file.truncate(100 << 20)
 
 
+def _holes_up_to(limit: int) -> Surprise:
+    """What is there, and then holes, in a file that is still small enough to be read."""
+
+    def put(place: Path, _outside: Path) -> None:
+        content = place.read_bytes() if place.is_file() and not place.is_symlink() else b""
+        with _cleared(place).open("wb") as file:
+            file.write(content)
+            file.truncate(limit)
+
+    return put
+
+
 def _holder(place: Path, _outside: Path) -> None:
     """A folder with files in the place of a file."""
     _cleared(place).mkdir()
@@ -140,8 +157,27 @@ def _long_line(place: Path, _outside: Path) -> None:
     _cleared(place).write_bytes(b'{"time":1,"value":"' + b"x" * (8 << 20) + b'"}\n')
 
 
-def _bomb(place: Path, _outside: Path) -> None:
+def _number(number: bytes) -> Surprise:
+    """Any number of what is there becomes this one."""
+
+    def put(place: Path, _outside: Path) -> None:
+        content = place.read_bytes() if place.is_file() and not place.is_symlink() else b"[1]"
+        _cleared(place).write_bytes(_NUMBER.sub(lambda _: number, content, count=1))
+
+    return put
+
+
+def _xz_bomb(place: Path, _outside: Path) -> None:
     _cleared(place).write_bytes(_compressed_zeros())
+
+
+def _gzip_bomb(place: Path, _outside: Path) -> None:
+    _cleared(place).write_bytes(_gzipped_zeros())
+
+
+@cache
+def _gzipped_zeros() -> bytes:
+    return gzip.compress(bytes(300 << 20), compresslevel=1)
 
 
 @cache
@@ -211,13 +247,20 @@ SURPRISES: dict[str, Surprise] = {
     "a block device": _device(7, 200, stat.S_IFBLK),
     "a sparse file": _sparse,
     "zeros": _zeros,
+    "holes up to 64 KiB": _holes_up_to(64 << 10),
+    "holes up to 16 MiB": _holes_up_to(limits.DOCUMENT),
+    "holes up to 256 MiB": _holes_up_to(limits.NIGHT),
     "a folder": _holder,
     "a file": _file,
     "nothing in it": _empty,
     "binary": _binary,
     "deep JSON": _deep_json,
     "a long line": _long_line,
-    "a bomb": _bomb,
+    "a million digits": _number(b"9" * 1_000_000),
+    "a million decimals": _number(b"1." + b"9" * 1_000_000),
+    "an exponent of a million digits": _number(b"1e" + b"9" * 1_000_000),
+    "a bomb of xz": _xz_bomb,
+    "a bomb of gzip": _gzip_bomb,
     "many files": _many,
     "a deep folder": _deep,
     "forbidden": _forbidden,

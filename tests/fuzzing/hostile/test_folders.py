@@ -153,7 +153,7 @@ def test_without_a_surprise_each_command_reads_what_it_is_given(name: str, tmp_p
 
 def test_every_surprise_can_be_put_in_the_place_of_a_file_and_of_a_folder(tmp_path: Path) -> None:
     for number, (surprise, put) in enumerate(SURPRISES.items()):
-        if surprise == "a bomb":  # it takes a while
+        if surprise == "a bomb of xz":  # it takes a while
             continue
         outside = tmp_path / str(number) / "outside" / "given"
         outside.mkdir(parents=True)
