@@ -28,10 +28,10 @@ _LONG = (
     b"#{" * 5_000, b"9" * 5_000, b"-" * 5_000, b"x" * 5_000, b"." * 5_000, b"a." * 3_000, b" " * 5_000, b"\n" * 5_000,
     b'"' + b"x" * 300_000 + b'"', b'"' + b"\xe2\x80\xae" * 20_000 + b'"', b"0" * 5_000, b"1e" + b"9" * 5_000,
     b'"' + b"\\u001b" * 5_000 + b'"', b"[" + b"1," * 50_000 + b"1]", b"\xff" * 5_000, b"#_" * 5_000, b"^" * 5_000,
-    b"9" * 1_000_000, b"1." + b"9" * 1_000_000, b"1." + b"9" * 1_000_000 + b"M", b"1e" + b"9" * 1_000_000,
 )  # fmt: skip
+_LONG_NUMBERS = st.sampled_from((b"", b"1.", b"1e")).map(lambda begin: begin + b"9" * 1_000_000)
 PAYLOADS = st.one_of(
-    st.sampled_from(_SHORT), st.sampled_from(_SHORT), st.sampled_from(_LONG), st.binary(max_size=16),
+    st.sampled_from(_SHORT), st.sampled_from(_SHORT), st.sampled_from(_LONG), _LONG_NUMBERS, st.binary(max_size=16),
     st.integers().map(lambda number: str(number).encode()),
     st.text(max_size=8).map(lambda text: text.encode(errors="surrogatepass")),
 )  # fmt: skip
