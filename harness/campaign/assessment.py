@@ -231,7 +231,7 @@ def _canary(bug: str, results: Sequence[CellResult]) -> Canary:
     for name, result in cells.items():
         missed += [run.headline for run in result.runs if run.outcome is not Outcome.PASSED]
         missed += [f"{name.removeprefix(PREFIX)} was not run"] * bool(result.not_run)
-    return Canary(bug=bug, missed="; ".join(missed))
+    return Canary(bug=bug, missed="; ".join(dict.fromkeys(missed)))
 
 
 def run_of(finished: Finished, quarantine: Mapping[str, Quarantine]) -> Run:

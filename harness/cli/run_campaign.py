@@ -26,11 +26,13 @@ from harness.cli import results_file
 from harness.cli.campaign_screen import CampaignScreen, clock, live
 from harness.cli.github_actions import tell_github
 from harness.cli.trust import require_trust
+from harness.core.errors import FencepostError
 from harness.core.exit_codes import ExitCode, of_error, of_several
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
+from harness.engines.engine import Engine
 from harness.files.environment import git_commit, tested_commit
 from harness.report.sentences import count
 from harness.run.engine_fit import refusal
@@ -61,7 +63,8 @@ class CampaignOptions:
 def dry(options: CampaignOptions, rng: random.Random) -> int:
     """Print the runs of a campaign in their order, how long each takes, and which cannot run here."""
     campaign = campaign_file.load(options.file)
-    selected = _selected(options, campaign, _expanded(campaign), rng)
+    engine = None if options.dask else choose(options.engine, say)
+    selected = _selected(options, campaign, _expanded(campaign), rng, engine)
     jobs = selected.jobs
     workers = options.workers or campaign.workers or workers_here()
     for job in jobs:
@@ -71,24 +74,27 @@ def dry(options: CampaignOptions, rng: random.Random) -> int:
     show(f"{count(len(jobs), 'run')}, {workers} at once: about {clock(expected)}{budget}")
     if not jobs:
         return ExitCode.NOTHING_SELECTED
-    return ExitCode.AS_EXPECTED if options.dask else _unable(options, selected)
+    return _unable(selected, engine) if engine else ExitCode.AS_EXPECTED
 
 
-def _unable(options: CampaignOptions, selected: _Selected) -> ExitCode:
+def _unable(selected: _Selected, engine: Engine) -> ExitCode:
     """Print the cells that cannot run on this machine, with the reason, and return the code of their runs."""
-    engine = choose(options.engine, say)
     names: dict[str, list[str]] = {}
     codes = [ExitCode.AS_EXPECTED]
     planned = {job.cell for job in selected.jobs}
     for cell in selected.cells:
         if cell.name not in planned:
             continue
-        if error := refusal(load_text(cell.source, cell.name), engine):
+        if error := _refusal(cell, engine):
             names.setdefault(str(error), []).append(cell.name)
             codes.append(of_error(error))
     for why, cells in names.items():
         show(f"cannot run here, engine {engine.name}: {why}", *(f"  {name}" for name in cells))
     return of_several(codes)
+
+
+def _refusal(cell: Cell, engine: Engine) -> FencepostError | None:
+    return refusal(load_text(cell.source, cell.name), engine)
 
 
 def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
@@ -218,13 +224,13 @@ def resumed(command: Sequence[str]) -> str:
 
 
 def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: random.Random) -> Night:
-    selected = _selected(options, campaign, _expanded(campaign), rng)
-    engine = choose(options.engine, say).name
+    engine = choose(options.engine, say)
+    selected = _selected(options, campaign, _expanded(campaign), rng, None if options.dask else engine)
     plan = Plan(
         campaign=campaign.name,
         file=str(options.file.absolute()),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
-        engine=engine,
+        engine=engine.name,
         fencepost=metadata.version("fencepost"),
         git_commit=git_commit(),
         tested_commit=tested_commit(),
@@ -255,10 +261,19 @@ class _Selected:
 
 
 def _selected(
-    options: CampaignOptions, campaign: campaign_file.Campaign, expansion: Expansion, rng: random.Random
+    options: CampaignOptions,
+    campaign: campaign_file.Campaign,
+    expansion: Expansion,
+    rng: random.Random,
+    engine: Engine | None,
 ) -> _Selected:
+    """Select the runs of a night, on an engine of this machine; None: elsewhere."""
     now = datetime.now(UTC)
-    bug = canary.chosen(campaign.canary, now.date()) if _has_canary(options) else ""
+
+    def can_run(bug: str) -> bool:
+        return engine is None or not any(_refusal(cell, engine) for cell in canary.cells(bug))
+
+    bug = canary.chosen(campaign.canary, now.date(), can_run) if _has_canary(options) else ""
     planted = canary.cells(bug) if bug and expansion.cells else ()
     known = options.results is not None and options.results.exists()
     started = now.isoformat(timespec="seconds")

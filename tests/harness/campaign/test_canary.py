@@ -144,6 +144,14 @@ def test_each_day_has_another_canary() -> None:
     assert canary.chosen(False, TODAY) == ""
 
 
+def test_a_machine_that_cannot_run_a_canary_has_the_next() -> None:
+    today, tomorrow = canary.chosen(True, TODAY), canary.chosen(True, TODAY + dt.timedelta(days=1))
+
+    assert canary.chosen(True, TODAY, lambda bug: bug != today) == tomorrow
+    assert canary.chosen(True, TODAY, lambda bug: bug == "lease-id-token") == "lease-id-token"
+    assert canary.chosen(True, TODAY, lambda _bug: False) == today
+
+
 def test_a_canary_that_the_zoo_does_not_have_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="no bug called uuid-tokens; did you mean"):
         canary.chosen("uuid-tokens", TODAY)
