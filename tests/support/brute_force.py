@@ -32,10 +32,10 @@ def explained_with_a_fence(operations: Sequence[Op], *, strict: bool) -> bool:
     return _explained(_judged(operations), step)
 
 
-def explained_with_fences(operations: Sequence[Op], *, strict: bool) -> bool:
+def explained_with_fences(operations: Sequence[Op], *, strict: bool, start: int = INITIAL[1]) -> bool:
     """As before, with `fence` operations: an ok one leaves the mark at its token or above.
 
-    A refused one met a mark above its token; strict: or at it.
+    A refused one met a mark above its token; strict: or at it. `start` is the token before the run.
     """
 
     def step(state: Any, op: Any) -> tuple[Any, ...] | None:
@@ -52,7 +52,7 @@ def explained_with_fences(operations: Sequence[Op], *, strict: bool) -> bool:
             return None if accepted else state
         return (op.value, op.token, op.token) if accepted else None
 
-    return _explained(_judged(operations), step, (*INITIAL, INITIAL[1]))
+    return _explained(_judged(operations), step, (INITIAL[0], start, start))
 
 
 def explained_without_a_fence(operations: Sequence[Op]) -> bool:

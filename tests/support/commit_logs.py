@@ -17,8 +17,13 @@ def committed(writes: list[Op]) -> list[Commit]:
     ]
 
 
-def explained(operations: tuple[Op, ...], log: list[Op], *, strict: bool, fenced: bool) -> bool:
-    """Is there an order in which exactly the log's writes take effect, in the log's order?"""
+def explained(
+    operations: tuple[Op, ...], log: list[Op], *, strict: bool, fenced: bool, start: int = INITIAL[1]
+) -> bool:
+    """Is there an order in which exactly the log's writes take effect, in the log's order?
+
+    `start` is the token before the run.
+    """
     values = [write.value for write in log]
     writes = [op for op in operations if op.f == "write"]
     if len(set(values)) < len(values) or any(
@@ -52,7 +57,7 @@ def explained(operations: tuple[Op, ...], log: list[Op], *, strict: bool, fenced
                 return True
         return False
 
-    return search(frozenset(), INITIAL, 0)
+    return search(frozenset(), (INITIAL[0], start), 0)
 
 
 def random_log(rng: random.Random, operations: tuple[Op, ...]) -> list[Op]:

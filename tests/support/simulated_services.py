@@ -16,15 +16,17 @@ class LockService:
 
     tokens: Callable[[], int]
     early: int = 0  # ns by which leases end too soon: a bug
+    race: int = 0  # ns after a grant in which another request still finds the lock free: a bug
     stuck: bool = False  # a lease that is over keeps its lock: a bug
     again: str = "refused"  # an owner's acquire while it holds: or "same token", or "new token"
     sessions: bool = False  # an acquire of an owner that holds sets no lease
     owner: str | None = None
+    granted: int = 0
     expires: int = 0
     token: int = 0
 
     def acquire(self, now: int, owner: str, ttl: int) -> int | None:
-        if self.owner is not None and (self.stuck or self.expires - self.early > now):
+        if self._is_held(now):
             if self.owner != owner or self.again == "refused":
                 return None
             if not self.sessions:
@@ -33,7 +35,13 @@ class LockService:
                 self.token = self.tokens()
             return self.token
         self.owner, self.expires, self.token = owner, now + ttl, self.tokens()
+        self.granted = now
         return self.token
+
+    def _is_held(self, now: int) -> bool:
+        if self.owner is None or now - self.granted < self.race:
+            return False
+        return self.stuck or self.expires - self.early > now
 
     def renew(self, now: int, owner: str, ttl: int) -> bool:
         if self.owner != owner or self.expires <= now:
@@ -45,6 +53,32 @@ class LockService:
         held = self.owner == owner
         if held:
             self.owner = None
+        return held
+
+
+@dataclass(kw_only=True)
+class PooledLock:
+    """An advisory lock of sessions that clients share: a bug, since a session gets its own lock again."""
+
+    tokens: Callable[[], int]
+    session_of: Callable[[str, str], str]  # by the request and its owner
+    session: str = ""
+    taken: int = 0  # how often the session holds it
+
+    def acquire(self, _now: int, owner: str, _ttl: int) -> int | None:
+        session = self.session_of("acquire", owner)
+        if self.taken and session != self.session:
+            return None
+        self.session = session
+        self.taken += 1
+        return self.tokens()
+
+    def renew(self, _now: int, _owner: str, _ttl: int) -> bool:
+        return True
+
+    def release(self, _now: int, owner: str) -> bool:
+        held = self.taken > 0 and self.session_of("release", owner) == self.session
+        self.taken -= held
         return held
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tests.support.simulated_services import TIMEOUT, TTL, LockService, Storage
+from tests.support.simulated_services import TIMEOUT, TTL, LockService, PooledLock, Storage
 
 Wait = Generator[int, None, Any]
 
@@ -31,8 +31,11 @@ class Simulation:
     fenced: bool = True
     sessions: bool = False  # the lease is kept by renews alone, as in etcd
     early: int = 0
+    race: int = 0
     forgetful: bool = False  # the lock service starts counting again now and then
     stuck: bool = False
+    pooled: str = ""  # an advisory lock whose "statements", or "releases", run in any session of a pool
+    patience: int | None = None  # ns after which a client gives up waiting; None: at the end
     appends: bool = False  # the workload: appends to a list, no writes of values
     fence_on_acquire: bool = False
     lag: float = 0  # how often a read returns an outdated list: a bug
@@ -49,15 +52,7 @@ class Simulation:
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
-        counter = itertools.count(1)
-        wraps = self.rng.randint(3, 6)
-        self.lock = LockService(
-            tokens=lambda: next(counter) % wraps + 1 if self.forgetful else next(counter),
-            early=self.early,
-            stuck=self.stuck,
-            again=self.again or "refused",
-            sessions=self.sessions,
-        )
+        self.lock = self._lock_service()
         self.storage = Storage(
             policy=self.policy if self.fenced else None, value=[] if self.appends else None
         )
@@ -77,6 +72,25 @@ class Simulation:
         while self._queue:
             self.now, _, step = heapq.heappop(self._queue)
             step()
+
+    def _lock_service(self) -> LockService | PooledLock:
+        counter = itertools.count(1)
+        wraps = self.rng.randint(3, 6)
+        if self.pooled:
+            return PooledLock(tokens=lambda: next(counter), session_of=self._session_of)
+        return LockService(
+            tokens=lambda: next(counter) % wraps + 1 if self.forgetful else next(counter),
+            early=self.early,
+            race=self.race,
+            stuck=self.stuck,
+            again=self.again or "refused",
+            sessions=self.sessions,
+        )
+
+    def _session_of(self, f: str, owner: str) -> str:
+        if self.pooled == "statements":
+            return self.rng.choice("ab")
+        return owner.partition("-")[0] if f == "acquire" else "another"
 
     def lines(self) -> list[str]:
         header = {
@@ -215,6 +229,7 @@ class Simulation:
         ttl = self.rng.choice(self.ttls)
         promised = None if self.sessions else ttl
         self._record(process, "invoke", "acquire", **asked, ttl=promised)
+        until = self.end if self.patience is None else min(self.end, self.now + self.patience)
         while True:
             attempt = self.now
             answer = yield from self._ask_lock(lambda now: self.lock.acquire(now, owner, ttl))
@@ -226,7 +241,7 @@ class Simulation:
                 given = {"token": answer[0], "ttl": promised, "attempt": attempt}
                 self._record(process, "ok", "acquire", **asked, **given)
                 return answer[0], process
-            if self.now > self.end:
+            if self.now > until:
                 self._record(process, "fail", "acquire", error="gave up", **asked)
                 return None, process
             yield self.rng.randint(50, 300)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,9 +9,14 @@ import pytest
 from checkers import Validity, judge
 from checkers.evidence import Evidence
 from checkers.history.columns import Operations
-from checkers.history.records import Op, Outcome
+from checkers.history.faults import client_of, faults_of
+from checkers.history.records import Op
 from checkers.locks.starvation import starved
+from checkers.reference import starvation
+from tests.support.differential import CASES, disagreements, random_histories
+from tests.support.examples import Cases
 from tests.support.lock_requests import BREATH, GRACE, fault, granted, op, refused, run
+from tests.support.refused_clients import refused_history
 
 LEAST = 5 * GRACE
 
@@ -73,64 +76,19 @@ def test_each_client_is_counted_once_and_the_lock_is_named() -> None:
     ]
 
 
-def by_definition(operations: Sequence[Op]) -> set[int]:
-    """Moment by moment: who waits, and does anybody hold the lock?"""
-    found = set()
-    for process in {one.process for one in operations}:
-        time = 0
-        for moment in range(300):
-            now = moment + 0.5
-            own = [one for one in operations if one.f == "acquire" and one.process == process]
-            if any(one.outcome is not Outcome.FAIL and one.called == moment for one in own):
-                time = 0
-            waits = any(
-                one.outcome is Outcome.FAIL and one.returned is not None and one.called < now < one.returned
-                for one in own
-            )
-            time += waits and not any(_holds(grant, operations, now) for grant in operations)
-            if time > LEAST:
-                found.add(process)
-    return found
+def test_agrees_with_the_definition_in_plain_form_and_on_columns(cases: Cases) -> None:
+    def plain(evidence: Evidence) -> set[int]:
+        header = evidence.history.header
+        return {client_of(each.accused.process, header) for each in starved(evidence)}
 
-
-def _holds(grant: Op, operations: Sequence[Op], now: float) -> bool:
-    if grant.f != "acquire" or grant.outcome is not Outcome.OK:
-        return False
-    ends = [one.learned for one in operations if one.f == "release" and one.owner == grant.owner]
-    return grant.called < now < min((end for end in ends if end is not None), default=999)
-
-
-def simulated(rng: random.Random) -> list[Op]:
-    """Clients that try one after the other; one of them is favoured."""
-    operations, now, favoured = [], 0, rng.choice([0.0, 0.9, 0.98])
-    holds = 0
-    while now < rng.choice([80, 160, 280]):
-        process = rng.randint(0, 2)
-        owner = f"{process}{holds}"
-        if rng.random() < (0.3 if process == 0 else 0.3 * (1 - favoured)):
-            holds += 1
-            length = rng.randint(0, 6)
-            outcome = "ok" if rng.random() < 0.9 else "info"
-            taken = op("acquire", owner, now, now, outcome, process=process, ttl=None)
-            given = op("release", owner, now + length, now + length, "ok", process=process)
-            operations += [taken, given] if outcome == "ok" else [taken]
-            now += length
-        for each in range(3):
-            operations.append(op("acquire", f"9{each}", now, now + 1, "fail", process=each))
-        now += 1
-    return operations
-
-
-def test_agrees_with_the_definition_in_plain_form_and_on_columns() -> None:
-    rng = random.Random(5)
-    number = 0
-    for _ in range(60):
-        evidence = run(*simulated(rng), clients=None)
-        expected = by_definition(evidence.history.operations)
+    def on_columns(evidence: Evidence) -> set[int]:
         columns = Operations.of(evidence.history.operations, None)
-        in_columns = Evidence(history=replace(evidence.history, operations=columns))
+        return plain(Evidence(history=replace(evidence.history, operations=columns)))
 
-        assert {each.accused.process for each in starved(evidence)} == expected, evidence
-        assert {each.accused.process for each in starved(in_columns)} == expected, evidence
-        number += bool(expected)
-    assert 10 < number < 50
+    def definition(evidence: Evidence) -> set[int]:
+        history = evidence.history
+        return starvation.starved(history.operations, history.header, faults_of(history.faults))
+
+    histories = random_histories(refused_history, "refused", cases(CASES))
+
+    assert not disagreements(histories, plain, on_columns, definition)
