@@ -1,0 +1,50 @@
+"""Each bug of the zoo is caught by one short run: on the local engine, or on Docker where only that can run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.cli.zoo_exhibits import ZOO, Exhibit, exhibits
+from harness.core.exit_codes import ExitCode
+from harness.engines.choice import choose
+from harness.engines.local import LocalEngine
+from harness.run.deployment import topology
+from harness.target.reading import shipped_folder
+from tests.support.command import run_target
+from tests.support.missing import need
+
+pytestmark = [pytest.mark.slow, pytest.mark.engine]
+
+SHORT = "4s"
+OWN_LENGTH = {
+    "failover-without-stonith",
+    "header-revision-etcd-3-4",
+    "late-renewal-taken-as-valid",
+    "lease-id-token",
+    "mark-from-a-standby",
+    "mark-in-memory-with-restart",
+    "redis-without-persistence",
+    "redlock-one-clock-jumped",
+    "second-set-drops-expiry",
+    "sequence-number-token",
+}
+"""Whose faults need as long as their target says: for the others, a few seconds are enough."""
+
+
+@pytest.mark.parametrize("exhibit", exhibits(), ids=lambda exhibit: exhibit.name)
+def test_a_bug_is_caught_by_one_run(tmp_path: Path, exhibit: Exhibit) -> None:
+    servers = topology(exhibit.bug, exhibit.bug.faults)
+    engine = choose("docker") if LocalEngine().refusal(servers) else LocalEngine()
+    need(engine, servers)
+    file = shipped_folder() / ZOO / f"{exhibit.name}.toml"
+    shorter = () if exhibit.name in OWN_LENGTH else (f"workload.duration={SHORT}",)
+
+    done = run_target(tmp_path, file, *shorter, engine=engine.name)
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stdout + done.stderr
+    verdict = json.loads(done.stdout)
+    assert verdict["as_expected"]
+    assert all(verdict["anomalies"][name] for name in exhibit.bug.expected), verdict["anomalies"]
