@@ -61,6 +61,14 @@ def test_no_fault_was_in_force_from_the_earlier_call_to_the_later_return(
     assert len(list(double_grants(replace(evidence, history=history)))) == number
 
 
+@pytest.mark.parametrize(("healed", "number"), [(0, 0), (-1, 1)])
+def test_the_earlier_call_may_be_of_the_grant_that_returned_later(healed: int, number: int) -> None:
+    evidence = locks(replace(SECOND, index=0, called=0), replace(FIRST, index=1, called=3))
+    history = replace(evidence.history, faults=fault(-9, healed))
+
+    assert len(list(double_grants(replace(evidence, history=history)))) == number
+
+
 @pytest.mark.parametrize("owner", ["a", "b"])
 @pytest.mark.parametrize("end", ["release", "revoke"])
 @pytest.mark.parametrize(("called", "number"), [(16, 0), (17, 1)])
