@@ -115,5 +115,14 @@ def test_one_of_the_two_has_no_promise_and_the_other_s_is_not_over(
     assert len(list(double_grants(evidence))) == number
 
 
+def test_two_grants_with_a_promise_are_no_double_grant_beside_one_without() -> None:
+    promised = [replace(FIRST, ttl=90), replace(SECOND, ttl=90)]
+    without = [replace(FIRST, index=2, owner="c", called=60, returned=61)]
+    without += [replace(without[0], index=3, f="release", called=62, returned=63)]
+    ended = [replace(RELEASE, index=4 + place, owner=owner) for place, owner in enumerate("ab")]
+
+    assert list(double_grants(locks(*promised, *without, *ended))) == []
+
+
 def test_one_owner_holds_its_own_lock() -> None:
     assert list(double_grants(locks(FIRST, replace(SECOND, owner="a")))) == []

@@ -17,6 +17,7 @@ from checkers.linearizability.register import judge_register
 from checkers.linearizability.search import search
 from checkers.lists.lost_updates import lost_updates
 from checkers.locks.double_beliefs import double_beliefs
+from checkers.locks.double_grants import double_grants
 from checkers.locks.early_grants import early_grants
 from checkers.locks.tokens import duplicate_tokens, token_regressions
 from checkers.reference import definitions
@@ -85,6 +86,7 @@ def accused(check: Callable[[Evidence], Iterable[Conflict]], operations: Sequenc
         (token_regressions, definitions.token_regressions),
         (early_grants, definitions.early_grants),
         (double_beliefs, definitions.double_beliefs),
+        (double_grants, definitions.double_grants),
     ],
 )
 def test_grants_are_accused_by_their_definition(
