@@ -95,6 +95,14 @@ def test_tokens_that_cannot_be_trusted_order_no_two_grants() -> None:
     assert (by_both.breach.rule, by_both.accused.index) == ("both-promised", 1)
 
 
+def test_tokens_order_two_grants_beside_one_without_a_token() -> None:
+    without = replace(acquire(2, "c", 0, called=200, returned=201), token=None)
+
+    found = list(early_grants(locks(*in_flight_together(2, 1), without)))
+
+    assert [(each.breach.rule, each.accused.index) for each in found] == [("lease-still-promised", 0)]
+
+
 @pytest.mark.parametrize(
     ("owner", "called", "number"), [("a", 60, 0), ("a", 61, 1), ("b", 50, 0), ("b", 51, 1)]
 )
