@@ -177,12 +177,14 @@ def _changes(earlier: Sequence[Outcome]) -> int:
 def fix_confidence(outcomes: Sequence[Outcome]) -> FixConfidence | None:
     """How certainly a flaky cell is fixed, by the clean runs since its last failure.
 
-    `outcomes` are all of its runs, the oldest first. None for a cell that never failed, or always did.
+    `outcomes` are all of its runs, the oldest first. None for a cell that never failed, or that did in
+    several runs on end and before that in none: something was broken then. One failure alone may be chance.
     """
     decided = _decided(outcomes)
     if Outcome.FAILED not in decided:
         return None
     last = max(index for index, each in enumerate(decided) if each is Outcome.FAILED)
     until, clean = decided[max(0, last + 1 - WINDOW) : last + 1], len(decided) - last - 1
-    rate = until.count(Outcome.FAILED) / len(until)
-    return FixConfidence(clean, rate) if clean and rate < 1 else None
+    failures = until.count(Outcome.FAILED)
+    is_flaky = failures < len(until) and (failures == 1 or Outcome.PASSED in until[-failures:])
+    return FixConfidence(clean, failures / len(until)) if clean and is_flaky else None

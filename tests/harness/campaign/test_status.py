@@ -101,6 +101,6 @@ def test_the_former_rate_counts_runs_up_to_the_last_failure(letters: str, clean:
     assert fix_confidence(outcomes(letters)) == FixConfidence(clean, former)
 
 
-@pytest.mark.parametrize("letters", ["", "ppp", "pf", "q", "fffp"])
+@pytest.mark.parametrize("letters", ["", "ppp", "pf", "q", "fffp", "ppffp", "pffupp"])
 def test_only_a_flaky_cell_with_clean_runs_may_be_fixed(letters: str) -> None:
     assert fix_confidence(outcomes(letters)) is None
