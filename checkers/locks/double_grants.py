@@ -138,6 +138,8 @@ def _unanswered(evidence: Evidence) -> dict[int, list[int]]:
 def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
     later, other = conflict.accused, conflict.because[0]
     began = min(later.called, other.called)
+    is_ordered = (other.returned or 0) < later.sent
+    session = f"the session of {n.whom(other)}" if is_ordered else "one of their sessions"
     return Story(
         summary=(
             f"{n.whom(other)} and {n.whom(later)} both held {lock_on(later.resource)} from"
@@ -146,14 +148,12 @@ def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *n.grant_steps(other, later),
             (
-                f"By then, neither {n.whom(other)} nor {n.whom(later)} had started to release it, had been"
-                f" refused a renewal or an answer, and from {n.at(began)} on no fault was in force."
+                f"By then, neither {n.whom(other)} nor {n.whom(later)} had started to release it, been"
+                " refused a renewal or waited for an answer in vain,"
+                f" and from {n.at(began)} on no fault was in force."
             ),
             "At least one of the two grants came without a ttl, and no renewal of it was recorded with one.",
-            (
-                f"So the lock was given to two clients, unless the session of {n.whom(other)} had ended and"
-                " nobody recorded it."
-            ),
+            f"So the lock was given to two clients, unless {session} had ended and nobody recorded it.",
         ),
         others=chain(
             n.own(other, other.called, later.returned or 0),

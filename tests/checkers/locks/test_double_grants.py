@@ -37,6 +37,17 @@ def test_a_run_with_two_holders_and_no_promise_is_never_valid() -> None:
     assert reasons == ("the lock was held by two clients at once, without a promised lease (double-grant)",)
 
 
+@pytest.mark.parametrize(
+    ("called", "ended"), [(10, "the session of an unknown client"), (5, "one of their sessions")]
+)
+def test_of_two_grants_in_flight_together_either_session_may_have_ended(called: int, ended: str) -> None:
+    header = Header(target="test", fenced=False, require={"stale_writes_attempted": 0})
+    operations = FIRST, replace(SECOND, called=called), RELEASE
+    (finding,) = judge(History(header=header, operations=operations)).counted
+
+    assert f"unless {ended} had ended" in finding.account.steps[-1]
+
+
 def test_with_a_fault_in_force_it_is_counted_and_said() -> None:
     validity, anomalies, reasons, notices = judged(*fault(8, 9))
 
