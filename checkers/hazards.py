@@ -147,10 +147,8 @@ class HazardTable(Struct, frozen=True, kw_only=True):
 
 
 def summary(possible: int, missed: Sequence[str], untried: int) -> str:
-    """Such as "hazards 22 of 24, missed: renewing/expired/holder, …"; and how to try the others."""
-    seen = f"hazards {possible - len(missed)} of {possible}"
-    if untried:
-        seen = f"{possible - len(missed)} of {possible + untried} dangerous moments tried"
+    """Such as "22 of 24 dangerous moments tried, missed: renewing/expired/holder, …"; and how to try the others."""
+    seen = f"{possible - len(missed)} of {possible + untried} dangerous moments tried"
     if missed:
         more = len(missed) - _SHOWN
         seen += f", missed: {', '.join(missed[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"

@@ -64,6 +64,9 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
 
 def _usage(error: click.ClickException) -> Iterator[str]:
     """What click says about a wrong command line; the words of the user in it are one line."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        yield from error.format_message().splitlines()
+        return
     if isinstance(error, click.UsageError) and error.ctx:
         yield from error.ctx.get_usage().splitlines()
         yield f"Try '{error.ctx.command_path} --help' for help."

@@ -199,7 +199,7 @@ def merge_shards(
 ) -> int:
     """Join shards into one night, judge it again, and sum it up."""
     known = _writable(results)
-    say(f"joining {count(len(folders), 'shard')}; their histories are judged again")
+    say(f"joining {count(len(folders), 'shard')}; each history is judged again")
     night = merge(folders, nights, campaign)
     assessment, code = outputs.write(night, known, allow_unknown=allow_unknown)
     screen = CampaignScreen(sys.stdout, documents=False)

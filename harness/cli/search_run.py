@@ -105,7 +105,7 @@ def _end(target: Target, tried: Tried, engine: Engine) -> list[Line]:
             Line(f"replay       {replay}", Tone.COMMAND, 2),
             Line(f"shrink       {shrink}", Tone.COMMAND, 2),
         ]
-    why = "new behavior has dried up" if tried.dried_up else "the time is over"
+    why = "new behavior has dried up" if tried.dried_up else "the time was up"
     return [
         Line(f"no violation in {count(tried.number, 'run')}: {why}"),
         Line(f"  {tried.seen}", Tone.FAINT),

@@ -38,7 +38,7 @@ def run_folder(word: str, runs: Path) -> Path:
     if below.is_dir():
         raise ConfigurationError(f"{below} is a link; name the folder that it leads to: {below.resolve()}")
     known = [name for name in received.listed(runs) if received.is_folder(runs, name)]
-    hint = did_you_mean(word, known) if known else f"; {runs} has no runs"
+    hint = did_you_mean(word, known) if known else f"; the folder {runs} has no runs"
     raise ConfigurationError(f"there is no file, run or target {shorten(word)}{hint}")
 
 
@@ -50,7 +50,11 @@ def history_file(word: str, runs: Path) -> Path:
     path = path_of(word)
     if path.is_file():
         return path
-    folder = run_folder(word, runs)
+    return history_of(run_folder(word, runs))
+
+
+def history_of(folder: Path) -> Path:
+    """Return the history of a run; raises ConfigurationError if it has none."""
     if run_files.has(folder, HISTORY):
         return folder / HISTORY
     if received.is_folder(folder, EVENTS):

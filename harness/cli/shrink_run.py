@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.cli.progress import progress
+from harness.cli.selection import history_of
 from harness.cli.trust import require_trust
 from harness.core.duration import format_duration
 from harness.core.errors import ConfigurationError
@@ -22,7 +23,6 @@ from harness.files.environment import repetition_here, repetition_in
 from harness.files.run_folder import (
     COMMITS,
     HEADER,
-    HISTORY,
     MINIMAL,
     MINIMAL_COMMITS,
     MINIMAL_HISTORY,
@@ -50,13 +50,12 @@ def shrink_history(run: Path) -> Finding:
             raise ConfigurationError(
                 f"{run / name} is a folder in the place of a file that shrink writes: remove it"
             )
-    if not run_files.has(run, HISTORY):
-        raise ConfigurationError(f"{run} has no {HISTORY}", f"judge the run first: {typed('recheck', run)}")
+    recorded = history_of(run)
     RunFolder(run).check_whole()
     history, commits = run / MINIMAL_HISTORY, run / MINIMAL_COMMITS
     log = run / COMMITS if run_files.has(run, COMMITS) else None
     with progress(sys.stderr) as stage:
-        judged = judge_file(run / HISTORY, log, stage, same_run=True)
+        judged = judge_file(recorded, log, stage, same_run=True)
         stage("shrinking the history")
         excerpt = smallest(run, judged)
     finding = excerpt.finding
@@ -142,7 +141,7 @@ def shrink_target(
             format_duration(target.workload.duration),
         )
     )
-    rate = f"{shown} of {made} runs" if made else "too few runs to tell how often: the time is over"
+    rate = f"{shown} of {made} runs" if made else "too few runs to tell how often: the time was up"
     show(f"{finding['anomaly']} with {size}: {rate}", f"  run again    {_run_again(run, place)}")
 
 

@@ -230,10 +230,9 @@ def _counts(progress: Progress) -> str:
 
 
 def _faults(progress: Progress) -> str:
-    """Such as "client 4 is paused now"."""
+    """Such as "client 4 is paused"."""
     hit = (fault.partition(" ") for fault in progress.faults)
-    now = ", ".join(f"{named(target)} {FAULTS[kind].words.now}" for kind, _, target in hit)
-    return f"{now} now" if now else ""
+    return ", ".join(f"{named(target)} {FAULTS[kind].words.now}" for kind, _, target in hit)
 
 
 def _observed(fault: FaultObserved) -> str:

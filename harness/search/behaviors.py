@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from checkers.document import VerdictDocument
 from checkers.history.faults import Fault
+from harness.report.sentences import count
 
 ENOUGH_RUNS = 10
 """Of fewer runs, nothing is estimated."""
@@ -57,8 +58,8 @@ class Behaviors:
     def __str__(self) -> str:
         left = "" if self.left is None else f"; about {self.left:.1f} more are left by estimate"
         return (
-            f"{len(self.seen)} behaviors, and {len(self.signatures)} ways in which faults came together, "
-            f"were seen{left}"
+            f"seen: {count(len(self.seen), 'behavior')},"
+            f" and {count(len(self.signatures), 'set')} of faults that were in force at once{left}"
         )
 
 

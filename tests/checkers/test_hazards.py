@@ -40,9 +40,12 @@ def test_a_wrong_name_is_refused_with_what_is_wrong(name: str, said: str) -> Non
 def test_a_summary_names_the_first_missed_ones() -> None:
     names = [str(cell) for cell in CELLS[:5]]
 
-    assert summary(24, [], 0) == "hazards 24 of 24"
-    assert summary(24, names[:1], 0) == f"hazards 23 of 24, missed: {names[0]}"
-    assert summary(24, names, 0) == f"hazards 19 of 24, missed: {', '.join(names[:3])} and 2 more"
+    assert summary(24, [], 0) == "24 of 24 dangerous moments tried"
+    assert summary(24, names[:1], 0) == f"23 of 24 dangerous moments tried, missed: {names[0]}"
+    assert (
+        summary(24, names, 0)
+        == f"19 of 24 dangerous moments tried, missed: {', '.join(names[:3])} and 2 more"
+    )
 
 
 def test_a_summary_says_how_to_try_what_the_faults_leave_out() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from checkers.nearest import nearest
 from harness.cli.options import ENGINE, FORMATS, as_path
 from harness.core.exit_codes import ExitCode
 from harness.core.printing import say, show
@@ -38,9 +39,12 @@ class _CampaignGroup(click.Group):
     """`campaign FILE` is short for `campaign run FILE`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] not in {*self.commands, "-h", "--help"}:
+        if args and args[0] not in {*self.commands, "-h", "--help"} and not self._is_misspelled(args[0]):
             args = ["run", *args]
         return super().parse_args(ctx, args)
+
+    def _is_misspelled(self, word: str) -> bool:
+        return nearest(word, self.commands) is not None and not Path(word).exists()
 
 
 @click.group(cls=_CampaignGroup, short_help="Run many targets, every night.")

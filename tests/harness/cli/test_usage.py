@@ -45,11 +45,25 @@ class TestHelp:
 
 
 class TestWrongUse:
-    def test_a_misspelled_command_gets_a_suggestion(self, fencepost: Any) -> None:
-        done = fencepost("rnu")
+    @pytest.mark.parametrize(
+        ("typed", "meant"), [(["rnu"], "run"), (["campaign", "rechek", "--history", "nights.db"], "recheck")]
+    )
+    def test_a_misspelled_command_gets_a_suggestion(
+        self, fencepost: Any, typed: list[str], meant: str
+    ) -> None:
+        done = fencepost(*typed)
 
         assert done.returncode == 4
-        assert "Did you mean 'run'?" in done.stderr
+        assert f"Did you mean '{meant}'?" in done.stderr
+
+    @pytest.mark.parametrize("command", [[], ["campaign"], ["corpus"]])
+    def test_without_arguments_the_help_is_printed(self, fencepost: Any, command: list[str]) -> None:
+        done = fencepost(*command)
+
+        assert (done.returncode, done.stdout) == (4, "")
+        assert done.stderr.startswith(" ".join(["Usage: fencepost", *command, "[OPTIONS]"]))
+        assert "\nCommands:\n" in done.stderr
+        assert "Error" not in done.stderr
 
     def test_a_misspelled_target_gets_a_suggestion(self, fencepost: Any) -> None:
         done = fencepost("run", "etcd-postgre")

@@ -73,7 +73,7 @@ class TestPlain:
             "  building: etcd",
             "  judging",
             "  note: the last line was half written",
-            "  12 s of 30 s: 1,200 operations, writes 240 accepted, 3 refused; client 3 is paused, client 2 is cut off now",
+            "  12 s of 30 s: 1,200 operations, writes 240 accepted, 3 refused; client 3 is paused, client 2 is cut off",
         ]
 
     def test_a_second_run_counts_its_seconds_anew(self) -> None:
@@ -146,7 +146,7 @@ class TestScreen:
         picture = plain[: plain.index("all is well")]
         assert "etcd-postgres · local · seed 7" in picture
         assert "12 s of 30 s · 1,200 operations, writes…" in picture
-        assert "client 3 is paused, client 2 is cut off…" in picture
+        assert "client 3 is paused, client 2 is cut off\n" in picture
         assert max(len(line) for line in picture.split("\n")) <= 40
         assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is shown again
 

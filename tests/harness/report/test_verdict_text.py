@@ -59,7 +59,9 @@ def test_hazards_are_one_line() -> None:
         "possible": 2,
     }
 
-    assert "  hazards 1 of 2, missed: renewing/expired/holder" in printed(document() | {"hazards": seen})
+    assert "  1 of 2 dangerous moments tried, missed: renewing/expired/holder" in printed(
+        document() | {"hazards": seen}
+    )
     assert not [line for line in printed(document() | {"hazards": {"hit": seen["hit"]}}) if "hazards" in line]
 
 

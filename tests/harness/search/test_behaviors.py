@@ -114,7 +114,7 @@ def test_rare_ways_in_which_faults_come_together_mean_more(once: int, twice: int
 
     assert behaviors.left == pytest.approx(left)
     assert behaviors.dried_up == (left < 0.5)
-    assert f"{len(set(kinds))} ways in which faults came together" in str(behaviors)
+    assert f"and {len(set(kinds))} set" in str(behaviors)
 
 
 @pytest.mark.parametrize(

@@ -67,4 +67,4 @@ def test_a_search_ends_when_the_time_is_over(tmp_path: Path) -> None:
     assert found.returncode == ExitCode.AS_EXPECTED, found.stderr
     assert "run 1, " in found.stdout
     assert "seed 3, its own plan: a stale write was attempted" in found.stdout
-    assert "no violation in 1 run: the time is over\n" in found.stdout
+    assert "no violation in 1 run: the time was up\n" in found.stdout
