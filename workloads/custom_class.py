@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -81,8 +81,9 @@ class CustomStorage:
         if hasattr(self._class, "set_up"):
             self._class.set_up(settings, resources)
 
-    def committed(self, settings: StorageSettings) -> list[Commit] | None:
+    def committed(self, settings: StorageSettings) -> Iterable[Commit] | None:
         """Read the order in which the storage accepted the writes; None if unsupported."""
         if not hasattr(self._class, "committed"):
             return None
-        return list(self._class.committed(settings))
+        commits: Iterable[Commit] = self._class.committed(settings)
+        return commits

@@ -7,7 +7,7 @@ collide with other etcd libraries in the same process. Names and field numbers c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -240,23 +240,24 @@ class Connection:
             answers.cancel()
         return False
 
-    def history(self, first: bytes, after: bytes) -> list[Any]:
+    def history(self, first: bytes, after: bytes) -> Iterator[Any]:
         """Read every event of the keys in [first, after), in revision order; none may have been deleted."""
         found = self.call("KV/Range", key=first, range_end=after).kvs
         start = min((kv.create_revision for kv in found), default=1)
         last = max((kv.mod_revision for kv in found), default=0)
         create = message["WatchCreateRequest"](key=first, range_end=after, start_revision=start)
-        events: list[Any] = []
         answers = self._stream("Watch/Watch", "Watch", self._timeout, create_request=create)
+        reached: int | None = None
         try:
-            while not events or events[-1].mod_revision < last:
-                events += [event.kv for event in next(answers).events]
+            while reached is None or reached < last:
+                for event in next(answers).events:
+                    reached = event.kv.mod_revision
+                    yield event.kv
         except (grpc.RpcError, StopIteration) as error:
             said = _describe(error) if isinstance(error, grpc.RpcError) else "the stream ended"
             raise Unknown(said) from error
         finally:
             answers.cancel()
-        return events
 
     def delete(self, first: bytes, after: bytes) -> int:
         """Delete the keys in [first, after) and their leases; return how many keys there were."""

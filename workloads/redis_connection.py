@@ -7,6 +7,7 @@ command and reads one answer.
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from redis.connection import Connection
 from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
+    ConnectionError,  # noqa: A004 - redis-py's own
     MasterDownError,
     NoPermissionError,
     ReadOnlyError,
@@ -23,14 +25,45 @@ from redis.exceptions import (
 )
 from redis.retry import Retry
 
+from checkers.history.limits import MIB, described
 from workloads.client import NotApplied, Unknown
 from workloads.settings import LockSettings, StorageSettings, host_and_port
 from workloads.unsolicited_data import GREETING
 
 _PAGE = 1000  # keys looked at in one step
+MAX_ANSWER = 16 * MIB  # bytes
 
 _REFUSALS = (AuthenticationError, BusyLoadingError, MasterDownError, NoPermissionError, ReadOnlyError)
 """Errors that Redis sends before it runs a command; any other may come from the middle of a script."""
+
+
+class _Socket(socket.socket):
+    """A socket that gives no more of one answer than its limit: redis-py has none."""
+
+    limit = MAX_ANSWER  # bytes
+    received = 0
+
+    def recv(self, size: int, flags: int = 0, /) -> bytes:
+        data = super().recv(size, flags)
+        self.received += len(data)
+        if self.received > self.limit:
+            raise ConnectionError(f"the answer has more than {described(self.limit)}")
+        return data
+
+
+class _Connection(Connection):
+    _sock: Any
+
+    def _connect(self) -> _Socket:
+        opened = super()._connect()  # type: ignore[no-untyped-call]  # redis-py has no types here
+        timeout = opened.gettimeout()
+        limited = _Socket(fileno=opened.detach())
+        limited.settimeout(timeout)
+        return limited
+
+    def expect(self, limit: int) -> None:
+        """Begin to count a new answer."""
+        self._sock.limit, self._sock.received = limit, 0
 
 
 class RedisConnection:
@@ -39,7 +72,7 @@ class RedisConnection:
     def __init__(self, endpoint: str, timeout: float, password: str = "", user: str | None = None) -> None:
         """`timeout` is in seconds, for each step; an empty password is not sent."""
         host, port = host_and_port(endpoint)
-        self._connection: Any = Connection(  # type: ignore[no-untyped-call]  # redis-py has no types here
+        self._connection: Any = _Connection(  # type: ignore[no-untyped-call]  # redis-py has no types here
             host=host,
             port=port,
             username=(user or None) if password else None,
@@ -52,13 +85,15 @@ class RedisConnection:
             decode_responses=True,
         )
 
-    def execute(self, *command: str | int, sent: Callable[[], None] | None = None) -> Any:
-        """Send one command, call `sent`, and return its answer.
+    def execute(
+        self, *command: str | int, sent: Callable[[], None] | None = None, limit: int = MAX_ANSWER
+    ) -> Any:
+        """Send one command, call `sent`, and return its answer of at most `limit` bytes.
 
         Raises NotApplied if the server refused it or was never reached, Unknown for any other error.
         """
         self._open()
-        return self._exchange(command, sent)
+        return self._exchange(command, sent, limit)
 
     def execute_on_same_connection(self, *command: str | int) -> Any:
         """Send a command on the same connection as the previous one, and return its answer.
@@ -70,7 +105,13 @@ class RedisConnection:
             raise Unknown("the connection was closed in between")
         return self._exchange(command)
 
-    def _exchange(self, command: tuple[str | int, ...], sent: Callable[[], None] | None = None) -> Any:
+    def _exchange(
+        self,
+        command: tuple[str | int, ...],
+        sent: Callable[[], None] | None = None,
+        limit: int = MAX_ANSWER,
+    ) -> Any:
+        self._connection.expect(limit)
         try:
             self._connection.send_command(*command)
             if sent is not None:

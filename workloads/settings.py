@@ -51,7 +51,7 @@ class StorageSettings:
     cert_file: str = ""  # what clients show them, and the key of that; "": nothing
     key_file: str = ""
     certified: str = ""  # the host in their certificate
-    recorded: int = 0  # bytes that all clients recorded, once they are done (http only)
+    recorded: int = 0  # bytes that all clients recorded, once they are done
 
 
 def named(names: str, name: str) -> str:

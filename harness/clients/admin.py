@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checkers.history import limits
 from checkers.history.reader import Commit
 from harness.core.errors import InfrastructureError
 from harness.files.log_tail import last_lines
 from harness.processes import process_tree
 from harness.processes.program import Command
 from workloads.client import NotApplied, Unknown
+from workloads.commit_room import CommitRoom
 from workloads.line_protocol.clients import committed, set_up
 from workloads.line_protocol.program_client import ProgramClient, ProgramError
 
@@ -42,11 +42,10 @@ class AdminClient:
     def committed(self, recorded: int) -> list[Commit] | None:
         """Ask it for the order of accepted writes; None if it knows none.
 
-        `recorded` is the size (bytes) of what the clients recorded: their writes take more of it than the
-        same writes as commits.
+        `recorded` is the size (bytes) of what the clients recorded.
         """
         with self._program("committed") as program:
-            return committed(program, recorded + limits.EARLIER_COMMITS)
+            return committed(program, CommitRoom(recorded))
 
     @contextmanager
     def _program(self, request: str) -> Iterator[ProgramClient]:

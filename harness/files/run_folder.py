@@ -21,6 +21,7 @@ from checkers.redaction import redacted, redacted_document
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.files import dated_folders, received
 from harness.files.atomic_files import replace_file
+from workloads.commit_room import CommitRoom
 
 HISTORY = "history.jsonl"
 COMMITS = "commits.jsonl"
@@ -82,9 +83,10 @@ class RunFolder:
     def write_commits(self, commits: Iterable[Commit]) -> None:
         """Write the storage's order of accepted writes and fences.
 
-        Raises InfrastructureError if that takes more than can be read again.
+        Raises Unknown if there is no end of them, for what the clients recorded; InfrastructureError if one
+        is too long to be read again.
         """
-        self._replace(COMMITS, _commit_lines(commits))
+        self._replace(COMMITS, _commit_lines(commits, CommitRoom(self.recorded())))
 
     def recorded(self) -> int:
         """Return the size of what all processes recorded (bytes)."""
@@ -157,20 +159,15 @@ class RunFolder:
         replace_file(self.path / name, chunks)
 
 
-def _commit_lines(commits: Iterable[Commit]) -> Iterator[str]:
-    size = 0
+def _commit_lines(commits: Iterable[Commit], room: CommitRoom) -> Iterator[str]:
     for each in commits:
         line = json.dumps(_commit_line(each)) + "\n"
-        size += len(line)
-        for bytes_of, most, what in (
-            (len(line), limits.LINE, f"entry {each.seq:,}"),
-            (size, limits.COMMITS, "all of it"),
-        ):
-            if bytes_of > most:
-                raise InfrastructureError(
-                    f"the storage's order of writes cannot be kept: {what} takes {bytes_of:,} bytes, and at"
-                    f" most {limits.described(most)} can be read again"
-                )
+        if len(line) > limits.LINE:
+            raise InfrastructureError(
+                f"the storage's order of writes cannot be kept: entry {each.seq:,} takes {len(line):,} bytes,"
+                f" and at most {limits.described(limits.LINE)} can be read again"
+            )
+        room.take(len(line))
         yield line
 
 

@@ -204,32 +204,36 @@ def _keep_commits(
 ) -> None:
     """Read the storage's own order of accepted writes, and write it into the run's folder, if it has one."""
     try:
-        commits = _read_commits(target, storage, folder, admin)
-        if commits is None:
-            return
-        folder.write_commits(commits)
+        with _as_not_ready(storage.kind):
+            commits = _commits(target, storage, folder.recorded(), admin)
+            if commits is None:
+                return
+            folder.write_commits(commits)
     except InfrastructureError as error:
         error.add_note(f"judge what the clients saw with: {typed('recheck', folder.path)}")
         raise
     folder.write_json(ENVIRONMENT, {**surroundings, ORDER_OF_WRITES: COMMITS})
 
 
-def _read_commits(
-    target: Target, storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
-) -> Iterable[Commit] | None:
+@contextmanager
+def _as_not_ready(kind: str) -> Iterator[None]:
     try:
-        recorded = folder.recorded()
-        if admin and storage.kind == PROGRAM:
-            commits = admin.committed(recorded)
-        else:
-            commits = storages.load_kind(storage.kind).committed(replace(storage, recorded=recorded))
-        if commits is None or target.workload.kind != "append":
-            return commits
-        return [*map(append.with_parsed_list, commits)]
+        yield
     except (NotApplied, Unknown) as error:
-        raise ServerNotReadyError(
-            f"{storage.kind}: its order of writes could not be read: {error}"
-        ) from error
+        raise ServerNotReadyError(f"{kind}: its order of writes could not be read: {error}") from error
+
+
+def _commits(
+    target: Target, storage: StorageSettings, recorded: int, admin: AdminClient | None
+) -> Iterable[Commit] | None:
+    commits: Iterable[Commit] | None
+    if admin and storage.kind == PROGRAM:
+        commits = admin.committed(recorded)
+    else:
+        commits = storages.load_kind(storage.kind).committed(replace(storage, recorded=recorded))
+    if commits is None or target.workload.kind != "append":
+        return commits
+    return map(append.with_parsed_list, commits)
 
 
 def _cut(log: str) -> str:

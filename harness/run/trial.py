@@ -113,7 +113,7 @@ def _try_storage(settings: StorageSettings, servers: Sequence[str]) -> None:
         storage.write(TRIAL, TOKEN, TRIAL, lambda: None)
         storage.read(TRIAL)
         storage.reconnect()
-        kind.committed(settings)
+        next(iter(kind.committed(settings) or ()), None)  # the one that was written
         storages.remove(settings)
 
 

@@ -151,7 +151,7 @@ def commits_of(kind: str, endpoints: Sequence[str], resource: str) -> list[tuple
 
     A fence has `FENCE` in place of a value.
     """
-    commits = load_kind(kind).committed(storage_settings(kind, endpoints, timeout=10))
+    commits = list(load_kind(kind).committed(storage_settings(kind, endpoints, timeout=10)) or ())
     places = [each.seq for each in commits]
     assert places == sorted(set(places))
     assert all((each.value is None) == each.fence for each in commits)

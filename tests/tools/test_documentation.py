@@ -19,7 +19,7 @@ from harness.target import load, reading, shipped, toml
 from tests.support.repository import ROOT
 from tools.tables import BEGIN, END, TABLES, with_table
 from tools.target_table import table
-from workloads import http_connection
+from workloads import commit_room, http_connection, redis_connection
 from workloads.line_protocol import pipe
 from workloads.storages import http
 
@@ -86,11 +86,13 @@ LIMITS = {
     "the columns of one history, and of all in the cache folder": (limits.COLUMNS,),
     "a line of a program": (pipe.MAX_LINE,),
     "an answer over HTTP": (http_connection.MAX_BODY,),
-    "the list of commits over HTTP: beyond 4 times what the clients recorded; all of it": (
+    "an answer of Redis": (redis_connection.MAX_ANSWER,),
+    "a storage's order of writes: beyond 4 times what the clients recorded; all of it": (
         limits.EARLIER_COMMITS,
-        http.MOST_COMMITS,
+        limits.COMMITS,
     ),
-    "`commits.jsonl` as a run writes it: a line; all of it": (limits.LINE, limits.COMMITS),
+    "that order in one answer over HTTP": (http.MOST_COMMITS,),
+    "a line of `commits.jsonl` as a run writes it": (limits.LINE,),
     "a log of a run (clients, programs, servers)": (log_limit.MOST,),
     "a container's log, as Docker keeps it": (log_limit.MOST,),
 }
@@ -109,7 +111,7 @@ SENTENCES = {
     "with more than {} values of the same hash": collisions.MOST,
     "expand to more than {} MiB": stored.MOST_STORED >> 20,
     "or {} times its compressed size up to": limits.EXPANSION,
-    "beyond {} times what the clients recorded": http.PER_RECORDED,
+    "beyond {} times what the clients recorded": commit_room.PER_RECORDED,
 }
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from checkers.history.limits import described
 from checkers.history.reader import Commit
 from checkers.history.records import UNUSABLE
 from checkers.printable import quoted
 from workloads.client import Grant, Session, Unknown
+from workloads.commit_room import CommitRoom
 from workloads.line_protocol.messages import (
     AcquireResult,
     CommitEvent,
@@ -168,21 +168,17 @@ def set_up(program: ProgramClient, resources: Sequence[str]) -> None:
         return
 
 
-def committed(program: ProgramClient, most: int) -> list[Commit] | None:
+def committed(program: ProgramClient, room: CommitRoom) -> list[Commit] | None:
     """Ask a program for the order in which its storage accepted the writes; None if unsupported.
 
-    Raises Unknown if they take more than `most` bytes.
+    Raises Unknown if there is no room for them.
     """
     commits: list[Commit] = []
-    size = 0
 
     def on_event(event: str, carried: Mapping[str, Any]) -> None:
-        nonlocal size
         if event == "commit":
             commit = convert_fields(CommitEvent, carried)
-            size += len(msgspec.json.encode(carried))
-            if size > most:
-                raise Unknown(f"it reported more commits than the clients wrote: over {described(most)}")
+            room.take(len(msgspec.json.encode(carried)))
             commits.append(
                 Commit(
                     seq=len(commits) + 1,

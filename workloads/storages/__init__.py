@@ -7,7 +7,7 @@ writes. It is imported on first use.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Protocol
 
@@ -47,8 +47,11 @@ class StorageKind(Protocol):
     def set_up(self, settings: StorageSettings, resources: Sequence[str]) -> None:
         """Prepare for the first write."""
 
-    def committed(self, settings: StorageSettings) -> list[Commit] | None:
-        """Read the order in which the storage accepted the writes; None if it does not know."""
+    def committed(self, settings: StorageSettings) -> Iterable[Commit] | None:
+        """Read the order in which the storage accepted the writes, page by page; None if it does not know.
+
+        A page, and what it collects, has a limit; the caller limits the whole.
+        """
 
 
 def load_kind(kind: str) -> StorageKind:

@@ -27,6 +27,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError,
 
 from checkers.history.reader import Commit
 from workloads.client import NotApplied, Stale, Unknown, as_stored, from_stored
+from workloads.commit_room import CommitRoom
 from workloads.settings import StorageSettings
 
 PAGE = 1000  # records read at a time
@@ -154,10 +155,11 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa
 def committed(settings: StorageSettings) -> list[Commit]:
     """Read the accepted writes and fences in commit order, resource by resource."""
     client, table = _client("dynamodb", settings), _table(settings)
-    accepted = sum(int(item["writes"]["N"]) for item in _items(client, table))
+    room = CommitRoom(settings.recorded)
+    accepted = sum(int(item["writes"]["N"]) for item in _items(client, table, room))
     stream = _call(client.describe_table, TableName=table)["Table"]["LatestStreamArn"]
     deadline = time.monotonic() + settings.timeout
-    images = _images(_client("dynamodbstreams", settings), stream, accepted, deadline)
+    images = _images(_client("dynamodbstreams", settings), stream, accepted, deadline, room)
     return [
         _commit(seq, resource, image) for seq, ((resource, _), image) in enumerate(sorted(images.items()), 1)
     ]
@@ -185,15 +187,18 @@ def _writer(item: dict[str, Any]) -> int | None:
     return from_stored(int(item["writer"]["N"]))
 
 
-def _items(client: Any, table: str) -> Iterator[dict[str, Any]]:
+def _items(client: Any, table: str, room: CommitRoom) -> Iterator[dict[str, Any]]:
     page: dict[str, Any] = {}
     while not page or "LastEvaluatedKey" in page:
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]} if page else {}
         page = _call(client.scan, TableName=table, ConsistentRead=True, **start)
+        room.take(len(str(page)))
         yield from page["Items"]
 
 
-def _images(streams: Any, stream: str, expected: int, deadline: float) -> dict[tuple[str, int], Any]:
+def _images(
+    streams: Any, stream: str, expected: int, deadline: float, room: CommitRoom
+) -> dict[tuple[str, int], Any]:
     """Read the image after each write and fence, by resource and count; Unknown if any is missing."""
     images: dict[tuple[str, int], Any] = {}
     for shard in _call(streams.describe_stream, StreamArn=stream)["StreamDescription"]["Shards"]:
@@ -207,6 +212,7 @@ def _images(streams: Any, stream: str, expected: int, deadline: float) -> dict[t
             page = _call(streams.get_records, ShardIterator=iterator, Limit=PAGE)
             iterator = page.get("NextShardIterator")
             for image in (record["dynamodb"]["NewImage"] for record in page["Records"]):
+                room.take(len(str(image)))
                 images[image["resource"]["S"], int(image["writes"]["N"])] = image
             if not page["Records"]:
                 if time.monotonic() > deadline:

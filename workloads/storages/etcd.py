@@ -24,7 +24,7 @@ The commit order is the order of the key's revisions; each watch event counts on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -145,12 +145,13 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
             opened.call("KV/Put", key=_key(resource, settings.names), value=b"")
 
 
-def committed(settings: StorageSettings) -> list[Commit]:
+def committed(settings: StorageSettings) -> Iterator[Commit]:
     """Read the accepted writes and fences in revision order."""
+    first, after = under(_key("", settings.names))
     with closing(connection(settings)) as opened:
-        first, after = under(_key("", settings.names))
-        events = opened.history(first, after)
-    return [_commit(event, first) for event in events if event.value]  # set_up puts no content
+        for event in opened.history(first, after):
+            if event.value:  # set_up puts no content
+                yield _commit(event, first)
 
 
 def remove(settings: StorageSettings) -> int:

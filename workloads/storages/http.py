@@ -13,17 +13,17 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from checkers.history.limits import EARLIER_COMMITS, MIB, described
+from checkers.history.limits import MIB
 from checkers.history.lines import Token
 from checkers.history.reader import Commit
 from checkers.printable import quoted, shorten
 from workloads.client import NotApplied, Unknown
+from workloads.commit_room import CommitRoom
 from workloads.http_connection import HttpConnection, TooLongError
 from workloads.http_contract import Acknowledgement, HttpService
 from workloads.settings import StorageSettings
 
 MOST_COMMITS = 256 * MIB  # of an answer; it takes up to six times as much memory
-PER_RECORDED = 4  # bytes of the answer for each that the clients recorded: an entry in it is shorter
 
 
 class LastWrite(Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 def committed(settings: StorageSettings) -> list[Commit] | None:
     """Read the accepted writes and fences in commit order; None if the service does not know it."""
     with closing(_service(settings)) as service:
-        found = _listed(service, settings.recorded)
+        found = _listed(service, CommitRoom(settings.recorded))
         if found is None:
             return None
         return [
@@ -111,14 +111,13 @@ def committed(settings: StorageSettings) -> list[Commit] | None:
         ]
 
 
-def _listed(service: HttpService, recorded: int) -> Commits | None:
-    most = min(EARLIER_COMMITS + PER_RECORDED * recorded, MOST_COMMITS)
+def _listed(service: HttpService, room: CommitRoom) -> Commits | None:
     try:
-        return service.request_list("/commits", Commits, most)
+        return service.request_list("/commits", Commits, min(room.most, MOST_COMMITS))
     except TooLongError as error:
         raise Unknown(
-            f"/commits: {error}, the most for {described(recorded)} that the clients recorded; return only"
-            " the writes and fences whose resource_id starts with the prefix in the request"
+            f"/commits: {error}, {room.why}; return only the writes and fences whose resource_id starts with"
+            " the prefix in the request"
         ) from error
 
 

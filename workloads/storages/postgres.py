@@ -196,20 +196,18 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
                 connection.execute("INSERT INTO register VALUES ($1, NULL, $2, $2)", (resource, UNWRITTEN))
 
 
-def committed(settings: StorageSettings) -> list[Commit]:
+def committed(settings: StorageSettings) -> Iterator[Commit]:
     """Read the accepted writes and fences in the commit order of the timeline that survived."""
+    query = "SELECT seq, resource, token, value, fence::int FROM audit ORDER BY seq"
     with closing(make_connection(settings, _primary(settings))) as connection:
-        rows = connection.execute("SELECT seq, resource, token, value, fence::int FROM audit ORDER BY seq")
-    return [
-        Commit(
-            seq=int(seq or 0),
-            resource=(resource or b"").decode(),
-            token=from_stored(int(token or 0)),
-            value=None if value is None else value.decode(),
-            fence=bool(int(fence or 0)),
-        )
-        for seq, resource, token, value, fence in rows
-    ]
+        for seq, resource, token, value, fence in connection.rows(query):
+            yield Commit(
+                seq=int(seq or 0),
+                resource=(resource or b"").decode(),
+                token=from_stored(int(token or 0)),
+                value=None if value is None else value.decode(),
+                fence=bool(int(fence or 0)),
+            )
 
 
 def remove(settings: StorageSettings) -> int:

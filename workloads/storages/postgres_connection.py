@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from psycopg import OperationalError, pq
 
@@ -18,6 +18,7 @@ from workloads.unsolicited_data import has_input
 
 COMPLETION_UNKNOWN = b"40003"
 Row = tuple[bytes | None, ...]
+_ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_OK)
 _IN_TRANSACTION = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
 
 
@@ -55,6 +56,22 @@ class PostgresConnection:
         except Unknown:
             self.close()
             raise
+
+    def rows(self, sql: str) -> Iterator[Row]:
+        """Send one statement, and yield each row as it arrives, within the timeout after the one before.
+
+        Raises as `execute`. Close the connection unless all rows were read.
+        """
+        connection = self._open()
+        connection.send_query_params(sql.encode(), [])
+        connection.set_single_row_mode()
+        try:
+            while (result := _next_result(connection, time.monotonic() + self._timeout)) is not None:
+                if result.status not in _ROWS:
+                    raise _refusal(result)
+                yield from _rows_of(result)
+        except OperationalError as error:
+            raise Unknown(_in_one_line(str(error))) from error
 
     def close(self) -> None:
         """Drop the connection; the server rolls back an open transaction."""
@@ -130,18 +147,9 @@ def _wait(connection: pq.abc.PGconn, event: int, deadline: float) -> None:
 def _rows(connection: pq.abc.PGconn, deadline: float) -> list[Row]:
     rows: list[Row] = []
     refusal: Exception | None = None
-    while True:
-        while connection.is_busy():
-            _wait(connection, select.POLLIN, deadline)
-            connection.consume_input()
-        result = connection.get_result()
-        if result is None:
-            break
+    while (result := _next_result(connection, deadline)) is not None:
         if result.status == pq.ExecStatus.TUPLES_OK:
-            rows += [
-                tuple(result.get_value(row, column) for column in range(result.nfields))
-                for row in range(result.ntuples)
-            ]
+            rows += _rows_of(result)
         elif result.status != pq.ExecStatus.COMMAND_OK:
             refusal = _refusal(result)
         elif result.command_status == b"ROLLBACK":
@@ -149,6 +157,18 @@ def _rows(connection: pq.abc.PGconn, deadline: float) -> list[Row]:
     if refusal is not None:
         raise refusal
     return rows
+
+
+def _next_result(connection: pq.abc.PGconn, deadline: float) -> pq.abc.PGresult | None:
+    while connection.is_busy():
+        _wait(connection, select.POLLIN, deadline)
+        connection.consume_input()
+    return connection.get_result()
+
+
+def _rows_of(result: pq.abc.PGresult) -> Iterator[Row]:
+    for row in range(result.ntuples):
+        yield tuple(result.get_value(row, column) for column in range(result.nfields))
 
 
 def _refusal(result: pq.abc.PGresult) -> Exception:

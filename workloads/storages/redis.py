@@ -10,13 +10,14 @@ the same script: that is the commit order. A request is one message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Protocol
 
 from checkers.history.reader import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, as_stored, from_stored
-from workloads.redis_connection import connection
+from workloads.commit_room import CommitRoom
+from workloads.redis_connection import RedisConnection, connection
 from workloads.settings import StorageSettings, named
 
 __all__ = [
@@ -33,7 +34,7 @@ __all__ = [
     "set_up",
 ]
 
-_PAGE = 10_000  # entries read at a time
+_PAGE = 1000  # entries read at a time
 _COMPARE = """
 local function below(a, b)
     if b == '-1' then return false end -- the mark before the first write
@@ -120,16 +121,20 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
             opened.execute("HSET", key(resource, settings.names), "mark", UNWRITTEN, "token", UNWRITTEN)
 
 
-def committed(settings: StorageSettings) -> list[Commit]:
+def committed(settings: StorageSettings) -> Iterator[Commit]:
     """Read the accepted writes and fences in commit order."""
-    commits: list[Commit] = []
-    after = "-"
-    log = log_key(settings.names)
+    most = CommitRoom(settings.recorded).most
     with closing(connection(settings)) as opened:
-        while page := opened.execute("XRANGE", log, after, "+", "COUNT", _PAGE):
-            commits += [_commit(len(commits) + place, fields) for place, (_, fields) in enumerate(page, 1)]
-            after = f"({page[-1][0]}"
-    return commits
+        for seq, fields in enumerate(_logged(opened, log_key(settings.names), most), 1):
+            yield _commit(seq, fields)
+
+
+def _logged(opened: RedisConnection, log: str, most: int) -> Iterator[list[str]]:
+    after = "-"
+    while page := opened.execute("XRANGE", log, after, "+", "COUNT", _PAGE, limit=most):
+        for _, fields in page:
+            yield fields
+        after = f"({page[-1][0]}"
 
 
 def remove(settings: StorageSettings) -> int:

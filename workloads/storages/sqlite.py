@@ -127,15 +127,12 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
         connection.executemany("INSERT INTO register VALUES (?, NULL, ?, ?)", rows)
 
 
-def committed(settings: StorageSettings) -> list[Commit]:
+def committed(settings: StorageSettings) -> Iterator[Commit]:
     """Read the accepted writes and fences in commit order."""
     query = "SELECT seq, resource, token, value, fence FROM audit ORDER BY seq"
     with _errors_as_unknown(), closing(_open(settings)) as connection:
-        rows = connection.execute(query).fetchall()
-    return [
-        Commit(seq=seq, resource=resource, token=from_stored(token), value=value, fence=bool(fence))
-        for seq, resource, token, value, fence in rows
-    ]
+        for seq, resource, token, value, fence in connection.execute(query):
+            yield Commit(seq=seq, resource=resource, token=from_stored(token), value=value, fence=bool(fence))
 
 
 @contextmanager

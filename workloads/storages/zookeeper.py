@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -25,6 +25,7 @@ from workloads.zookeeper_session import FORBIDDEN, ZookeeperSession, login_of
 
 LIFETIME = 30.0  # seconds; the session has no ephemeral znodes, so a paused client may return to it
 ANY_VERSION = -1
+_PAGE = 1000  # entries of the log read at a time
 
 
 class ZookeeperStorage:
@@ -148,13 +149,15 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
                 continue
 
 
-def committed(settings: StorageSettings) -> list[Commit]:
+def committed(settings: StorageSettings) -> Iterator[Commit]:
     """Read the accepted writes and fences in commit order."""
+    log = _log(settings.names)
     with closing(_session(settings)) as session:
-        log = _log(settings.names)
         entries = sorted(session.call("get_children", log))
-        logged = session.call_each("get", [f"{log}/{entry}" for entry in entries])
-    return [Commit(seq=seq, **json.loads(entry)) for seq, (entry, _) in enumerate(logged, 1)]
+        for first in range(0, len(entries), _PAGE):
+            page = [f"{log}/{entry}" for entry in entries[first : first + _PAGE]]
+            for seq, (entry, _) in enumerate(session.call_each("get", page), first + 1):
+                yield Commit(seq=seq, **json.loads(entry))
 
 
 def remove(settings: StorageSettings) -> int:

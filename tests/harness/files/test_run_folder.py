@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from checkers.history import limits
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, RunFolder
 from harness.run.recheck import recheck
+from workloads.client import Unknown
 
 HEAD = {"fencepost": 1, "target": "t", "fenced": True, "policy": "strict"}
 
@@ -126,22 +128,35 @@ def test_commits_and_fences_survive_a_round_trip(folder: RunFolder) -> None:
     assert json.loads(fence_line) == {"seq": 2, "resource": "r0", "token": 4, "fence": True}
 
 
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
-        ("é" * limits.LINE, r"entry 2 takes 6,\d{3},\d{3} bytes, and at most 1 MiB can be read again"),
-        ("ab" * 200, "all of it takes 509 bytes, and at most 500 bytes can be read again"),
-    ],
-    ids=["a line", "all lines"],
-)
-def test_commits_that_could_not_be_read_again_are_not_written(
-    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, value: str, why: str
-) -> None:
-    monkeypatch.setattr(limits, "COMMITS", 500)
+def test_a_commit_that_could_not_be_read_again_is_not_written(folder: RunFolder) -> None:
     committed = [
-        Commit(seq=seq, resource="r0", token=seq, value=text) for seq, text in ((1, "a"), (2, value))
+        Commit(seq=seq, resource="r0", token=seq, value=text)
+        for seq, text in ((1, "a"), (2, "é" * limits.LINE))
     ]
 
+    why = r"entry 2 takes 6,\d{3},\d{3} bytes, and at most 1 MiB can be read again"
     with pytest.raises(InfrastructureError, match=why):
         folder.write_commits(committed)
     assert not (folder.path / COMMITS).exists()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "why"),
+    [
+        (0, "16 MiB, the most for 0 bytes"),
+        (300 * limits.KIB, "17.17 MiB, the most for 300 KiB"),
+        (2 * limits.MIB, "20 MiB, the most for 2 MiB"),
+    ],
+)
+def test_commits_without_end_are_not_written(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, recorded: int, why: str
+) -> None:
+    monkeypatch.setattr(limits, "COMMITS", 20 * limits.MIB)
+    record(folder, "client-0.jsonl", "x" * recorded)
+    taken = itertools.count(1)
+    endless = (Commit(seq=seq, resource="r0", token=seq, value="x" * 100_000) for seq in taken)
+
+    with pytest.raises(Unknown, match=f"it has more than {why} that the clients recorded; make sure that"):
+        folder.write_commits(endless)
+    assert next(taken) < 220
+    assert [each.name for each in folder.path.iterdir() if each.is_file()] == [HEADER]

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from workloads.client import NotApplied, Unknown
+from workloads.commit_room import CommitRoom
 from workloads.line_protocol.clients import committed, set_up
 
-MOST = 10_000  # bytes
+RECORDED = 10_000  # bytes
 
 
 def test_a_program_need_not_support_set_up(speak: Any) -> None:
@@ -30,7 +31,7 @@ def test_the_commit_order_is_reported_line_by_line(speak: Any) -> None:
         """
     )
 
-    commits = committed(client, MOST)
+    commits = committed(client, CommitRoom(RECORDED))
 
     assert [(each.seq, each.resource, each.token, each.value) for each in commits] == [
         (1, "r0", 3, "0-3"),
@@ -48,7 +49,9 @@ def test_the_commit_order_has_the_fences_between_the_writes(speak: Any) -> None:
         """
     )
 
-    assert [(each.seq, each.token, each.value, each.fence) for each in committed(client, MOST)] == [
+    assert [
+        (each.seq, each.token, each.value, each.fence) for each in committed(client, CommitRoom(RECORDED))
+    ] == [
         (1, 3, "0-3", False),
         (2, 4, None, True),
         (3, 4, "0-4", False),
@@ -56,7 +59,7 @@ def test_the_commit_order_has_the_fences_between_the_writes(speak: Any) -> None:
 
 
 def test_an_unknown_commit_order_is_none(speak: Any) -> None:
-    assert committed(speak('say(id=number, outcome="unsupported")'), MOST) is None
+    assert committed(speak('say(id=number, outcome="unsupported")'), CommitRoom(RECORDED)) is None
 
 
 @pytest.mark.parametrize(
@@ -70,4 +73,4 @@ def test_an_unknown_commit_order_is_none(speak: Any) -> None:
 )
 def test_a_partial_commit_order_is_unknown(speak: Any, body: str) -> None:
     with pytest.raises(Unknown):
-        committed(speak(body), MOST)
+        committed(speak(body), CommitRoom(RECORDED))

@@ -214,7 +214,7 @@ def test_a_client_does_not_create_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(NotApplied, match="unable to open"):
         storages.connect(settings).write("r0", 1, "never", nothing)
     with pytest.raises((NotApplied, Unknown), match="unable to open"):
-        storages.committed(settings)
+        list(storages.committed(settings))
     assert not (tmp_path / "nothing.db").exists()
 
 
