@@ -1,8 +1,8 @@
 """Commands printed for the user to paste into a shell.
 
-A command is a list of words until it is printed. Passwords are hidden in its words, and only then is each
-of them quoted, so that nothing in a word ends the quotes. What escapes messages later must not change a
-command either: one that it would change is not printed at all.
+A command is a list of words until it is printed. Passwords are hidden in its options and settings, and
+only then is each word quoted, so that nothing in a word ends the quotes. A command is not printed at all if
+a name would be hidden, because it would not find that file, or if the escaping of messages would change it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers import printable
-from checkers.redaction import redacted, redacted_document
+from checkers.redaction import has_password, redacted_document
 from harness.core.paths import as_seen_from_here
 
 NAME = "fencepost"
 NO_FAULTS = "--no-faults"
-NOT_SHOWN = "# this command has a name that cannot be shown on one line. Rename that file or folder"
+SET = "--set"
+NOT_SHOWN = (
+    "# this command has a name that cannot be shown on one line, or that looks like a password."
+    " Rename that file or folder"
+)
 """In place of such a command. Nothing in it means anything to a shell, in case somebody pastes it."""
 _LONGEST = 4_000  # characters; a message would be cut after 5,000
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+,./:-]+")
@@ -53,10 +57,18 @@ class Command:
     def __str__(self) -> str:
         line = " ".join(map(_quoted, redacted_document(self.words)))
         if self.python_path:
-            line = f"PYTHONPATH={_quoted(redacted(self.python_path))} {line}"
+            line = f"PYTHONPATH={_quoted(self.python_path)} {line}"
         if self.folder:
-            line = f"cd {_quoted(redacted(self.folder))} && {line}"
-        return line if len(line) <= _LONGEST and line == printable.line(line) else NOT_SHOWN
+            line = f"cd {_quoted(self.folder)} && {line}"
+        if self._hides_a_name() or len(line) > _LONGEST or line != printable.line(line):
+            return NOT_SHOWN
+        return line
+
+    def _hides_a_name(self) -> bool:
+        """Would a word be hidden, in part, that may name a file? No option and no setting does."""
+        words = zip(("", *self.words), self.words, strict=False)
+        names = (word for before, word in words if before != SET and not word.startswith("--"))
+        return any(map(has_password, (*names, self.folder, self.python_path)))
 
 
 def typed(*words: str | Path) -> str:

@@ -183,6 +183,22 @@ def test_a_name_with_an_invisible_character_is_not_shown(character: str) -> None
     assert str(Command(words=(NAME,), folder="/a", python_path=f"a{character}b")) == NOT_SHOWN
 
 
+@pytest.mark.parametrize("name", ["password='x; touch PWNED #", "a/secret=b", "secret = 'a b'"])
+def test_a_name_that_looks_like_a_password_is_not_shown(name: str) -> None:
+    assert typed("recheck", Path(name)) == typed("recheck", name) == NOT_SHOWN
+    assert typed("run", "t.toml", "--plan", f"{name}/plan.json") == NOT_SHOWN
+    assert str(Command(words=(NAME,), folder=f"/{name}")) == NOT_SHOWN
+    assert str(Command(words=(NAME,), folder="/a", python_path=name)) == NOT_SHOWN
+
+
+def test_a_password_in_a_setting_is_hidden() -> None:
+    given = ("--set", "storage.password=x", "--set=lock.password=x", "--password", "x", "end")
+
+    assert typed(*given) == (
+        "fencepost --set 'storage.password=***' '--set=lock.password=***' --password '***' end"
+    )
+
+
 def test_a_command_that_a_message_would_cut_is_not_shown() -> None:
     assert typed("recheck", "a" * 5_000) == NOT_SHOWN
 
