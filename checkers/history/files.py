@@ -172,11 +172,11 @@ def decompressed(content: bytes, name: str, most: int) -> bytes:
 
 def _read_up_to(file: BinaryIO | gzip.GzipFile, most: int, until: bytes | None) -> bytes:
     """As `read(most)`, which would allocate all that memory at once; not beyond a piece with `until`."""
-    pieces = []
+    content = io.BytesIO()  # it grows in place, and gives what it holds without a copy
     while most > 0 and (piece := file.read(min(most, _PIECE))):
-        pieces.append(piece)
+        content.write(piece)
         most = 0 if until and until in piece else most - len(piece)
-    return b"".join(pieces)
+    return content.getvalue()
 
 
 def _too_large(name: str, most: int, remedy: str) -> HistoryError:

@@ -14,6 +14,7 @@ Every function that takes `names` takes the components of a path below `root`.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -196,10 +197,20 @@ def copy(root: Path, names: tuple[str, ...], to: Path, *, most: int) -> None:
     with files.opened(root.joinpath(*names), most, within=root) as source, created(to, *names) as copied:
         while piece := source.read(len(_HOLE)):
             if piece == _HOLE:
-                copied.seek(len(piece), os.SEEK_CUR)
+                copied.seek(_next_data(source))
             else:
                 copied.write(piece)
         copied.truncate()
+
+
+def _next_data(file: BinaryIO) -> int:
+    """Go on to the next byte of a file that is not in a hole, or to its end."""
+    try:
+        return file.seek(file.tell(), os.SEEK_DATA)
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # there is none
+            raise
+        return file.seek(0, os.SEEK_END)
 
 
 def remove(root: Path, *names: str) -> bool:

@@ -1,4 +1,4 @@
-"""Reading files that others may have made: a text with gigabytes of holes costs nothing."""
+"""Reading files that others may have made: gigabytes of holes cost nothing, and content is held once."""
 
 from __future__ import annotations
 
@@ -68,3 +68,15 @@ def test_a_file_that_is_replaced_after_it_was_checked_is_not_read(
 
     with pytest.raises(HistoryError, match="this is a pipe, and only regular files are read"):
         files.read_bytes(file, MOST, within=tmp_path if received else None)
+
+
+def test_a_whole_file_takes_little_more_memory_than_its_size(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    size = 96 * limits.MIB
+    file.write_bytes(b" " * size)
+    tracemalloc.start()
+
+    assert len(files.read_bytes(file, size, text=True)) == size
+
+    assert tracemalloc.get_traced_memory()[1] < 1.5 * size
+    tracemalloc.stop()

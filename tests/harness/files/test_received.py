@@ -252,3 +252,16 @@ def test_a_copy_keeps_what_is_there_and_the_holes(tmp_path: Path) -> None:
     copied = tmp_path / "to/a"
     assert filecmp.cmp(tmp_path / "a", copied, shallow=False)
     assert copied.stat().st_blocks * 512 < 8 << 20
+
+
+def test_the_holes_of_a_copied_file_are_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("wb") as file:
+        file.seek(1 << 40)
+        file.write(b"end")
+    (tmp_path / "to").mkdir()
+
+    received.copy(tmp_path, ("a",), tmp_path / "to", most=2 << 40)
+
+    with (tmp_path / "to/a").open("rb") as copied:
+        copied.seek(1 << 40)
+        assert copied.read() == b"end"
