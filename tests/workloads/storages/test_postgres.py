@@ -269,6 +269,22 @@ def test_the_committed_order_carries_sequence_resource_token_and_value(
     assert first.seq < second.seq
 
 
+def test_rows_are_read_as_they_arrive(conninfo: str) -> None:
+    with contextlib.closing(PostgresConnection(conninfo, PATIENCE)) as wire:
+        rows = wire.rows("SELECT generate_series(1, 1000000000000)")
+
+        assert [*itertools.islice(rows, 3)] == [(b"1",), (b"2",), (b"3",)]
+
+
+def test_an_error_between_rows_is_not_the_end(conninfo: str) -> None:
+    with contextlib.closing(PostgresConnection(conninfo, SOON)) as wire:
+        rows = wire.rows("SELECT 1 / (3 - each) FROM generate_series(1, 5) each")
+
+        assert [next(rows), next(rows)] == [(b"0",), (b"1",)]
+        with pytest.raises(NotApplied, match="division by zero"):
+            next(rows)
+
+
 def test_no_postgres_process_stays_stopped(servers: Any) -> None:
     processes = [psutil.Process(child.process.pid) for child in servers.children]
 
