@@ -147,7 +147,7 @@ class HazardTable(Struct, frozen=True, kw_only=True):
 
 
 def summary(possible: int, missed: Sequence[str], untried: int) -> str:
-    """Such as "22 of 24 dangerous moments tried, missed: renewing/expired/holder, …"; and how to try the others."""
+    """Such as "22 of 24 dangerous moments tried, missed: renewing/expired/holder, …"; how to try the rest."""
     seen = f"{possible - len(missed)} of {possible + untried} dangerous moments tried"
     if missed:
         more = len(missed) - _SHOWN
