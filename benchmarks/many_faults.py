@@ -58,8 +58,8 @@ def _failed_over(run: Script) -> None:
 
 
 def _failed_over_once(run: Script, operations: int) -> None:
-    """One failover, with as many clients left behind as there are."""
-    clients = list(range(2 * operations))
+    """One failover, with as many clients left behind as one line names: a line has at most 1 MiB."""
+    clients = list(range(operations))
     run.fault("failover", "storage", "in force", left_behind=clients)
 
 
