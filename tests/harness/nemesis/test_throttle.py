@@ -52,7 +52,7 @@ def test_a_client_gets_its_share_until_the_block_ends(spinner: psutil.Process) -
         evidence, healed_during = fault.evidence, fault.healed
 
     assert during < 0.3
-    assert used_in(spinner, 0.5) > during
+    assert wait_for(lambda: used_in(spinner, 0.5) > during)
     assert (fault.kind, fault.target) == ("throttle", "client:0")
     assert f"process {spinner.pid} runs for 10% of the time" in evidence
     assert not healed_during

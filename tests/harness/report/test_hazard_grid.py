@@ -54,5 +54,5 @@ def test_a_page_has_the_tables(tmp_path: Path) -> None:
     page = text_of(report.write(run_folder(tmp_path, hazards=seen)))
 
     assert "Dangerous moments that were hit" in page
-    assert "Hazards 1 of 2, missed: before-write/expired/holder." in page
+    assert "1 of 2 dangerous moments tried, missed: before-write/expired/holder." in page
     assert "×3" in page
