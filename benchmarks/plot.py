@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 _WIDTH, _HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 150, 20, 50
+_OF_A_LETTER = 7  # about the width of one
 _COLOURS = ("#0b6e4f", "#b3541e", "#3d5a98")
 _STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#444}"
@@ -55,9 +56,10 @@ def plot(series: Sequence[Series], across: str, up: str) -> str:
     times = [seconds for each in series for _, seconds in each.points]
     x = _axis(sizes, _LEFT, _WIDTH - _RIGHT)
     y = _axis(times, _HEIGHT - _BOTTOM, _TOP)
+    width = max(_WIDTH, _WIDTH - _RIGHT + _OF_A_LETTER * max(len(_name(each)) for each in series))
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_HEIGHT}" role="img">',
             f"<title>{up} against {across}</title>",
             f"<style>{_STYLE}</style>",
             *_grid(x, y),
@@ -103,6 +105,9 @@ def _names(series: Sequence[Series], y: _Axis, x: _Axis) -> Iterator[str]:
         size, seconds = each.points[-1]
         lowest = min(lowest - 16, y.place(seconds) + 4)
         yield (
-            f'<text x="{x.place(size) + 8:.1f}" y="{lowest:.1f}" style="fill:{colour}">'
-            f"{each.name}, slope {slope(each):.2f}</text>"
+            f'<text x="{x.place(size) + 8:.1f}" y="{lowest:.1f}" style="fill:{colour}">{_name(each)}</text>'
         )
+
+
+def _name(series: Series) -> str:
+    return f"{series.name}, slope {slope(series):.2f}"

@@ -40,7 +40,7 @@ class Proof:
 
 
 _MOST_WORK = 1_000_000  # operations that are judged again for all proofs of a verdict
-_MOST_WORK_EACH = 50  # and more of them for each operation of the run
+_MOST_WORK_EACH = 30  # and more of them for each operation of the run
 _OF_A_TRY = 100  # to judge nothing takes as long as so many operations
 _OF_A_KNOWN_SHAPE = 5  # and to look up what is known
 _MANY = 32  # operations of which several are left out at once

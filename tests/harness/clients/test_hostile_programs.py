@@ -171,7 +171,7 @@ def test_check_client_names_what_a_hostile_program_does(
     [
         ("forks", "acquire", 2, "the lock was never granted"),
         ("flood_stdout", "acquire", 2, "the lock was never granted"),
-        ("flood_commits", "committed", 3, "it reported more commits than the clients wrote: over 16"),
+        ("flood_commits", "committed", 3, "committed: it has more than 16"),
     ],
 )
 def test_a_run_of_a_hostile_program_ends_and_says_why(
