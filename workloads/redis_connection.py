@@ -37,27 +37,37 @@ _REFUSALS = (AuthenticationError, BusyLoadingError, MasterDownError, NoPermissio
 """Errors that Redis sends before it runs a command; any other may come from the middle of a script."""
 
 
-class _Socket(socket.socket):
+class LimitedSocket(socket.socket):
     """A socket that gives no more of one answer than its limit: redis-py has none."""
 
     limit = MAX_ANSWER  # bytes
     received = 0
 
     def recv(self, size: int, flags: int = 0, /) -> bytes:
+        """As redis-py reads by itself."""
         data = super().recv(size, flags)
-        self.received += len(data)
+        self._count(len(data))
+        return data
+
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
+        """As hiredis reads, where it is installed."""
+        size = super().recv_into(buffer, nbytes, flags)
+        self._count(size)
+        return size
+
+    def _count(self, size: int) -> None:
+        self.received += size
         if self.received > self.limit:
             raise ConnectionError(f"the answer has more than {described(self.limit)}")
-        return data
 
 
 class _Connection(Connection):
     _sock: Any
 
-    def _connect(self) -> _Socket:
+    def _connect(self) -> LimitedSocket:
         opened = super()._connect()  # type: ignore[no-untyped-call]  # redis-py has no types here
         timeout = opened.gettimeout()
-        limited = _Socket(fileno=opened.detach())
+        limited = LimitedSocket(fileno=opened.detach())
         limited.settimeout(timeout)
         return limited
 

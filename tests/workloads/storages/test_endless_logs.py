@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import redis
 
 from checkers.history.limits import MIB
 from harness.files.run_folder import COMMITS, RunFolder
 from tests.support.endless_redis import VALUE, endless_redis
 from tests.support.systems import storage_settings
 from workloads.client import Unknown
+from workloads.redis_connection import LimitedSocket
 from workloads.storages import load_kind
 
 BUFFERED = 16 * MIB  # what the sockets hold, and a page
@@ -44,3 +48,19 @@ def test_one_answer_of_redis_without_end_is_given_up(recorded: int, most: int) -
             list(commits)
 
     assert server.sent * len(VALUE) < most + BUFFERED
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda near: near.recv(10), lambda near: near.recv_into(bytearray(10))],
+    ids=["recv", "recv_into"],
+)
+def test_each_way_to_read_an_answer_is_counted(read: Callable[[LimitedSocket], object]) -> None:
+    one, far = socket.socketpair()
+    with LimitedSocket(fileno=one.detach()) as near, far:
+        near.limit = 15
+        far.sendall(bytes(20))
+
+        read(near)
+        with pytest.raises(redis.exceptions.ConnectionError, match="the answer has more than 15 bytes"):
+            read(near)
