@@ -44,9 +44,9 @@ class OutOfBudgetError(Exception):
 class Budget:
     """The limits of one search: bytes for each object, one after another, and steps for all of them."""
 
-    bytes: int = 256 * MIB
+    bytes: int = 160 * MIB
     steps: int = 1_600_000  # about two seconds
-    steps_per_operation: int = 250  # in addition: a long history may take longer
+    steps_per_operation: int = 120  # in addition: a long history may take longer
 
     def steps_for(self, operations: int) -> int:
         """The steps for a search among so many operations."""

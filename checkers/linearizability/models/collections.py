@@ -53,19 +53,15 @@ class Set:
 
     def reach(self, read: Operation, groups: Sequence[Sequence[Operation]]) -> Reaches:
         """Can each missing element still be added, and each that is too many be removed?"""
-        last = {
-            (op.f, op.input): number
-            for number, group in enumerate(groups)
-            for op in group
-            if op.f in {"add", "remove"}
-        }
+        changes = [(number, op) for number, group in enumerate(groups) for op in group]
+        added = {op.input: number for number, op in changes if op.f == "add"}
+        removed = {op.input: number for number, op in changes if op.f == "remove"}
         wanted = frozenset(read.output) if isinstance(read.output, frozenset) else None
 
         def reaches(state: State, number: int) -> bool:
             return wanted is not None and all(
-                last.get((f, element), -1) >= number
-                for f, elements in (("add", wanted - state), ("remove", state - wanted))
-                for element in elements
+                elements <= last.keys() and min(map(last.__getitem__, elements), default=number) >= number
+                for elements, last in ((wanted - state, added), (state - wanted, removed))
             )
 
         return reaches
