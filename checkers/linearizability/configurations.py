@@ -67,7 +67,7 @@ class Configurations:
         self._change_steps: dict[Hashable, Transitions] = {}
         self._nodes: set[Node] = {(initial_state(model), 0, 0)}
         self._returns: list[Open] = []  # a heap of those to come
-        self._reads: dict[int, Open] = {}  # open ones, by bit
+        self._reads: dict[int, Open] = {}  # open ones, by place
         self._read_by_all: list[tuple[int, int]] = []  # possible in every configuration
         self._changes = Changes(model)
         self._info_positions: list[int] = []  # by bit
@@ -139,11 +139,11 @@ class Configurations:
             self._read_by_all.append((op.returned, position))
             return
         bit = ~self._taken & (self._taken + 1)  # the lowest that is free
-        entry = Open(op.returned, position, bit, steps)
+        entry = Open(op.returned, position, bit.bit_length() - 1, steps)
         self._taken |= bit
         heapq.heappush(self._returns, entry)
         if reads:
-            self._reads[bit] = entry
+            self._reads[entry.place] = entry
             self._read_at_once(bit, entry.steps)
         else:
             self._change_bits |= bit
@@ -157,7 +157,7 @@ class Configurations:
         return True
 
     def _presume(self, position: int, steps: Transitions) -> None:
-        self._changes.presume(steps, 1 << len(self._info_positions))
+        self._changes.presume(steps, len(self._info_positions))
         self._info_positions.append(position)
         self._info_cost = 1 + (len(self._info_positions) >> _LARGE)
 
@@ -177,7 +177,7 @@ class Configurations:
 
     def _close(self, leaving: Open) -> None:
         self._taken ^= leaving.bit
-        if self._reads.pop(leaving.bit, None) is None:
+        if self._reads.pop(leaving.place, None) is None:
             self._change_bits ^= leaving.bit
             self._changes.close(leaving)
 
@@ -200,7 +200,7 @@ class Configurations:
 
     def _plan(self, leaving: Open) -> Plan:
         done_in_all = functools.reduce(operator.and_, (done for _, done, _ in self._nodes))
-        reads = [read for bit, read in self._reads.items() if not done_in_all & bit]
+        reads = [read for place, read in self._reads.items() if not done_in_all >> place & 1]
         states = {state for state, _, _ in self._nodes}
         self._states.spend(len(self._nodes) * (1 + len(reads)))
         plan = self._changes.plan(leaving, reads, states)
@@ -239,7 +239,7 @@ class Configurations:
         tried = set()
         reads = self._reads
         goal = plan.goal
-        if goal.bit not in reads:
+        if goal.place not in reads:
             tried.add(goal.steps.number)
             after = goal.steps[state]
             if after is not IMPOSSIBLE and (before is _NOTHING or goal.steps[before] != after):
@@ -267,22 +267,22 @@ class Configurations:
                 after = steps[state]
                 if after is IMPOSSIBLE or after == state or steps.number in tried:
                     continue
-                unused = steps.infos & ~used
+                unused = steps.unused(used)
                 if unused and (before is _NOTHING or steps[before] != after):
                     self._states.spend(tries)
                     tries = 0
                     now_done = self._with_reads(after, done) if reads else done
                     unseen = state if now_done == done else _NOTHING
                     then = 0 if (now_done & ~done) & plan.whole else number
-                    yield after, now_done, used | (unused & -unused), then, unseen
+                    yield after, now_done, used | unused, then, unseen
             self._states.spend(tries)
 
     def _first_to_do(self, entries: Sequence[Open], done: int) -> int:
         """The bit of the one that returns first, of those that have not taken effect; 0 if all have."""
-        for tries, (_, _, bit, _) in enumerate(entries):
-            if not done & bit:
+        for tries, (_, _, place, _) in enumerate(entries):
+            if not done >> place & 1:
                 self._states.spend(tries)
-                return bit
+                return 1 << place
         return 0
 
     def _turns(self, plan: Plan, state: Hashable, done: int, turn: int) -> Iterator[int]:
@@ -296,9 +296,9 @@ class Configurations:
 
     def _with_reads(self, state: Hashable, done: int) -> int:
         self._states.spend(len(self._reads))
-        for _, _, bit, steps in self._reads.values():
-            if not done & bit and steps[state] is not IMPOSSIBLE:
-                done |= bit
+        for _, _, place, steps in self._reads.values():
+            if not done >> place & 1 and steps[state] is not IMPOSSIBLE:
+                done |= 1 << place
         return done
 
     def _covered(

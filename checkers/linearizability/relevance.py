@@ -22,8 +22,13 @@ class Open(NamedTuple):
 
     returned: int
     position: int
-    bit: int
+    place: int  # of its bit: the bits of n operations would take n²/16 bytes
     steps: Transitions
+
+    @property
+    def bit(self) -> int:
+        """The bit that is set in the configurations in which it has taken effect."""
+        return 1 << self.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class Group:
         return (
             len(self) > 1
             or any(len(entries) > 1 for entries in self.changes.values())
-            or any(steps.infos.bit_count() > 1 for steps in self.infos.values())
+            or any(len(steps.infos) > 1 for steps in self.infos.values())
         )
 
     def open(self, entry: Open) -> None:
@@ -61,7 +66,7 @@ class Group:
         for entries in self.changes.values():
             yield from (entry.steps.op for entry in entries)
         for steps in self.infos.values():
-            yield from itertools.repeat(steps.op, steps.infos.bit_count())
+            yield from itertools.repeat(steps.op, len(steps.infos))
 
 
 _NONE = Group()
@@ -119,9 +124,9 @@ class Changes:
         self._count(entry.steps)
         self._hopeless.clear()
 
-    def presume(self, steps: Transitions, bit: int) -> None:
-        """Add an info."""
-        steps.infos |= bit
+    def presume(self, steps: Transitions, place: int) -> None:
+        """Add an info, with the place of its bit."""
+        steps.infos.append(place)
         for group in (self._all, self._group(steps)):
             group.infos[steps.number] = steps
         self._count(steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -59,7 +60,16 @@ class Transitions(dict[Hashable, Hashable]):
         self.op = op  # one of the kind
         self.states = states
         self.reads = reads
-        self.infos = 0  # bits of those called so far; they are used in the order of their calls
+        self.infos: list[int] = []  # places of the bits of those called so far
+
+    def unused(self, used: int) -> int:
+        """The bit of the first info that was not used, or 0; they are used in the order of their calls."""
+        places = self.infos
+        if used >> places[-1] & 1:
+            return 0
+        if used >> places[0] & 1:
+            return 1 << places[bisect_left(places, 1, key=lambda place: not used >> place & 1)]
+        return 1 << places[0]
 
     def __missing__(self, state: Hashable) -> Hashable:
         after: Hashable = self.model.step(state, self.op)

@@ -185,6 +185,18 @@ def test_the_bytes_that_a_search_counts_are_those_that_it_takes(name: str) -> No
     assert limit / 2 < peak < 1.5 * limit
 
 
+@pytest.mark.parametrize("returned", [20_000, None])
+def test_operations_that_are_open_at_once_take_no_square_of_memory(returned: int | None) -> None:
+    history = [op("add", i, returned, 2 * i) for i in range(20_000)]
+
+    tracemalloc.start()
+    search([*history, op("read", 20_001, 20_002, answer=1)], Sums(), steps(50_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 24 * MIB
+
+
 def test_results_of_the_model_that_are_no_longer_needed_do_not_count() -> None:
     history = [op("add", 2 * i, 2 * i + 1, i) for i in range(1_500)]  # 1,500 sets, 50 MiB in all
 
