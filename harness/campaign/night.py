@@ -116,16 +116,15 @@ class Night:
 
     @classmethod
     def latest(cls, nights: Path, name: str) -> Night:
-        """Read the newest night of a campaign."""
-        newest = dated_folders.latest(nights / name)
-        if newest is None:
-            raise ConfigurationError(f"{nights} has no night of {name} to resume")
-        night = cls.read(newest.resolve())
-        if night.plan.joined:
-            raise ConfigurationError(
-                f"{night.path} joins shards, which cannot be resumed: resume the shard itself, and join again"
-            )
-        return night
+        """Read the newest night of a campaign that was made here: those that join shards are passed over.
+
+        Raises ConfigurationError if there is none.
+        """
+        for folder in dated_folders.newest_first(nights / name):
+            night = cls.read(folder.resolve())
+            if not night.plan.joined:
+                return night
+        raise ConfigurationError(f"{nights} has no night of {name} to resume")
 
     @property
     def campaign(self) -> Campaign | None:

@@ -27,7 +27,7 @@ def run_folder(word: str, runs: Path) -> Path:
     """
     path = path_of(word)
     if path.is_file():
-        return path.parent
+        return _run_of(path)
     if path.is_dir():
         return _run_in(path)
     if path.exists():
@@ -87,6 +87,12 @@ def has_jepsens(folder: Path) -> bool:
         not is_run(folder)
         and received.size(folder, JEPSEN, most=limits.HISTORY, remedy=limits.SPLIT) is not None
     )
+
+
+def _run_of(file: Path) -> Path:
+    if is_run(file.parent):
+        return file.parent
+    raise ConfigurationError(f"{file} is not in the folder of a run: name that folder, or a file in it")
 
 
 def _run_in(folder: Path) -> Path:

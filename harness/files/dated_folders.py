@@ -53,6 +53,13 @@ def latest(parent: Path) -> Path | None:
     return parent / name
 
 
+def newest_first(parent: Path) -> Iterator[Path]:
+    """Yield the folders that were made in `parent`."""
+    for name in sorted(received.listed(parent), reverse=True):
+        if name != LATEST and received.is_folder(parent, name):
+            yield parent / name
+
+
 @contextmanager
 def in_use(path: Path, busy: str) -> Iterator[None]:
     """Keep other processes from using a folder; the kernel lets go when this process ends.

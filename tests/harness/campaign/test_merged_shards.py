@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -233,10 +234,16 @@ def test_a_shard_keeps_every_history(tmp_path: Path) -> None:
 
 
 def test_joined_shards_are_not_resumed(tmp_path: Path) -> None:
-    merged = joined(shards.shard(tmp_path / "one", job()))
+    shard = shards.shard(tmp_path / "one", job())
+    merged = joined(shard)
+    nights = merged.path.parents[1]
 
-    with pytest.raises(ConfigurationError, match="joins shards, which cannot be resumed"):
-        Night.latest(merged.path.parents[1], "nightly")
+    with pytest.raises(ConfigurationError, match="has no night of nightly to resume"):
+        Night.latest(nights, "nightly")
+
+    older = nights / "nightly" / "20200101T000000-abcdef"
+    shutil.copytree(shard.path, older)
+    assert Night.latest(nights, "nightly").path == older
 
 
 def test_a_target_file_of_another_machine_is_not_read(tmp_path: Path) -> None:

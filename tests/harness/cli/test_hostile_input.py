@@ -229,6 +229,12 @@ def test_an_incomplete_run_folder_is_refused_in_a_sentence(refused: Any, tmp_pat
     assert "is not a run folder" in refused("show", "run")
 
 
+def test_a_file_that_is_in_no_run_folder_is_refused_by_name(refused: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('name = "mine"\n')
+
+    assert "mine.toml is not in the folder of a run" in refused("show", "mine.toml")
+
+
 @pytest.mark.parametrize("name", ["plan.json", "environment.json"])
 @pytest.mark.parametrize("text", [DEEP, '{"faults": [{"in_force": "x"}]}', '{"again": ' + DEEP + "}", "7"])
 def test_a_damaged_file_of_a_run_only_costs_its_part_of_the_report(
