@@ -37,6 +37,9 @@ _Step = tuple[Hashable, int, int, int, Hashable]
 """A configuration, the first group that may still have its turn (pruning 7), and the state before an
 info that nothing has observed yet, or _NOTHING (pruning 5)."""
 
+_Nodes = dict[Node, None]
+"""A set in the order of insertion: a search of texts takes the same steps in every process."""
+
 _Seen = dict[tuple[Hashable, int], list[tuple[int, int, int]]]
 """The examined configurations: (state, changes done) → reads done, infos used, first group."""
 
@@ -65,7 +68,7 @@ class Configurations:
         self._states = States(limit=limit, steps=steps)
         self._read_steps: dict[Hashable, Transitions] = {}  # by kind
         self._change_steps: dict[Hashable, Transitions] = {}
-        self._nodes: set[Node] = {(initial_state(model), 0, 0)}
+        self._nodes: _Nodes = {(initial_state(model), 0, 0): None}
         self._returns: list[Open] = []  # a heap of those to come
         self._reads: dict[int, Open] = {}  # open ones, by place
         self._read_by_all: list[tuple[int, int]] = []  # possible in every configuration
@@ -99,7 +102,7 @@ class Configurations:
         """What is left of the steps."""
         return max(self._states.steps, 0)
 
-    def _bytes_of(self, nodes: set[Node]) -> int:
+    def _bytes_of(self, nodes: _Nodes) -> int:
         return sum(KEPT + of_numbers(done, used) for _, done, used in nodes)
 
     def _forget_steps(self) -> None:
@@ -107,7 +110,7 @@ class Configurations:
         for steps in (*self._read_steps.values(), *self._change_steps.values()):
             steps.clear()
         self._states.clear()
-        self._nodes = {(self._states[state], done, used) for state, done, used in self._nodes}
+        self._nodes = {(self._states[state], done, used): None for state, done, used in self._nodes}
         self._states.spend(len(self._nodes) + len(self._read_steps) + len(self._change_steps))
 
     def _walk(self, positions: Iterable[int]) -> Iterator[Open]:
@@ -163,7 +166,7 @@ class Configurations:
 
     def _read_at_once(self, bit: int, steps: Transitions) -> None:
         self._nodes = {
-            (state, done if steps[state] is IMPOSSIBLE else done | bit, used)
+            (state, done if steps[state] is IMPOSSIBLE else done | bit, used): None
             for state, done, used in self._nodes
         }
 
@@ -181,10 +184,12 @@ class Configurations:
             self._change_bits ^= leaving.bit
             self._changes.close(leaving)
 
-    def _survivors(self, leaving: Open) -> set[Node]:
+    def _survivors(self, leaving: Open) -> _Nodes:
         """The configurations in which `leaving` has taken effect, without it."""
         bit = leaving.bit
-        survivors = {(state, done ^ bit, used) for state, done, used in self._nodes if done & bit}
+        survivors: _Nodes = {
+            (state, done ^ bit, used): None for state, done, used in self._nodes if done & bit
+        }
         if len(survivors) == len(self._nodes):
             return survivors
         plan = self._plan(leaving)
@@ -207,7 +212,7 @@ class Configurations:
         self._states.spend(plan.cost)
         return plan
 
-    def _explore(self, start: Node, plan: Plan, found: set[Node], seen: _Seen) -> None:
+    def _explore(self, start: Node, plan: Plan, found: _Nodes, seen: _Seen) -> None:
         """Add to `found` every configuration reachable from `start` by which the goal has taken effect."""
         goal = plan.goal.bit
         stack = [self._next(plan, *start, 0, _NOTHING)]
@@ -218,7 +223,7 @@ class Configurations:
             for after, done, used, turn, unseen in stack[-1]:
                 self._states.spend(_FOLLOW)
                 if done & goal:
-                    found.add((after, done ^ goal, used))
+                    found[after, done ^ goal, used] = None
                     self._states.hold(KEPT + of_numbers(done, used))
                 elif not self._covered(seen, after, done, used, turn, plan.whole):
                     stack.append(self._next(plan, after, done, used, turn, unseen))
@@ -320,7 +325,7 @@ class Configurations:
         self._states.hold(RIVAL + of_numbers(done, used))
         return False
 
-    def _undominated(self, nodes: set[Node]) -> set[Node]:
+    def _undominated(self, nodes: _Nodes) -> _Nodes:
         """The configurations that no other covers."""
         changes = self._change_bits
         rivals: dict[tuple[Hashable, int], list[Node]] = {}
@@ -330,7 +335,7 @@ class Configurations:
             return nodes
         seen: _Seen = {}
         return {
-            node
+            node: None
             for group in rivals.values()
             for node in sorted(group, key=_least_covered_first)
             if not self._covered(seen, *node)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Sequence
 
@@ -201,3 +204,27 @@ def test_results_of_the_model_that_are_no_longer_needed_do_not_count() -> None:
     history = [op("add", 2 * i, 2 * i + 1, i) for i in range(1_500)]  # 1,500 sets, 50 MiB in all
 
     assert search(history, Set(), Budget(bytes=4 * MIB)).validity is Validity.VALID
+
+
+APPENDS = """
+from checkers.linearizability.models import KeyValue
+from checkers.linearizability.search import search
+from tests.support.model_operations import op
+
+verdict = search([op("append", i, i + 25, chr(97 + i // 10 % 26)) for i in range(0, 300, 10)], KeyValue())
+print(verdict.explored, verdict.steps)
+"""
+
+
+def test_a_search_takes_the_same_steps_whatever_the_hashes_of_texts() -> None:
+    took = {
+        subprocess.run(
+            [sys.executable, "-c", APPENDS],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in range(1, 4)
+    }
+
+    assert len(took) == 1
