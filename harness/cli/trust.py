@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from harness.core.errors import ConfigurationError
@@ -20,6 +21,14 @@ def require_trust(executed: Executed, where: str | Path, *, trust: bool, remedy:
 
 
 def is_in_recorded_run(file: Path) -> bool:
-    """Is this the file of a run's folder, such as its target.toml?"""
-    folder = file.resolve().parent
-    return any(os.path.lexists(folder / name) for name in (HEADER, HISTORY, VERDICT))
+    """Is this the file of a run's folder, such as its target.toml, or does a link lead from or to one?"""
+    folders = [place.parent for place in _places(file)]
+    return any(os.path.lexists(folder / name) for folder in folders for name in (HEADER, HISTORY, VERDICT))
+
+
+def _places(file: Path) -> Iterator[Path]:
+    """Yield the path of a file that has been read, and of each file to which a link leads on the way."""
+    yield file
+    while file.is_symlink():
+        file = file.parent / file.readlink()
+        yield file

@@ -149,6 +149,21 @@ def test_no_value_starts_a_line_of_its_own(received: Path, tmp_path: Path) -> No
     assert f'\n  in the folder: "{tmp_path}"\n' in said
 
 
+@pytest.mark.parametrize("named", ["the run's folder", "its target", "a link to its target"])
+def test_a_link_in_a_received_run_leads_past_no_question(received: Path, tmp_path: Path, named: str) -> None:
+    (received / "inner").mkdir()
+    (received / "inner/x.toml").write_text(OWN_PROGRAM)
+    (received / "target.toml").unlink()
+    (received / "target.toml").symlink_to("inner/x.toml")
+    (tmp_path / "mine.toml").symlink_to(received / "target.toml")
+    words = {"the run's folder": received, "its target": received / "target.toml"}
+
+    done = refused(tmp_path, "run", "--engine", "local", words.get(named, tmp_path / "mine.toml"))
+
+    assert done.returncode == ExitCode.CONFIGURATION
+    assert "is from a recorded run, and would execute what has not run on this machine:" in done.stderr
+
+
 def test_trust_is_needed_once(received: Path, tmp_path: Path) -> None:
     (received / "target.toml").write_text(OWN_PROGRAM)
 
