@@ -19,7 +19,7 @@ from harness.core.suggestions import did_you_mean
 from harness.run.reuse import servers_to_reuse
 from harness.target.locks import LockSpec
 from harness.target.reading import frozen, load, load_text, parse, shipped
-from harness.target.selection import Selection, targets
+from harness.target.selection import Selection, found, targets
 from harness.target.toml import dumps
 
 UNFENCED = "none"
@@ -86,7 +86,7 @@ def _files(pattern: str) -> list[str]:
     path = Path(pattern)
     if len(path.parts) == 1 or not set("*?[") & set(pattern):
         return []
-    return sorted(map(str, Path(path.anchor).glob(str(path.relative_to(path.anchor)))))
+    return found(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
 
 
 def of_file(name: str, changes: Sequence[str], *, reuse: bool = False) -> Cell:

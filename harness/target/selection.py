@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.printable import shorten
+from harness.core.errors import ConfigurationError
 from harness.core.paths import path_of
 from harness.target.reading import shipped
 
@@ -48,5 +50,23 @@ def _matching(pattern: str) -> list[str]:
         return []
 
 
+def found(files: Iterable[Path]) -> list[str]:
+    """Return the names of target files that were found in a folder, which may come from a stranger.
+
+    Raises ConfigurationError for links out of their folder: an error would show lines of the user's files.
+    """
+    names = sorted(files)
+    real = {file: Path(os.path.realpath(file)) for file in names if file.is_symlink()}
+    out = [file for file in real if not real[file].is_relative_to(os.path.realpath(file.parent))]
+    if out:
+        raise ConfigurationError(
+            *(
+                f"{file} is a link out of its folder; name the file that it leads to: {real[file]}"
+                for file in out
+            )
+        )
+    return list(map(str, names))
+
+
 def _in_folder(word: str) -> list[str]:
-    return sorted(str(file) for file in Path(word).glob("*.toml"))
+    return found(Path(word).glob("*.toml"))

@@ -36,6 +36,13 @@ def test_a_pattern_with_a_folder_selects_files(tmp_path: Path) -> None:
     assert [cell.name for cell in expansion.cells] == ["redis-redis"]
 
 
+def test_a_pattern_follows_no_link_out_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").symlink_to("/dev/zero")
+
+    with pytest.raises(ConfigurationError, match=r"mine\.toml is a link out of its folder"):
+        expand(campaign(cells=({"targets": (f"{tmp_path}/m*.toml",)},)))
+
+
 def test_a_matrix_has_every_combination_but_the_excluded() -> None:
     matrix = {
         "lock": ("etcd", "redis"),
