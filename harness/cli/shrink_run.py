@@ -82,8 +82,10 @@ def shrink_history(run: Path) -> Finding:
     return finding
 
 
-def trusted_place(run: Path, *, trust: bool) -> Repetition:
-    """Return where the programs and classes of a target are found: where the run found them, or else here.
+def trusted_target(run: Path, *, trust: bool) -> tuple[str | None, Repetition]:
+    """Return the text of a run's target, and where its programs and classes are found.
+
+    That is where the run found them, or else here. The file is not read again: it may be another one by then.
 
     Raises ConfigurationError if its target would execute there what this user has neither run nor trusts.
     """
@@ -96,20 +98,27 @@ def trusted_place(run: Path, *, trust: bool) -> Repetition:
         require_trust(
             executed, run, trust=trust, remedy=f"{ADD_TRUST}, or --no-runs to shrink only its history"
         )
-    return place
+    return text, place
 
 
 def shrink_target(
-    run: Path, finding: Finding, engine: EngineName, place: Repetition, *, repeat: int, seconds: float
+    run: Path,
+    finding: Finding,
+    engine: EngineName,
+    trusted: tuple[str | None, Repetition],
+    *,
+    repeat: int,
+    seconds: float,
 ) -> None:
     """Run ever smaller targets; write the smallest that still shows the finding, and print it.
 
-    `place` is where their programs and classes are found. Raises as `run` does, if a run cannot be made.
+    `trusted` is the target, and where its programs are found. Raises as `run` does, if a run cannot be made.
     """
-    text = run_files.text(run, run_files.TARGET)
+    text, place = trusted
     seed = run_files.document(run, HEADER).get("seed")
     if text is None or not isinstance(seed, int):
-        raise ConfigurationError(f"{run} has no {run_files.TARGET} to run again: give --no-runs")
+        missing = run_files.TARGET if text is None else f"seed in {HEADER}"
+        raise ConfigurationError(f"{run} has no {missing} to run again: give --no-runs")
     smaller = SmallerTarget(
         text=text,
         name=run_files.TARGET,

@@ -39,12 +39,12 @@ def shrink(
     folder; the runs that this takes are in its folder minimal-runs.
     """
     from harness.cli.selection import run_folder
-    from harness.cli.shrink_run import shrink_history, shrink_target, trusted_place
+    from harness.cli.shrink_run import shrink_history, shrink_target, trusted_target
 
     run = run_folder(recorded, runs).resolve()
     if no_runs:
         shrink_history(run)
         return 0
-    place = trusted_place(run, trust=trust)
-    shrink_target(run, shrink_history(run), engine, place, repeat=repeat, seconds=max_time)
+    trusted = trusted_target(run, trust=trust)
+    shrink_target(run, shrink_history(run), engine, trusted, repeat=repeat, seconds=max_time)
     return 0

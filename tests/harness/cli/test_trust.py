@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.campaign.night import Night
+from harness.cli.shrink_run import shrink_history, shrink_target, trusted_target
 from harness.core.exit_codes import ExitCode
 from harness.engines.local import LocalEngine
 from harness.run.runner import RunOptions, run
@@ -193,6 +194,26 @@ def test_the_history_is_shrunk_without_trust(received: Path, tmp_path: Path) -> 
     done = fencepost(tmp_path, "shrink", "--no-runs", received)
 
     assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
+
+
+def test_shrink_runs_the_target_that_it_asked_about(received: Path) -> None:
+    """Shrinking the history takes minutes, in which somebody else may replace the file."""
+    trusted = trusted_target(received, trust=False)
+    (received / "target.toml").write_text(OWN_PROGRAM)
+    finding = shrink_history(received)
+
+    shrink_target(received, finding, "local", trusted, repeat=1, seconds=0)
+
+    assert "command" not in (received / "minimal.toml").read_text()
+
+
+def test_a_run_without_a_seed_says_so(received: Path, tmp_path: Path) -> None:
+    (received / "header.json").unlink()
+
+    done = refused(tmp_path, "shrink", "--engine", "local", received)
+
+    assert done.returncode == ExitCode.CONFIGURATION
+    assert "has no seed in header.json to run again: give --no-runs" in done.stderr
 
 
 def test_what_has_run_in_another_folder_is_not_trusted_here(
