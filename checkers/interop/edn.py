@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from checkers.interop.atoms import Char, Keyword, Symbol, character, named, quoted, string, word
@@ -33,6 +34,7 @@ __all__ = [
     "Symbol",
     "Tagged",
     "dumps",
+    "is_keyword",
     "is_vector",
     "loads",
     "read",
@@ -129,6 +131,15 @@ def read_elements(text: str) -> Iterator[Form]:
     if closer not in {"]", ")"}:
         raise EdnError(1, "the text is not a vector")
     return _Reader(text).forms(tokens, closer=closer)
+
+
+@lru_cache
+def is_keyword(name: str) -> bool:
+    """Can a keyword have this name? Another tool's JSON may give any text to an operation."""
+    try:
+        return bool(loads(f":{name}") == Keyword(name))
+    except EdnError:
+        return False
 
 
 def dumps(value: Any) -> str:

@@ -21,7 +21,7 @@ from checkers.history.records import Outcome
 from checkers.interop import edn, json_values, maps
 from checkers.interop.collisions import without_collisions
 from checkers.interop.edn import Keyword, Tagged
-from checkers.interop.event import Call, Event, Foreign, Note
+from checkers.interop.event import Call, CallError, Event, Foreign, Note
 from checkers.interop.keys import split_keys
 from checkers.interop.pairing import pair
 from checkers.interop.text import Text
@@ -51,12 +51,18 @@ def read_json(text: Text) -> Foreign:
 
 
 def write_edn(calls: Iterable[Call]) -> Iterator[str]:
-    """The lines of `history.edn`, an event each; what had no completion gets none."""
+    """The lines of `history.edn`, an event each; what had no completion gets none.
+
+    Raises:
+        CallError: an operation has a name that no keyword can have.
+    """
     events = [event for call in calls for event in _written(call)]
     events.sort(key=lambda event: event[0])
-    for index, (_, fields) in enumerate(events):
-        numbered = {"index": index} | fields
-        yield edn.dumps({Keyword(name): value for name, value in numbered.items()}) + "\n"
+    return (_line({"index": index} | fields) for index, (_, fields) in enumerate(events))
+
+
+def _line(fields: dict[str, Any]) -> str:
+    return edn.dumps({Keyword(name): value for name, value in fields.items()}) + "\n"
 
 
 def _history(text: Text, events: Iterator[Event | Note], notices: list[str]) -> Foreign:
@@ -124,6 +130,9 @@ def _written(call: Call) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _fields(call: Call, kind: Keyword, value: Any, time: int | None) -> dict[str, Any]:
+    if not edn.is_keyword(call.f):
+        problem = f"the operation {written(call.f)} cannot be written: no keyword of EDN has that name"
+        raise CallError(call.lines[0], problem)
     plain = thawed(value)
     fields = {"process": call.process, "type": kind, "f": Keyword(call.f)}
     if time is not None:

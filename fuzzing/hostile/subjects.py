@@ -26,7 +26,8 @@ def foreign(words: Words, folder: Path) -> None:
         {"process": 1, "type": "ok", "f": "read", "value": words("value read", "2"), "time": 4},
     ]
     write_lines(folder / "jepsen.json", lines)
-    keyed = [each | {"value": [key, each["value"]]} for each in lines]
+    names = {"write": words("operation of Jepsen", "write"), "read": "read"}
+    keyed = [each | {"f": names[each["f"]], "value": [key, each["value"]]} for each in lines]
     write_lines(folder / "keyed.json", keyed)
     edn = "".join(
         "{" + ", ".join(f":{name} {_edn(each)}" for name, each in line.items()) + "}\n" for line in lines

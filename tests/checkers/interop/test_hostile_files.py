@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from checkers import interop
 from checkers.errors import HistoryError
 from checkers.interop.foreign import judge_foreign
-from checkers.interop.writing import as_ours
+from checkers.interop.writing import as_ours, export
 from checkers.verdict import Validity
 from tests.support.examples import examples
 from tests.support.foreign_histories import CASES, FOLDER, WRITE, WROTE, model_of, written
@@ -272,3 +273,13 @@ def test_an_object_that_was_printed_into_a_history_is_no_harm(file: Callable[[An
     )
 
     assert judge_foreign(path, "register").verdict.validity is Validity.VALID
+
+
+@pytest.mark.parametrize(
+    "name", ["\x1b[2J", "a\n::error::b", "write, :value 9 ;", "write 1", "a\u202eb", "::a", "1 2"]
+)
+def test_no_name_of_an_operation_adds_to_an_exported_history(file: Callable[[Any], Path], name: str) -> None:
+    named = file(json.dumps([{"process": 0, "type": "invoke", "f": name, "value": 1}]).encode())
+
+    with pytest.raises(HistoryError, match="cannot be written: no keyword of EDN has that name"):
+        list(export(interop.read(named), "jepsen-edn"))
