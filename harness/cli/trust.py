@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.campaign.execution import TARGETS
+from harness.campaign.night import PLAN, RESULTS
 from harness.core.errors import ConfigurationError
 from harness.files.run_folder import HEADER, HISTORY, VERDICT
 from harness.target.executed import ADD_TRUST, Executed
@@ -21,9 +23,17 @@ def require_trust(executed: Executed, where: str | Path, *, trust: bool, remedy:
 
 
 def is_in_recorded_run(file: Path) -> bool:
-    """Is this the file of a run's folder, such as its target.toml, or does a link lead from or to one?"""
-    folders = [place.parent for place in _places(file)]
-    return any(os.path.lexists(folder / name) for folder in folders for name in (HEADER, HISTORY, VERDICT))
+    """Is this the file of a run's folder or a target of a night, or does a link lead from or to one?"""
+    return any(_is_of_run(place.parent) or _is_of_night(place.parent) for place in _places(file))
+
+
+def _is_of_run(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in (HEADER, HISTORY, VERDICT))
+
+
+def _is_of_night(folder: Path) -> bool:
+    names = (PLAN, RESULTS)
+    return folder.name == TARGETS and all(os.path.lexists(folder.parent / name) for name in names)
 
 
 def _places(file: Path) -> Iterator[Path]:

@@ -16,7 +16,7 @@ from harness.engines.local import LocalEngine
 from harness.run.runner import RunOptions, run
 from harness.target import load
 from harness.target.executed import executed_here
-from tests.support.campaign_runs import job, plan
+from tests.support.campaign_runs import finished, job, plan
 from tests.support.command import fencepost, refused
 from tests.support.repository import ROOT
 from tests.support.target_files import OWN_PROGRAM, SMALL
@@ -269,6 +269,18 @@ def test_a_received_night_is_not_resumed_with_programs_of_its_own(tmp_path: Path
     assert f"{night.path.resolve()}/targets/theirs.toml is from a recorded run" in done.stderr
     assert "start a new night, without --resume" in done.stderr
     assert "mine.toml is" not in done.stderr
+
+
+def test_a_target_of_a_received_night_is_asked_about(tmp_path: Path) -> None:
+    night = Night.create(tmp_path / "nights", plan(job("theirs")), "")
+    night.record(finished(job("theirs")))
+    target = night.path / "targets" / "theirs.toml"
+    target.write_text(OWN_PROGRAM)
+
+    done = refused(tmp_path, "run", "--engine", "local", target)
+
+    assert done.returncode == ExitCode.CONFIGURATION, done.stderr
+    assert f"{target} is from a recorded run" in done.stderr
 
 
 def executed_here_in(folder: Path, target: Path) -> None:
