@@ -65,7 +65,7 @@ def state_of(model: str, value: object) -> Hashable:
     try:
         start = frozen(value)
     except ValueError as error:
-        raise ModelError(f"{with_article(model)} cannot start with {error}") from None
+        raise ModelError(f"{with_article(model)} cannot start with that: {error}") from None
     if not fits(start):
         raise ModelError(f"{with_article(model)} starts with {said}, not {written(start)}")
     return state(start)

@@ -51,6 +51,8 @@ LOCK = "lock"
 _CAS = (
     "the value of a cas is [expected new], or [key [expected new]] where every other value is [key value] too"
 )
+_KNOWN = frozenset().union(*VOCABULARY.values(), LOCKS, PROTECTED)
+_ELSEWHERE = "judge the history with a tool that knows all its operations, such as Elle for transactions"
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _FENCE = "fence"
 _TOKENS = frozenset({_FENCE, "fencetoken", "fencingtoken", "token"})
@@ -108,13 +110,13 @@ def token(call: Call) -> int | None:
     """The fencing token that a grant carries; None if there is none.
 
     It is the ok's value, the field `token`, `fence` or `fencing-token` of it, however that is spelled, or
-    the second of two elements. An ok that only repeats what was asked carries none.
+    the second of two elements; null is none. An ok that only repeats what was asked carries none.
 
     Raises:
         ValueError: the value is no token.
     """
     answer = call.answered
-    if answer is UNKNOWN or answer is None or answer == call.asked:
+    if answer is UNKNOWN or answer == call.asked:
         return None
     if isinstance(answer, Map):
         fields = {(_spelled(key), value) for key, value in answer.items if _spelled(key) in _TOKENS}
@@ -124,14 +126,14 @@ def token(call: Call) -> int | None:
         answer = tokens.pop() if len(tokens) == 1 else answer
     elif isinstance(answer, tuple) and (pair := pair_of(answer)):
         answer = pair[1]
-    if isinstance(answer, int):
+    if answer is None or isinstance(answer, int):
         return answer
     raise ValueError(f"the ok of an acquire carries its token, a whole number, not {written(call.answered)}")
 
 
 def _spelled(key: Hashable) -> str:
-    """The name of a field, without what its languages do to it: `:fencing-token` is `fencingToken`."""
-    name = key.name if isinstance(key, Keyword) else key
+    """The name of a field, without what its languages do to it: `:lock/fencing-token` is `fencingToken`."""
+    name = key.name.rpartition("/")[-1] if isinstance(key, Keyword) else key
     return name.replace("-", "").replace("_", "").lower() if isinstance(name, str) else ""
 
 
@@ -155,18 +157,15 @@ def _way_out(history: Foreign, model: str) -> str:
     is_lock = VOCABULARY[model] == _LOCK
     if is_lock and names & OURS:
         return (
-            "; this was exported from a Fencepost run, whose leases may end by themselves, which"
-            f" {with_article(model)} cannot express: judge the run itself, with `fencepost recheck RUN`"
-            " and no --model"
+            f"; leases may end by themselves, which {with_article(model)} cannot express: if this was"
+            " exported from a Fencepost run, judge that, with `fencepost recheck RUN` and no --model"
         )
     if not names & VOCABULARY[model]:
-        return ""
+        strange = sorted(names - _KNOWN)
+        return f"; no model here has {strange[0]!r:.80}: {_ELSEWHERE}" if strange else ""
     if names - VOCABULARY[model] <= (PROTECTED if is_lock else LOCKS):  # they change nothing of the object
         return f"; `fencepost export --model {model}` keeps only the operations of {with_article(model)}"
-    return (
-        "; without its other operations, a right history may look wrong: judge it with a tool that knows all"
-        " of them, such as Elle for transactions"
-    )
+    return f"; without its other operations, a right history may look wrong: {_ELSEWHERE}"
 
 
 def _tells(call: Call) -> bool:

@@ -102,7 +102,7 @@ def left_out(history: Foreign, model: str) -> Iterator[str]:
     if model.endswith("mutex"):
         granted = [call for call in history.calls if call.f == "acquire" and call.outcome is Outcome.OK]
         if bare := sum(token(call) is None for call in granted):
-            yield f"{_counted(bare)} left out: history.jsonl has no grant without a token"
+            yield f"{_counted(bare)} left out: a grant without a token shows nothing about tokens"
     elif silent := len(history.calls) - len(operations(history, model).calls):
         yield f"{_counted(silent)} left out: a failure, or a read without an answer, shows nothing"
 

@@ -141,6 +141,16 @@ def test_an_acquire_that_repeats_what_it_asked_for_has_no_token(file: Callable[[
     assert verdict.reasons[0].startswith("not exercised: no acquire carries a token;")
 
 
+@pytest.mark.parametrize("answer", ["nil", "{:token nil}", '{:owner "A", :fencing-token nil}', '["A" nil]'])
+def test_a_grant_whose_token_is_null_carries_none(file: Callable[[Any], Path], answer: str) -> None:
+    bare = judge_foreign(file(granted(answer, answer)), "fenced-mutex").verdict
+    mixed = judge_foreign(file(granted("{:token 5}", answer, "{:token 3}")), "fenced-mutex").verdict
+
+    assert bare.validity is Validity.UNKNOWN
+    assert bare.reasons[0].startswith("not exercised: no acquire carries a token;")
+    assert mixed.anomalies["token-regression"] == 1
+
+
 def granted(*answers: str) -> str:
     """One hold after another, each granted with an answer."""
     return "".join(
@@ -161,6 +171,8 @@ def granted(*answers: str) -> str:
         '{"fencing_token" %s}',
         '{"fencingToken" %s, :host "a"}',
         "{:fence %s, :ttl 3}",
+        "{:lock/token %s}",
+        "#:lock{:owner 7, :fencing-token %s}",
         '["A" %s]',
         "[9 %s]",
         "%s",

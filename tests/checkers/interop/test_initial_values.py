@@ -112,7 +112,8 @@ def test_a_value_stands_for_a_state(model: str, value: Any, state: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "value", "problem"),
     [
-        ("register", 1 << 63, "a register cannot start with a number beyond 64 bits"),
+        ("register", 1 << 63, "a register cannot start with that: a number beyond 64 bits"),
+        ("register", float("inf"), "a register cannot start with that: inf cannot be compared"),
         ("counter", "x", 'a counter starts with a whole number, not "x"'),
         ("counter", True, "a counter starts with a whole number, not true"),
         ("counter", 1.5, "a counter starts with a whole number, not 1.5"),

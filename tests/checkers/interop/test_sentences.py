@@ -160,3 +160,28 @@ def test_no_sentence_has_the_wrong_article(file: Callable[[Any], Path]) -> None:
 
     ours = file('{"fencepost":1,"target":"t"}\n')
     assert "an owned-mutex has no tokens" in judge_foreign(ours, "owned-mutex").notices[0]
+
+
+@pytest.mark.parametrize(
+    ("operations", "model"),
+    [
+        ((":txn",), "register"),
+        ((":enqueue", ":dequeue"), "set"),
+        ((":read", ":transfer"), "mutex"),
+        ((":read", ":transfer"), "register"),
+    ],
+)
+def test_a_history_that_no_model_knows_names_a_tool_that_may(
+    file: Callable[[Any], Path], operations: tuple[str, ...], model: str
+) -> None:
+    path = file("".join(f"{{:process {i}, :type :invoke, :f {f}}}\n" for i, f in enumerate(operations)))
+
+    with pytest.raises(HistoryError, match="such as Elle for transactions"):
+        judge_foreign(path, model)
+
+
+def test_a_renewal_of_another_tool_is_not_said_to_be_a_run_of_ours(file: Callable[[Any], Path]) -> None:
+    path = file("{:process 0, :type :invoke, :f :acquire}\n{:process 1, :type :invoke, :f :renew}\n")
+
+    with pytest.raises(HistoryError, match="if this was exported from a Fencepost run, judge that"):
+        judge_foreign(path, "mutex")
