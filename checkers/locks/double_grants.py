@@ -143,7 +143,7 @@ def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=(
             f"{n.whom(other)} and {n.whom(later)} both held {lock_on(later.resource)} from"
-            f" {n.at(later.returned or 0)} on, and no lease says until when the lock was promised"
+            f" {n.at(later.returned or 0)} on, at least one of them without a promised lease"
         ),
         steps=(
             *n.grant_steps(other, later),

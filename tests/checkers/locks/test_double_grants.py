@@ -48,6 +48,14 @@ def test_of_two_grants_in_flight_together_either_session_may_have_ended(called: 
     assert f"unless {ended} had ended" in finding.account.steps[-1]
 
 
+def test_a_double_grant_does_not_deny_the_lease_of_one_of_the_two() -> None:
+    header = Header(target="test", fenced=False, require={"stale_writes_attempted": 0})
+    operations = replace(FIRST, ttl=40), SECOND, RELEASE
+    (finding,) = judge(History(header=header, operations=operations)).counted
+
+    assert finding.account.summary.endswith("at least one of them without a promised lease")
+
+
 def test_with_a_fault_in_force_it_is_counted_and_said() -> None:
     validity, anomalies, reasons, notices = judged(*fault(8, 9))
 
