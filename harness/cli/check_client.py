@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from checkers.printable import shorten
+from checkers.printable import LONGEST_LINE, shorten
 from harness.clients.admin import LAST_LINES, AdminClient
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
@@ -79,7 +79,8 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
         try:
             for check in conformance(programs.begin, _expected(target, frozenset(sides)), programs.silence):
                 misfits += not check.fits
-                show(f"{'ok   ' if check.fits else 'WRONG'} {check.request}: {shorten(check.found)}")
+                found = shorten(check.found, LONGEST_LINE)
+                show(f"{'ok   ' if check.fits else 'WRONG'} {check.request}: {found}")
         except ProgramError as error:
             raise ConfigurationError(f"{command}: {error}", *programs.last_lines()) from error
     show(f"{misfits} of these do not fit: see docs/adapters.md" if misfits else "everything fits")

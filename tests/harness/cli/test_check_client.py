@@ -62,6 +62,12 @@ def test_a_correct_program_fits(checked: Any, options: tuple[str, ...], absent: 
     assert not [line for line in done.stdout.splitlines() if line.split(" ", 1)[1].startswith(f"{absent}:")]
 
 
+def test_advice_about_a_grant_is_shown_to_its_end(checked: Any) -> None:
+    done = checked('"token": token, "ttl_ms"', '"token": 2**60 + token, "ttl_ms"', "--side=lock")
+
+    assert "round numbers above 2^53: answer its digits as a string\n" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
