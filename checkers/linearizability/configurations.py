@@ -37,8 +37,7 @@ _Step = tuple[Hashable, int, int, int, Hashable]
 """A configuration, the first group that may still have its turn (pruning 7), and the state before an
 info that nothing has observed yet, or _NOTHING (pruning 5)."""
 
-_Nodes = dict[Node, None]
-"""A set in the order of insertion: a search of texts takes the same steps in every process."""
+_Nodes = dict[Node, None]  # a set in the order of insertion: the same steps in every process
 
 _Seen = dict[tuple[Hashable, int], list[tuple[int, int, int]]]
 """The examined configurations: (state, changes done) → reads done, infos used, first group."""
@@ -187,9 +186,7 @@ class Configurations:
     def _survivors(self, leaving: Open) -> _Nodes:
         """The configurations in which `leaving` has taken effect, without it."""
         bit = leaving.bit
-        survivors: _Nodes = {
-            (state, done ^ bit, used): None for state, done, used in self._nodes if done & bit
-        }
+        survivors = {(state, done ^ bit, used): None for state, done, used in self._nodes if done & bit}
         if len(survivors) == len(self._nodes):
             return survivors
         plan = self._plan(leaving)
