@@ -21,7 +21,7 @@ from harness.processes.server_failure import not_ready
 
 END_TIMEOUT = 10  # s
 KILLED = 137  # the status of a container whose process got SIGKILL
-REASON_TIMEOUT = 1.0  # s; on a busy machine, Docker learns why only after it has seen the end
+REASON_TIMEOUT = 5.0  # s; on a busy machine, Docker learns why only after it has seen the end
 POLL = 0.05  # s
 FREEZE_TIMEOUT = 30.0  # s
 UNFROZEN = "unable to freeze"  # in the error of a pause that may be tried again
@@ -66,6 +66,9 @@ class Container:
             time.sleep(POLL)
             seen = self._inspected()
         self._expect_enough_memory(seen)
+        if _was_killed(seen):
+            why = f"perhaps by the kernel because {self._memory(seen)}, which Docker does not say"
+            raise not_ready(self.name, f"was killed (status {KILLED}), {why}", self.log())
         if not seen["State"]["Running"]:
             raise not_ready(self.name, f"ended with status {seen['State']['ExitCode']}", self.log())
         health = seen["State"].get("Health", {})
@@ -87,12 +90,13 @@ class Container:
     def _expect_enough_memory(self, seen: Mapping[str, Any]) -> None:
         """Raise ServerNotReadyError if the kernel has killed one of its processes because of its limit."""
         if seen["State"]["OOMKilled"]:
-            limit = shown_size(seen["HostConfig"]["Memory"])
-            why = f"was killed by the kernel because it used more than its memory limit of {limit}"
-            remedy = (
-                "" if self.name in SIDECARS else '; raise it with memory = "…" in its section of the target'
-            )
-            raise not_ready(self.name, f"{why}{remedy}", self.log())
+            raise not_ready(self.name, f"was killed by the kernel because {self._memory(seen)}", self.log())
+
+    def _memory(self, seen: Mapping[str, Any]) -> str:
+        """Say that it used more than its limit, with the remedy."""
+        limit = shown_size(seen["HostConfig"]["Memory"])
+        remedy = "" if self.name in SIDECARS else ' (raise it with memory = "…" in its section of the target)'
+        return f"it used more than its memory limit of {limit}{remedy}"
 
     def freeze(self) -> None:
         """Stop all its processes, not only PID 1, with the kernel's freezer.
@@ -142,9 +146,13 @@ class Container:
         A frozen one continues just before: Docker's kill of a frozen container may hang for ever.
         """
         self._unpause()
-        with as_infrastructure_errors():
-            self.client.api.kill(self.id, signal)
-            self.client.api.wait(self.id, timeout=END_TIMEOUT)
+        try:
+            with as_infrastructure_errors():
+                self.client.api.kill(self.id, signal)
+                self.client.api.wait(self.id, timeout=END_TIMEOUT)
+        except InfrastructureError:
+            self.check()  # says more about one that has ended
+            raise
         self._expect("exited")
 
     def restart(self) -> None:
@@ -179,6 +187,7 @@ class Container:
     def _expect(self, status: str) -> None:
         seen = self._status()
         if seen != status:
+            self.check()  # says more about one that has ended
             raise InfrastructureError(f"{self.name} should be {status}, but is {seen}")
 
     def log(self) -> str:

@@ -9,6 +9,7 @@ import pytest
 import requests
 
 from harness.core.errors import ServerNotReadyError
+from harness.engines import docker_containers
 from harness.engines.docker_containers import Container
 
 
@@ -18,6 +19,11 @@ def written(_id: str, **_of: Any) -> bytes:
 
 def stuck(_id: str, **_of: Any) -> NoReturn:
     raise requests.ReadTimeout("Read timed out. (read timeout=60)")
+
+
+@pytest.fixture(autouse=True)
+def no_reason_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docker_containers, "REASON_TIMEOUT", 0.0)
 
 
 def container(
@@ -48,7 +54,7 @@ def test_a_container_that_was_paused_is_not_unhealthy_yet(failed: int, checks: d
     [
         (unhealthy(6), {"Retries": 6}, "is unhealthy"),
         (unhealthy(3), {}, "is unhealthy"),
-        ({"Running": False, "ExitCode": 137}, {}, "ended with status 137"),
+        ({"Running": False, "ExitCode": 1}, {}, "ended with status 1"),
     ],
 )
 def test_an_unhealthy_container_ends_the_run_with_its_log(
@@ -60,10 +66,22 @@ def test_an_unhealthy_container_ends_the_run_with_its_log(
         container(state, checks).check()
 
 
+def test_a_container_that_was_killed_names_its_limit_as_the_likely_reason() -> None:
+    """The kernel's report may reach Docker long after the end, or never."""
+    with pytest.raises(ServerNotReadyError) as raised:
+        container({"Running": False, "ExitCode": 137}, {}).check()
+
+    assert str(raised.value).splitlines()[0] == (
+        "etcd-1 was killed (status 137), perhaps by the kernel because it used more than its memory limit of"
+        ' 150MB (raise it with memory = "…" in its section of the target), which Docker does not say;'
+        " its last log lines:"
+    )
+
+
 @pytest.mark.parametrize("running", [True, False])
 @pytest.mark.parametrize(
     ("name", "remedy"),
-    [("etcd-1", '; raise it with memory = "…" in its section of the target'), ("toxiproxy", "")],
+    [("etcd-1", ' (raise it with memory = "…" in its section of the target)'), ("toxiproxy", "")],
 )
 def test_a_container_with_too_little_memory_names_its_limit(name: str, remedy: str, *, running: bool) -> None:
     state = {"Running": running, "OOMKilled": True, "ExitCode": 137}
@@ -81,6 +99,6 @@ def test_a_log_that_docker_does_not_give_says_why() -> None:
     stopped = container({"Running": False, "ExitCode": 137}, {}, stuck)
 
     with pytest.raises(
-        ServerNotReadyError, match=r"status 137; .*\n  \| .this log could not be read: Docker: Read timed"
+        ServerNotReadyError, match=r"status 137\), .*\n  \| .this log could not be read: Docker: Read timed"
     ):
         stopped.check()
