@@ -190,7 +190,7 @@ MANY = {
     "faults of the lock beside early grants": Kind(add=_early_while_down, finds="early-grant"),
     "late releases beside early grants": Kind(add=_early_beside_late_release, finds="early-grant"),
     "unknown writes": Kind(add=_unknown_writes),
-    "unknown writes that were read": Kind(add=_unknown_writes_read, finds="stale-read"),
+    "unknown writes that were read": Kind(add=_unknown_writes_read, finds="stale-write"),
     "open operations beside stale writes": Kind(
         add=ON_STORAGES["stale writes"].add, first=_open, finds="stale-write"
     ),

@@ -58,11 +58,21 @@ def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iter
         if finding.resource not in decided:
             kept.append(finding)
             disagreements.append(_disagreement(finding))
-        elif finding.anomaly in _AFTER_A_LOSS and finding.accused not in accused:
+        elif (
+            finding.anomaly in _AFTER_A_LOSS
+            and finding.accused not in accused
+            and not _is_of_a_read(evidence, finding)
+        ):
             others = _others(evidence, index, finding, accused)
             if others.keys() == {"lost-write"}:
                 kept.append(replace(finding, caused_by=finding.caused_by or others["lost-write"]))
     return Agreement(kept=tuple(kept), disagreements=tuple(disagreements))
+
+
+def _is_of_a_read(evidence: Evidence, finding: Finding) -> bool:
+    """Does only a read show that a write was stale? It shows as well that a newer one was lost."""
+    accused, *because = (evidence.history.operations[index] for index in (finding.accused, *finding.because))
+    return finding.anomaly == "stale-write" and not any(op.precedes(accused) for op in because)
 
 
 def _others(

@@ -67,6 +67,21 @@ def stale_writes(operations: Sequence[Op], header: Header) -> set[int]:
     return stale
 
 
+def late_alone(operations: Sequence[Op], header: Header) -> set[int]:
+    """The writes each of which explains a wrong history if the fence let it alone pass at any time.
+
+    Nothing of the history may have been rejected.
+    """
+    storage = Storage(operations=operations, header=header, fenced=True)
+    if not storage.is_sound() or storage.order({}).saturate():
+        return set()
+    return {
+        write.index
+        for write in storage.took_effect({})
+        if write.f in WRITES and storage.order({}, late=write).saturate()
+    }
+
+
 def false_rejections(operations: Sequence[Op], header: Header) -> set[int]:
     """The rejections, by a storage that promises no fence, for which it can have met no newer token.
 
@@ -156,8 +171,11 @@ class Storage:
             if self._may_have_effect(op) and op.token is not None and self._refuses(rejected, op.token):
                 yield op.index
 
-    def order(self, causes: Mapping[int, Node]) -> Precedence:
-        """What must stand before what, with these causes; rejected writes without one are left out."""
+    def order(self, causes: Mapping[int, Node], late: Op | None = None) -> Precedence:
+        """What must stand before what, with these causes; rejected writes without one are left out.
+
+        No fence stops the write that is `late`.
+        """
         effective = self.took_effect(causes)
         rejected = [op for op in self.operations if op.index in causes]
         order = Precedence({op.index: op for op in (*effective, *self.reads, *rejected)})
@@ -165,7 +183,7 @@ class Storage:
         for before, after in pairwise(self.log or ()):
             order.add(before.index, Reason.LOG_ORDER, after.index)
         for write in effective:
-            if self.fenced and write.f in WRITES:
+            if self.fenced and write.f in WRITES and write != late:
                 self.put_before_newer(order, write, effective)
         for index, cause in causes.items():
             order.add(cause, Reason.REJECTED_BECAUSE, index)

@@ -24,7 +24,9 @@ operations they are necessary only, and a commit log must decide the rest.
 
 Once a stale write is certain, it no longer counts for its level, and a read of
 its value is judged as in a plain register: what follows from one event is not
-another one. Where no fence is promised, tokens are in no order and hide nothing:
+another one. One that was in flight when a newer token was accepted is stale if
+this alone explains all reads of its value; it may still be the cause of a
+rejection. Where no fence is promised, tokens are in no order and hide nothing:
 a rejection is false iff nothing with a high enough token can have been accepted
 before it returned.
 
@@ -121,6 +123,7 @@ def _fenced(zones: ZoneColumns) -> list[Conflict]:
     found += stale_writes.sent_after_newer(zones, broken)
     odd = broken.copy()
     odd[zones.initials :] |= zones.is_ghost
+    found += stale_writes.alone_after_newer(zones, odd)
     found += stale_reads.older_than_accepted(zones, odd)
     found += stale_reads.reads_after_replaced(zones, odd)
     if zones.header.policy == "inclusive":

@@ -22,9 +22,10 @@ from checkers.explain.phrases import as_read, content
 from checkers.history.columns import Flags, Ints, indices
 from checkers.history.ranks import Summit, distinct, is_repeated, places_in, stable_order
 from checkers.history.records import Op
-from checkers.ranges import Above
+from checkers.ranges import NOWHERE
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
+from checkers.storage.replaced import not_written_late, replaced_by
 
 
 def older_than_accepted(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
@@ -35,10 +36,22 @@ def older_than_accepted(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     stale = stale[~odd[of[stale]] & (of[stale] < zones.bare)]
     if not len(stale):
         return
+    stale = stale[np.lexsort((reads[stale], of[stale]))]
     entries = zones.mark.entries_before(called[stale])
-    for place in np.lexsort((reads[stale], of[stale])).tolist():
-        read = zones.ops[int(reads[stale[place]])]
-        yield OLDER_THAN_ACCEPTED.conflict(read, *zones.proof(int(entries[place])))
+    others = not_written_late(zones, of[stale], odd)
+    columns = (each.tolist() for each in (reads[stale], of[stale], entries, others))
+    for read, place, entry, other in zip(*columns, strict=True):
+        newer = zones.proof(entry)
+        overlapped = zones.settled[place] >= zones.ranks.called[zones.ops.row(newer[0])]
+        shown = _why_not_the_write(zones, place, other) if overlapped else ()
+        accused = zones.ops[read]
+        yield OLDER_THAN_ACCEPTED.conflict(accused, *each_once(accused, *newer, *shown))
+
+
+def _why_not_the_write(zones: ZoneColumns, place: int, other: int) -> tuple[Op | None, ...]:
+    """What shows that a write did not come after the newer one that it overlapped: another replaced it."""
+    own, by = zones.zone(place), zones.zone(other)
+    return (*by.proof, by.claimed_by, own.settled_by, own.claimed_by)
 
 
 def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
@@ -47,37 +60,12 @@ def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     if not np.any(odd) and zones.bare == len(zones.level):
         return
     of_odd = indices(odd[of] | (of >= zones.bare))
-    latest = Summit(zones.ranks.size, zones.settled, zones.claimed)
-    late = of_odd[latest.before(zones.ranks.called[reads[of_odd]]) > zones.settled[of[of_odd]]]
-    replacing = _Replacing(zones)
-    for place in np.unique(of[late]).tolist():
-        for read in zones.reads_of(place).tolist():
-            by = replacing.first(place, int(zones.ranks.called[read]))
-            if by is not None:
-                yield _replaced(zones, place, by, zones.ops[read])
-
-
-class _Replacing:
-    """The writes with a token of each resource, for what replaced a value before a read was called."""
-
-    def __init__(self, zones: ZoneColumns) -> None:
-        self._zones = zones
-        self._places = np.arange(zones.initials, zones.bare)
-        self._places = self._places[stable_order(zones.resource[self._places])]
-        self._resource = zones.resource[self._places]
-        self._above = Above(zones.claimed[self._places], -zones.settled[self._places])
-
-    def first(self, place: int, called: int) -> int | None:
-        """The first that was there after a value had been, and before a moment.
-
-        Whatever is of a later resource has settled later than anything of this one was called.
-        """
-        limits = (int(self._zones.settled[place]), -called)
-        start = int(np.searchsorted(self._resource, self._zones.resource[place]))
-        found = self._above.first(limits, start)
-        if found is not None and self._places[found] == place:
-            found = self._above.first(limits, found + 1)
-        return None if found is None else int(self._places[found])
+    of_odd = of_odd[np.lexsort((reads[of_odd], of[of_odd]))]
+    fenced = np.arange(zones.initials, zones.bare)
+    found = replaced_by(zones, of[of_odd], zones.ranks.called[reads[of_odd]], fenced)
+    for row, place, by in zip(reads[of_odd].tolist(), of[of_odd].tolist(), found.tolist(), strict=True):
+        if by != NOWHERE:
+            yield _replaced(zones, place, by, zones.ops[row])
 
 
 def _replaced(zones: ZoneColumns, place: int, by: int, read: Op) -> Conflict:

@@ -8,10 +8,11 @@ one shuts out what took effect after it: a write did so after everything up to i
 log had been called.
 
 **By what clients saw**, it was called after a newer token had surely been accepted or fenced.
-Where no fence is promised it may also have been called before that: then it is stale if it was
-read after the newer value had been there, and does not surely come before it. Of several
-accepted writes with one token, a strict fence lets all but one pass wrongly. An append may also show
-by the list that it read that it is stale: see `found_lists`.
+It may also have been called before that: then it is stale if it was read after the newer value
+had been there, and does not surely come before it. With a fence, only if that alone explains
+all reads of its value: else these are stale (see `replaced`). Of several accepted writes with
+one token, a strict fence lets all but one pass wrongly. An append may also show by the list that
+it read that it is stale: see `found_lists`.
 
 Where the lock gives no tokens, real time orders the holds: see `earlier_holds`.
 """
@@ -33,12 +34,13 @@ from checkers.explain.phrases import content, listed, times
 from checkers.history.columns import ABSENT, Flags, Ints, indices
 from checkers.history.ranks import Summit, distinct, stable_order
 from checkers.history.records import WRITES, Op
-from checkers.ranges import first_at_most
+from checkers.ranges import NOWHERE, first_at_most
 from checkers.storage import earlier_holds
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
 from checkers.storage.found_lists import written_after_newer
 from checkers.storage.log_columns import LogColumns
+from checkers.storage.replaced import not_written_late
 from checkers.storage.stale_story import had, stale_story, took_the_older
 
 
@@ -148,20 +150,37 @@ def used_again(late: Zone, early: Zone) -> Conflict:
 
 def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
     """Where no fence is promised: writes read after a newer value had been there, but for `known` ones."""
+    for suspect, newer in zip(*_read_after_newer(zones, known), strict=True):
+        if zones.settled[suspect] >= zones.claimed[newer]:
+            yield _seen(zones, int(suspect), int(newer))
+
+
+def alone_after_newer(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
+    """With a fence: writes that, if they passed it late, explain all reads of theirs; marks them as odd."""
+    suspects, newer = _read_after_newer(zones, odd)
+    alone = not_written_late(zones, suspects, odd) == NOWHERE
+    odd[suspects[alone]] = True
+    yield from (
+        _seen(zones, *each) for each in zip(suspects[alone].tolist(), newer[alone].tolist(), strict=True)
+    )
+
+
+def _read_after_newer(zones: ZoneColumns, known: Flags) -> tuple[Ints, Ints]:
+    """The zones that were read after a newer value had been there, and the newest such one of each."""
     fenced = slice(zones.initials, zones.bare)
     suspects = indices(zones.mark.before(zones.claimed[fenced]) > zones.level[fenced]) + zones.initials
     suspects = suspects[~known[suspects]]
-    if not len(suspects):
-        return
     by_level = stable_order(zones.level)
     newest = zones.mark.before(zones.claimed[suspects])
     firsts = np.searchsorted(zones.level[by_level], newest)
     found = first_at_most(zones.settled[by_level], firsts, zones.claimed[suspects] - 1)
-    for suspect, newer in zip(suspects.tolist(), by_level[found].tolist(), strict=True):
-        if zones.settled[suspect] >= zones.claimed[newer]:
-            zone = zones.zone(suspect)
-            seen_by = () if zone.claimed_by is None else (zone.claimed_by,)
-            yield SEEN_AFTER_NEWER.conflict(zones.write_of(suspect), *zones.zone(newer).proof, *seen_by)
+    return suspects, by_level[found]
+
+
+def _seen(zones: ZoneColumns, suspect: int, newer: int) -> Conflict:
+    zone = zones.zone(suspect)
+    seen_by = () if zone.claimed_by is None else (zone.claimed_by,)
+    return SEEN_AFTER_NEWER.conflict(zones.write_of(suspect), *zones.zone(newer).proof, *seen_by)
 
 
 def came_after_higher(conflict: Conflict) -> bool:

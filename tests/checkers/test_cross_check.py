@@ -57,6 +57,19 @@ def test_a_read_of_what_the_log_calls_stale_is_not_reported_again() -> None:
     assert reported(verdict) == [("stale-write", 0)]
 
 
+def test_a_read_of_an_older_value_shows_no_stale_write_beside_a_loss() -> None:
+    restart = tuple(
+        FaultEvent(time=time, kind="kill", target="storage", state=state, evidence="seen")
+        for time, state in ((4, "in force"), (6, "healed"))
+    )
+
+    verdict = judged(
+        [write(0, 1, 0, 9), write(1, 2, 2, 3), read(2, ("v0", 1), 10, 11)], commits((1, "v0")), restart
+    )
+
+    assert reported(verdict) == [("lost-write", 1)]
+
+
 def test_a_log_against_real_time_is_non_linearizable_and_says_so() -> None:
     late = write(2, 1, 4, 5)
 

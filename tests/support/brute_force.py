@@ -126,8 +126,8 @@ def random_register_history(rng: random.Random, *, rejections: bool = True) -> t
     return renumbered(operations)
 
 
-def answered(rng: random.Random, operations: list[Op], *, strict: bool) -> list[Op]:
-    """The answers of a correct register, in some order that real time allows."""
+def answered(rng: random.Random, operations: list[Op], *, strict: bool, passes: Op | None = None) -> list[Op]:
+    """The answers of a register, in some order that real time allows: a correct one, unless one write `passes`."""
     state: tuple[object, int | None] = INITIAL
     mark, answers = INITIAL[1], {}
     points = {op.index: rng.uniform(op.called, _latest(rng, op) + 0.5) for op in operations}
@@ -143,13 +143,13 @@ def answered(rng: random.Random, operations: list[Op], *, strict: bool) -> list[
             mark = max(mark, op.token)
             continue
         assert op.token is not None
-        accepted = op.token > mark or (not strict and op.token == mark)
+        accepted = op.token > mark or (not strict and op.token == mark) or op is passes
         if accepted and op.outcome is not Outcome.INFO:
             answers[op.index] = replace(op, outcome=Outcome.OK, error=None)
         elif op.outcome is not Outcome.INFO:
             answers[op.index] = replace(op, outcome=Outcome.FAIL, error="stale")
         if accepted:
-            state, mark = (op.value, op.token), op.token
+            state, mark = (op.value, op.token), max(mark, op.token)
     return [answers.get(op.index, op) for op in operations]
 
 

@@ -76,6 +76,22 @@ def contended_history(rng: random.Random, *, strict: bool, fences: bool = False)
     return renumbered(operations)
 
 
+def late_write_history(rng: random.Random, *, strict: bool) -> tuple[Op, ...]:
+    """What a right register accepted and returned, if it let one write pass at any time; half of them changed."""
+    asked = _asked(rng, rng.randint(4, 10), fences=False)
+    late = rng.choice([op for op in asked if op.f == "write"] or [None])
+    operations = answered(rng, asked, strict=strict, passes=late)
+    change = rng.choice([_nothing, _two_reads, _one_moment])
+    change(rng, operations)
+    operations = [op for op in operations if op.outcome is not Outcome.FAIL]
+    if rng.random() < 0.5:
+        seen = rng.choice(operations)
+        called = rng.randint(seen.called, seen.called + 9)
+        again = (seen.value, seen.token) if seen.f == "write" else INITIAL
+        operations.append(read(len(asked), again, called, called + rng.randint(0, 3)))
+    return renumbered(operations)
+
+
 def one_level_history(rng: random.Random) -> tuple[Op, ...]:
     """Five or six operations, nearly all on one token, and a rejection below: who can have been first there?
 

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from checkers import judge
+from checkers.conflict import Conflict
 from checkers.evidence import Evidence, gather
 from checkers.history.records import Header, Op, Outcome
 from checkers.reference import definitions
-from checkers.reference.storages import false_rejections, is_right, stale_writes
+from checkers.reference.storages import false_rejections, is_right, late_alone, stale_writes
 from checkers.storage.late_writes import late_writes
 from checkers.storage.registers import observed
+from checkers.storage.stale_writes import SEEN_AFTER_NEWER
 from tests.support.brute_force import (
     explained_with_fences,
     explained_without_a_fence,
@@ -25,12 +27,13 @@ from tests.support.brute_force import (
 )
 from tests.support.commit_logs import committed, random_log
 from tests.support.commit_logs import explained as explained_by_the_log
-from tests.support.differential import SCALE, disagreements, random_histories
+from tests.support.differential import CASES, SCALE, disagreements, random_histories
 from tests.support.in_columns import in_columns, lines_of
 from tests.support.small_histories import (
     contended_history,
     every_register_history,
     history_with_grants,
+    late_write_history,
     one_level_history,
 )
 
@@ -73,8 +76,11 @@ def by_search(*, strict: bool) -> Callable[[Sequence[Op]], bool]:
 
 
 def anomalies(operations: Sequence[Op], *, strict: bool, fenced: bool = True) -> set[str]:
-    evidence = Evidence(history=history_of(operations, strict=strict, fenced=fenced))
-    return {conflict.anomaly for conflict in observed(evidence)}
+    return {conflict.anomaly for conflict in conflicts(operations, strict=strict, fenced=fenced)}
+
+
+def conflicts(operations: Sequence[Op], *, strict: bool, fenced: bool = True) -> Sequence[Conflict]:
+    return observed(Evidence(history=history_of(operations, strict=strict, fenced=fenced)))
 
 
 def by_algorithm_f(*, strict: bool) -> Callable[[Sequence[Op]], bool]:
@@ -91,6 +97,37 @@ def test_a_fenced_storage_is_judged_alike_in_three_ways(kind: str) -> None:
         by_definition(strict=strict),
         by_algorithm_f(strict=strict),
     )
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_write_that_alone_explains_all_reads_is_what_is_stale(strict: bool) -> None:
+    def make(rng: random.Random) -> tuple[Op, ...]:
+        return late_write_history(rng, strict=strict)
+
+    def is_one_late_write(operations: Sequence[Op]) -> bool:
+        return bool(late_alone(operations, header(strict=strict)))
+
+    def is_one_stale_write(operations: Sequence[Op]) -> bool:
+        found = {each.accused.index for each in conflicts(operations, strict=strict) if is_by_reads(each)}
+        return len(found) == 1 and found <= late_alone(operations, header(strict=strict))
+
+    def is_any_stale_write(operations: Sequence[Op]) -> bool:
+        return any(map(is_by_reads, conflicts(operations, strict=strict)))
+
+    histories = random_histories(make, f"late {strict}", 5 * CASES)
+    of_one_value = [each for each in histories if shows_one_value_only(conflicts(each, strict=strict))]
+
+    assert not disagreements(of_one_value, is_one_late_write, is_one_stale_write, is_any_stale_write)
+
+
+def shows_one_value_only(found: Sequence[Conflict]) -> bool:
+    """Is at most one value accused, that was written before it was read and was not sent too late?"""
+    clear = (each.anomaly == "stale-read" or is_by_reads(each) for each in found)
+    return len({each.accused.value for each in found}) <= 1 and all(clear)
+
+
+def is_by_reads(conflict: Conflict) -> bool:
+    return conflict.breach is SEEN_AFTER_NEWER
 
 
 @pytest.mark.parametrize("strict", [True, False])

@@ -223,7 +223,7 @@ def test_a_write_that_one_in_flight_may_have_overwritten_is_not_lost() -> None:
         [write(0, 1, 0, 9), write(1, 2, 2, 3), read(2, ("v0", 1), 10, 11), read(3, ("v0", 1), 12, 13)]
     )
 
-    assert {each.anomaly for each in found(run_of(overlapping))} == {"stale-read"}
+    assert [(each.anomaly, each.accused.index) for each in found(run_of(overlapping))] == [("stale-write", 0)]
 
 
 def test_the_reads_that_follow_a_loss_are_not_wrong_by_themselves() -> None:

@@ -56,6 +56,37 @@ def test_going_back_to_a_token_that_is_not_lower_is_no_stale_read() -> None:
     assert found(2)[2] == ("non-linearizable", WENT_BACK, 3, [1, 2])
 
 
+IN_FLIGHT, NEWER = write(0, 3, 50, 105), write(1, 6, 90, 108)
+
+
+def found_of(*reads_and_others: Op) -> list[tuple[str, str | None]]:
+    return [(anomaly, breach.rule) for anomaly, breach, *_ in seen(IN_FLIGHT, NEWER, *reads_and_others)]
+
+
+@pytest.mark.parametrize("in_flight", [IN_FLIGHT, write(0, 3, 50, 0, "info")])
+def test_a_write_in_flight_that_every_later_read_returns_is_stale(in_flight: Op) -> None:
+    reads = [read(2, ("v0", 3), 110, 120), read(3, ("v0", 3), 130, 140)]
+
+    assert seen(in_flight, NEWER, *reads) == [("stale-write", SEEN_AFTER_NEWER, 0, [1, 3])]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        read(3, ("v1", 6), 130, 140),  # it came back
+        write(3, 4, 106, 115),  # it came later, and before the newer one by its token
+    ],
+)
+def test_a_read_of_a_write_in_flight_that_did_not_come_last_is_stale(other: Op) -> None:
+    assert found_of(read(2, ("v0", 3), 110, 120), other) == [("stale-read", "older-than-accepted")]
+
+
+def test_what_was_surely_late_itself_says_nothing_of_a_write_in_flight() -> None:
+    found = found_of(read(2, ("v0", 3), 110, 120), write(3, 4, 109, 115))
+
+    assert found == [("stale-write", "after-newer"), ("stale-write", "after-newer")]
+
+
 def test_without_a_fence_an_equal_token_is_no_stale_write() -> None:
     assert seen(write(0, 2, 0, 1), write(1, 2, 2, 3), fenced=False, policy="inclusive") == []
 

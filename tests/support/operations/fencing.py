@@ -35,7 +35,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from checkers.conflict import Conflict, firsts
+from checkers.conflict import Conflict, each_once, firsts
 from checkers.evidence import Evidence, as_seen
 from checkers.high_water import HighWater
 from checkers.history.columns import ABSENT, NEVER
@@ -137,9 +137,11 @@ def fenced_register(register: Register) -> Iterator[Conflict]:
     stale = list(_stale_writes(register))
     yield from stale
     broken = _indexes(stale)
-    odd = broken | register.ghosts
+    alone = list(_alone_after_newer(register, broken | register.ghosts))
+    yield from alone
+    odd = broken | register.ghosts | _indexes(alone)
     sound = [zone for zone in register.zones if not wrote(zone, odd)]
-    yield from _stale_reads(register, sound)
+    yield from _stale_reads(register, sound, odd)
     for zone in (*register.written, *register.bare):
         if zone.reads and zone.write is not None and (zone.write.token is None or wrote(zone, odd)):
             yield from _reads_after_replaced(register, zone)
@@ -157,26 +159,56 @@ def plain_register(register: Register) -> Iterator[Conflict]:
     yield from register.misreads
     sent_after = list(_stale_writes(register))
     yield from sent_after
-    known = _indexes(sent_after)
-    mark = _mark(register, fences=False)
-    levels = _by_token(register.zones)
-    for zone in register.written:
-        if zone.write is None or zone.write.index in known or zone.claimed_by is None:
-            continue
-        found = mark.before(zone.claimed)
-        if found is None or found[0] <= zone.token:
-            continue
-        newer = next(each for each in levels[int(found[0])] if each.surely_before(zone))
+    for zone, newer in _read_after_newer(register, _indexes(sent_after)):
         if not zone.surely_before(newer):
-            yield Conflict(
-                anomaly="stale-write",
-                breach=SEEN_AFTER_NEWER,
-                accused=zone.write,
-                because=(*newer.proof, zone.claimed_by),
-            )
+            yield _seen(zone, newer)
     for one, other in flip_flops(register.all_zones):
         yield went_back(one, other)
     yield from rejections.of_unfenced(register)
+
+
+def _alone_after_newer(register: Register, odd: set[int]) -> Iterator[Conflict]:
+    """Writes that explain all reads of theirs if they passed the fence late."""
+    for zone, newer in _read_after_newer(register, odd):
+        if _not_written_late(register, zone, odd) is None:
+            yield _seen(zone, newer)
+
+
+def _not_written_late(register: Register, zone: Zone, odd: set[int]) -> Zone | None:
+    """What shows that the fence did not let a write pass late.
+
+    A value that replaced it, or that was there afterwards and that the fence would have refused by then.
+    """
+    newest = max(each.token for each in register.zones if each.surely_before(zone))
+    later = (
+        each
+        for each in sorted(register.zones, key=attrgetter("token"))
+        if each is not zone and not wrote(each, odd) and zone.surely_before(each) and each.token < newest
+    )
+    return _replaced_by(register.all_zones, zone, zone.claimed) or next(later, None)
+
+
+def _read_after_newer(register: Register, known: set[int]) -> Iterator[tuple[Zone, Zone]]:
+    """Values that were read after a newer one had been there, and the newest such one of each."""
+    mark = _mark(register, fences=False)
+    levels = _by_token(register.zones)
+    for zone in register.written:
+        found = None if wrote(zone, known) else mark.before(zone.claimed)
+        if found is not None and found[0] > zone.token:
+            yield zone, next(each for each in levels[int(found[0])] if each.surely_before(zone))
+
+
+def _seen(zone: Zone, newer: Zone) -> Conflict:
+    if zone.write is None or zone.claimed_by is None:
+        raise AssertionError("a written value without operations")
+    because = (*newer.proof, zone.claimed_by)
+    return Conflict(anomaly="stale-write", breach=SEEN_AFTER_NEWER, accused=zone.write, because=because)
+
+
+def _replaced_by(zones: Iterable[Zone], zone: Zone, called: float) -> Zone | None:
+    """What was there after a value had been, and before a moment: the first that was settled."""
+    by = (each for each in zones if each is not zone and zone.surely_before(each) and each.settled < called)
+    return min(by, key=attrgetter("settled"), default=None)
 
 
 def _by_token(zones: Iterable[Zone]) -> Mapping[int, Sequence[Zone]]:
@@ -238,38 +270,38 @@ def _sent_after(register: Register, mark: Mark) -> Iterator[Conflict]:
             yield Conflict(anomaly="stale-write", breach=breach, accused=zone.write, because=found[1])
 
 
-def _stale_reads(register: Register, zones: Iterable[Zone]) -> Iterator[Conflict]:
+def _stale_reads(register: Register, zones: Iterable[Zone], odd: set[int]) -> Iterator[Conflict]:
     """Reads of an older value, called after a newer one had been accepted."""
     mark = _mark(register, fences=False)  # a fence raises the mark and leaves the value
     for zone in zones:
         for read in zone.reads:
             found = mark.before(read.called)
             if found is not None and found[0] > zone.token:
+                because = [*found[1]]
+                other = _not_written_late(register, zone, odd)
+                if zone.settled >= found[1][0].called and other is not None:
+                    because += each_once(
+                        read, *other.proof, other.claimed_by, zone.settled_by, zone.claimed_by
+                    )
                 yield Conflict(
                     anomaly="stale-read",
                     breach=OLDER_THAN_ACCEPTED,
                     accused=read,
-                    because=found[1],
+                    because=tuple(dict.fromkeys(because)),
                 )
 
 
 def _reads_after_replaced(register: Register, zone: Zone) -> Iterator[Conflict]:
     """Reads of a value that should not have been there, called after another had replaced it."""
-    replaced = [each for each in register.written if each is not zone and zone.surely_before(each)]
     for read in zone.reads:
-        for other in replaced:
-            if other.settled < read.called:
-                yield Conflict(
-                    anomaly="stale-read" if zone.token < other.token else "non-linearizable",
-                    breach=WENT_BACK,
-                    accused=read,
-                    because=tuple(
-                        op
-                        for op in dict.fromkeys((zone.settled_by, other.claimed_by, *other.proof))
-                        if op is not None and op is not read
-                    ),
-                )
-                break
+        other = _replaced_by(register.written, zone, read.called)
+        if other is not None:
+            yield Conflict(
+                anomaly="stale-read" if zone.token < other.token else "non-linearizable",
+                breach=WENT_BACK,
+                accused=read,
+                because=tuple(each_once(read, zone.settled_by, other.claimed_by, *other.proof)),
+            )
 
 
 def _flip_flops_of_levels(zones: Iterable[Zone]) -> Iterator[Conflict]:
