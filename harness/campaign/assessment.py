@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from checkers.printable import shorten
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.canary import PREFIX, TWIN, is_canary
 from harness.campaign.cells import Cell
@@ -123,6 +124,7 @@ class Assessment:
     notices: tuple[str, ...]  # about shards, and quarantines that no longer hide a failure
     canary: Canary | None = None
     missing: tuple[str, ...] = ()  # shards, such as "2/3"
+    unlike: bool = False  # did shards run other cells than the campaign file has?
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -144,8 +146,9 @@ class Assessment:
     def exit_code(self, *, allow_unknown: bool) -> ExitCode:
         """The code of several runs; quarantined failures are expected, a missed canary is a violation.
 
-        A missing shard is an infrastructure failure; so is the outcome of a target that is wrong or that
-        the engine can never run, but its code stays that of a wrong configuration.
+        A missing shard is an infrastructure failure, and so are other cells than the campaign's, and the
+        outcome of a target that is wrong or that the engine can never run, but its code stays that of a
+        wrong configuration.
         """
         unknown = ExitCode.AS_EXPECTED if allow_unknown else ExitCode.UNKNOWN
         codes = {
@@ -160,7 +163,7 @@ class Assessment:
         if any(run.finished.exit_code == ExitCode.CONFIGURATION for run in self.runs):
             found.append(ExitCode.CONFIGURATION)
         found += [ExitCode.VIOLATION] * bool(self.canary and self.canary.missed)
-        found += [ExitCode.INFRASTRUCTURE] * bool(self.missing)
+        found += [ExitCode.INFRASTRUCTURE] * bool(self.missing or self.unlike)
         return of_several(found)
 
 
@@ -193,11 +196,14 @@ def assess(
         cells=results,
         notices=(
             *(f"shard {shard} is missing: its runs are not in this night" for shard in plan.missing),
+            *map(shorten, plan.unlike),
             *_notices_of_shards(finished),
             *([NO_CAMPAIGN] if quarantine is None else _quarantine_notices(quarantine, today)),
+            *([shorten(plan.not_compared)] if plan.not_compared else []),
         ),
         canary=_canary(plan.canary, results) if plan.canary else None,
         missing=tuple(plan.missing),
+        unlike=bool(plan.unlike),
     )
 
 

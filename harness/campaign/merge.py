@@ -17,7 +17,7 @@ import msgspec
 
 from checkers.history.limits import described
 from checkers.printable import shorten
-from harness.campaign import campaign_file, canary, received_shard
+from harness.campaign import campaign_file, canary, own_cells, received_shard
 from harness.campaign.campaign_file import Campaign
 from harness.campaign.cells import Cell
 from harness.campaign.execution import Finished
@@ -38,8 +38,8 @@ _WITH_VERDICT = {ExitCode.AS_EXPECTED, ExitCode.VIOLATION, ExitCode.UNKNOWN}
 def merge(folders: Sequence[Path], nights: Path, campaign: Path | None = None) -> Night:
     """Copy the runs of several nights into a new one, judge them again, and return it.
 
-    The shards are not changed. The new night names the shards that are missing. `campaign`: the user's
-    own campaign file; without it, nothing is quarantined.
+    The shards are not changed. The new night names the shards that are missing, and cells that are not as
+    in `campaign`, the user's own campaign file; without it, nothing is quarantined.
 
     Raises ConfigurationError or HistoryError, before anything is written, if a folder is not what a
     campaign writes, or if they are not shards of one campaign.
@@ -101,6 +101,8 @@ def _plan(shards: Sequence[Shard], mine: Campaign | None, file: Path | None) -> 
     plans = [shard.night.plan for shard in shards]
     started = min(plan.started for plan in plans)
     gone = missing([plan.shard for plan in plans])
+    cells = _cells(shards)
+    unlike, not_compared = own_cells.checked(mine, cells, whole=not gone)
     tested = {plan.tested_commit for plan in plans}
     return msgspec.structs.replace(
         plans[0],
@@ -111,7 +113,9 @@ def _plan(shards: Sequence[Shard], mine: Campaign | None, file: Path | None) -> 
         missing=gone,
         joined=True,
         canary=_canary(plans, mine, started, gone),
-        cells=_cells(shards),
+        unlike=unlike,
+        not_compared=not_compared,
+        cells=cells,
         jobs=[replace(job, servers="") for plan in plans for job in plan.jobs],
     )
 

@@ -47,6 +47,7 @@ def headline(assessment: Assessment) -> str:
     counts = Counter(result.status for result in assessment.listed)
     said = ", ".join(_count(counts[status], status) for status in _ORDER if counts[status])
     loud = [f"SHARD {shard} MISSING" for shard in assessment.missing]
+    loud += ["OTHER CELLS THAN THE CAMPAIGN'S"] * assessment.unlike
     loud += [f"{count(assessment.not_judged, 'run')} not judged again".upper()] * bool(assessment.not_judged)
     loud += ["CANARY MISSED"] * bool(assessment.canary and assessment.canary.missed)
     return ", ".join([*loud, said or "nothing was run"])

@@ -50,8 +50,9 @@ def three_shards(folder: Path, repeat: int = 1) -> list[Night]:
 
 
 def comparable(of: Night) -> Any:
-    """A night as its document has it; commands name its folder."""
+    """A night as its document has it; commands name its folder, and no campaign file has its cells."""
     document = json.loads(json.dumps(written(of)).replace(str(of.path), "NIGHT"))
+    document["notices"] = [each for each in document["notices"] if "was not compared" not in each]
     for each in document["cells"]:
         each["runs"].sort(key=str)
     document["cells"].sort(key=str)
@@ -93,7 +94,7 @@ def test_a_missing_shard_makes_the_night_fail_and_is_named(tmp_path: Path) -> No
     document = written(merged)
     assert assessed(merged).missing == ("2/3",)
     assert document["headline"].startswith("SHARD 2/3 MISSING, ")
-    assert document["notices"] == ["shard 2/3 is missing: its runs are not in this night"]
+    assert document["notices"][:1] == ["shard 2/3 is missing: its runs are not in this night"]
     assert document["exit_code"] != ExitCode.AS_EXPECTED
     assert "Shard 2/3 is missing: its runs are not in this night." in (merged.path / "index.html").read_text()
 
