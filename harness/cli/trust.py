@@ -23,12 +23,15 @@ def require_trust(executed: Executed, where: str | Path, *, trust: bool, remedy:
 
 
 def is_in_recorded_run(file: Path) -> bool:
-    """Is this the file of a run's folder or a target of a night, or does a link lead from or to one?"""
+    """Is this a file in a run's folder or a target of a night, or does a link lead from or to one?"""
     return any(_is_of_run(place.parent) or _is_of_night(place.parent) for place in _places(file))
 
 
 def _is_of_run(folder: Path) -> bool:
-    return any(os.path.lexists(folder / name) for name in (HEADER, HISTORY, VERDICT))
+    is_own = any(os.path.lexists(folder / name) for name in (HEADER, HISTORY, VERDICT))
+    return is_own or any(
+        all(os.path.lexists(above / name) for name in (HEADER, PLAN)) for above in folder.parents
+    )
 
 
 def _is_of_night(folder: Path) -> bool:

@@ -283,6 +283,19 @@ def test_a_target_of_a_received_night_is_asked_about(tmp_path: Path) -> None:
     assert f"{target} is from a recorded run" in done.stderr
 
 
+def test_a_target_below_a_received_run_is_asked_about(tmp_path: Path) -> None:
+    for name in ("header.json", "plan.json"):
+        (tmp_path / name).touch()
+    target = tmp_path / "logs" / "of" / "theirs.toml"
+    target.parent.mkdir(parents=True)
+    target.write_text(OWN_PROGRAM)
+
+    done = refused(tmp_path, "run", "--engine", "local", target)
+
+    assert done.returncode == ExitCode.CONFIGURATION, done.stderr
+    assert f"{target} is from a recorded run" in done.stderr
+
+
 def executed_here_in(folder: Path, target: Path) -> None:
     """Keep that the user has run a target from a folder."""
     with pytest.MonkeyPatch.context() as patch:
