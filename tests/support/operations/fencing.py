@@ -1,28 +1,6 @@
-"""What the clients of a fenced storage saw: does some order of the operations explain it?
+"""What the clients of a fenced storage saw, judged register by register, on objects: Algorithm F.
 
-The model is a register with a mark. A write with token t is accepted iff
-`t > mark` (strict) or `t >= mark` (inclusive), and then the mark is t. A write
-that ended in info may have been accepted at any time after its call, or never.
-
-Accepted writes are in the order of their tokens, so the place of each token,
-its *level*, is fixed, and only four questions remain:
-
-1. Was every value that was read written, with that token, and not later?
-2. Inclusive: can the values of one level be put in order? (see `zones`)
-3. Had each rejected write a *cause*: a level that the mark can have reached
-   before the rejection returned? The lowest such level is the least that the
-   rejection proves.
-4. Did anything carry a lower token than what had surely been reached before it
-   was called?
-
-Each is necessary, and together they suffice: a rejected write can be put at
-the higher of its cause and of what had been reached when it was called, which
-keeps real time. So the history is right iff all four hold. With `fence`
-operations they are necessary only, and a commit log must decide the rest.
-
-Once a stale write is certain, it no longer counts for its level, and a read of
-its value is judged as in a plain register: what follows from one event is not
-another one.
+`checkers.storage.registers` says what is asked, and why that suffices; it is held against this.
 """
 
 from __future__ import annotations
