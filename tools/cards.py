@@ -38,8 +38,8 @@ HEAD = (
     " they are, on its own servers, with the adapters of [examples/locks](../examples/locks/README.md). A"
     " cell says what these runs showed, no more; a lock that calls itself advisory is not accused of that."
     " Whether it tells its holder is judged by its answers to a release, not by listeners that it may have."
-    " No run has two threads that share one lock object. A card without `pause-all-fenced` is older than"
-    " that run. `make cards` makes this page.\n\n"
+    " No run has two threads that share one lock object, and a lock without a token has no run with a fence."
+    " `make cards` makes this page.\n\n"
 )
 
 

@@ -190,7 +190,7 @@ def _survived(used: Sequence[Seen], seen: Iterable[Seen]) -> Found:
         return used, "no", _named(bad)
     kept, gone = sum(run.kept for run in used), sum(run.gone for run in used)
     if gone:
-        return used, "no", f"{gone} of {count(kept + gone, 'lock')} held then were gone at their release"
+        return used, "no", f"of {count(kept + gone, 'lock')} held then, {gone} could not be released"
     if any(run.releases_accepted and not run.of_lock for run in seen):
         return used, "not shown", "the release of a lost lock ends ok, too"
     if kept and not any(run.releases_refused for run in seen):

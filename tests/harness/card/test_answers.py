@@ -134,7 +134,7 @@ TOKENS = {"grants_with_token": 9}
             "survives_restart",
             [run("restart", kept=2, gone=1)],
             "no",
-            "1 of 3 locks held then were gone at their release",
+            "of 3 locks held then, 1 could not be released",
         ),
         (
             "survives_restart",
