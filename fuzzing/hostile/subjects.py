@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fuzzing.hostile.nights import corpus, results, shard
 from fuzzing.hostile.runs import judged, run, runs
@@ -19,7 +20,7 @@ from fuzzing.surfaces import ROOT
 def foreign(words: Words, folder: Path) -> None:
     """Write histories of other tools."""
     key, value = words("key of Jepsen", "x"), words("value of Jepsen", "1")
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"process": 0, "type": "invoke", "f": "write", "value": value, "time": 1},
         {"process": 0, "type": "ok", "f": "write", "value": value, "time": 2},
         {"process": 1, "type": "invoke", "f": "read", "value": None, "time": 3},

@@ -60,11 +60,7 @@ def kill(cluster: DockerCluster) -> None:
     cluster.client.api.kill(redis_1.id)
 
 
-@pytest.fixture(
-    scope="module",
-    params=[(lambda cluster: fill(cluster.servers[0].address), (NAMED, PERHAPS)), (kill, (PERHAPS,))],
-    ids=["out of memory", "killed by others"],
-)
+@pytest.fixture(scope="module", params=["out of memory", "killed by others"])
 def ended(
     docker_engine: DockerEngine, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[tuple[DockerCluster, tuple[str, ...]]]:
@@ -72,11 +68,14 @@ def ended(
     spec = ServerSpec(name="redis-1", system="redis", cluster="lock", memory=LIMIT)
     topology = Topology(servers=(spec,), clients=1, partitions=False)
     folder = tmp_path_factory.mktemp("run")
-    end, said = request.param
     with docker_engine.start(topology, run_named("memory"), folder, print) as cluster:
         cluster.check()
-        end(cluster)
-        yield cluster, said
+        if request.param == "killed by others":
+            kill(cluster)
+            yield cluster, (PERHAPS,)
+        else:
+            fill(cluster.servers[0].address)
+            yield cluster, (NAMED, PERHAPS)
 
 
 @pytest.mark.parametrize(
