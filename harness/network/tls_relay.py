@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from harness.core.errors import InfrastructureError
 from harness.network.ports import HOST
 from harness.network.relay_process import Server
 from harness.network.topology import Address, AttachedSpec
+from harness.processes.survivor import companion
 
 POSTGRES = "postgres"
 
@@ -115,12 +115,10 @@ def relay_for(servers: Sequence[AttachedSpec], log: IO[bytes] | None = None) -> 
     if not any(map(is_relayed, servers)):
         yield Relay(None)
         return
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "harness.network.relay_process"],
-        stdin=subprocess.PIPE,
+    with companion(
+        "harness.network.relay_process",
         stdout=subprocess.PIPE,
         stderr=log or subprocess.DEVNULL,
         bufsize=0,  # nothing is left to flush for a process that has ended
-        start_new_session=True,
     ) as process:
         yield Relay(process)

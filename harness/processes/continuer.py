@@ -7,7 +7,6 @@ the end of its standard input, which only the harness holds open.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,16 +14,13 @@ from contextlib import contextmanager, suppress
 import psutil
 
 from harness.processes import process_tree
+from harness.processes.survivor import companion
 
 
 @contextmanager
 def continued_at_end(heads: Iterable[psutil.Process]) -> Iterator[None]:
     """Continue processes and their descendants when the block ends, or this process does."""
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "harness.processes.continuer", *(str(head.pid) for head in heads)],
-        stdin=subprocess.PIPE,
-        start_new_session=True,
-    ):
+    with companion("harness.processes.continuer", *(str(head.pid) for head in heads)):
         yield
 
 

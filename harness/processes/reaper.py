@@ -7,7 +7,6 @@ including orphans and stopped ones.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from contextlib import contextmanager, suppress
 import psutil
 
 from harness.processes.program import RUN
+from harness.processes.survivor import companion
 
 PATIENCE = 5.0  # seconds
 _POLL = 0.02  # seconds
@@ -25,11 +25,7 @@ _IN_A_ROW = 3  # consecutive looks that find nothing: a client that is being kil
 @contextmanager
 def reaper(run_id: str) -> Iterator[None]:
     """Leave no program of a run behind, however the block or this process ends."""
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "harness.processes.reaper", run_id],
-        stdin=subprocess.PIPE,
-        start_new_session=True,
-    ):
+    with companion("harness.processes.reaper", run_id):
         yield
 
 
