@@ -240,12 +240,12 @@ def test_a_pause_ends_even_if_a_hold_never_comes_to_its_aimed_end(state: SharedS
     hazards = ("before-write/superseded/lock/delayed", "before-release/superseded/lock/delayed")
     began = time.monotonic_ns()
     with cluster(state, *works) as server:
-        ends, windows, _ = struck(state, server, hazards, ttl=SECOND // 4)
+        ends, windows, _ = struck(state, server, hazards, ttl=SECOND)
         took = time.monotonic_ns() - began
 
     assert ends == [End.EXPIRED, End.SUPERSEDED]
     assert windows == [NO_TAKEOVER, None]
-    assert took >= LONGEST * SECOND // 4
+    assert took >= LONGEST * SECOND
 
 
 def test_a_hold_whose_lock_others_have_is_not_endangered(state: SharedState) -> None:
