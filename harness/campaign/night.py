@@ -67,9 +67,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     shard: str = ""  # such as "2/5"; "": all of it
     missing: list[str] = []  # shards that were not there when the others were joined
     joined: bool = False  # of shards, whose targets are never run here
-    unlike: list[
-        str
-    ] = []  # how the shards' cells differ from those of the campaign file they were joined with
+    unlike: list[str] = []  # how the shards' cells differ from those of the user's campaign file
     not_compared: str = ""  # why that is not known
     canary: str = ""  # the planted bug that must be found; "": none
     cells: list[Cell]

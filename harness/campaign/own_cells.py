@@ -42,6 +42,6 @@ def checked(mine: Campaign | None, cells: Iterable[Cell], *, whole: bool) -> tup
 
 def _named(sentence: str, names: Iterable[str]) -> Iterator[str]:
     found = sorted(names)
-    more = [f"{count(len(found) - _MOST_NAMED, 'other')}"] * (len(found) > _MOST_NAMED)
+    more = [count(len(found) - _MOST_NAMED, "other")] * (len(found) > _MOST_NAMED)
     if found:
         yield sentence.format(", ".join([*found[:_MOST_NAMED], *more]))

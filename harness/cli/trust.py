@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.campaign import night
 from harness.campaign.execution import TARGETS
-from harness.campaign.night import PLAN, RESULTS
 from harness.core.errors import ConfigurationError
-from harness.files.run_folder import HEADER, HISTORY, VERDICT
+from harness.files.run_folder import HEADER, HISTORY, PLAN, VERDICT
 from harness.target.executed import ADD_TRUST, Executed
 
 
@@ -28,14 +28,14 @@ def is_in_recorded_run(file: Path) -> bool:
 
 
 def _is_of_run(folder: Path) -> bool:
-    is_own = any(os.path.lexists(folder / name) for name in (HEADER, HISTORY, VERDICT))
-    return is_own or any(
-        all(os.path.lexists(above / name) for name in (HEADER, PLAN)) for above in folder.parents
-    )
+    if any(os.path.lexists(folder / name) for name in (HEADER, HISTORY, VERDICT)):
+        return True
+    above = folder.absolute().parents
+    return any(os.path.lexists(each / HEADER) and os.path.lexists(each / PLAN) for each in above)
 
 
 def _is_of_night(folder: Path) -> bool:
-    names = (PLAN, RESULTS)
+    names = (night.PLAN, night.RESULTS)
     return folder.name == TARGETS and all(os.path.lexists(folder.parent / name) for name in names)
 
 

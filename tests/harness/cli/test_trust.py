@@ -283,17 +283,19 @@ def test_a_target_of_a_received_night_is_asked_about(tmp_path: Path) -> None:
     assert f"{target} is from a recorded run" in done.stderr
 
 
-def test_a_target_below_a_received_run_is_asked_about(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_target_below_a_received_run_is_asked_about(tmp_path: Path, is_inside: bool) -> None:
     for name in ("header.json", "plan.json"):
         (tmp_path / name).touch()
     target = tmp_path / "logs" / "of" / "theirs.toml"
     target.parent.mkdir(parents=True)
     target.write_text(OWN_PROGRAM)
+    folder, named = (target.parent, target.name) if is_inside else (tmp_path, str(target))
 
-    done = refused(tmp_path, "run", "--engine", "local", target)
+    done = refused(folder, "run", "--engine", "local", named)
 
     assert done.returncode == ExitCode.CONFIGURATION, done.stderr
-    assert f"{target} is from a recorded run" in done.stderr
+    assert f"{named} is from a recorded run" in done.stderr
 
 
 def executed_here_in(folder: Path, target: Path) -> None:
