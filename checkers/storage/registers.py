@@ -123,8 +123,10 @@ def _fenced(zones: ZoneColumns) -> list[Conflict]:
     found += stale_writes.sent_after_newer(zones, broken)
     odd = broken.copy()
     odd[zones.initials :] |= zones.is_ghost
-    found += stale_writes.alone_after_newer(zones, odd)
-    found += stale_reads.older_than_accepted(zones, odd)
+    late = odd.copy()
+    found += stale_writes.alone_after_newer(zones, odd, late)
+    found += stale_reads.older_than_accepted(zones, odd, late)
+    odd = late
     found += stale_reads.reads_after_replaced(zones, odd)
     if zones.header.policy == "inclusive":
         found += stale_reads.flip_flops_of_levels(zones, odd)

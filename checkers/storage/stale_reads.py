@@ -28,12 +28,12 @@ from checkers.storage.clusters import Zone
 from checkers.storage.replaced import not_written_late, replaced_by
 
 
-def older_than_accepted(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
-    """Reads of an older value, called after a newer one had been accepted."""
+def older_than_accepted(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[Conflict]:
+    """Reads of an older value, called after a newer one had been accepted; not of those written `late`."""
     reads, of = zones.all_reads
     called = zones.ranks.called[reads]
     stale = indices(zones.mark.before(called) > zones.level[of])
-    stale = stale[~odd[of[stale]] & (of[stale] < zones.bare)]
+    stale = stale[~late[of[stale]] & (of[stale] < zones.bare)]
     if not len(stale):
         return
     stale = stale[np.lexsort((reads[stale], of[stale]))]

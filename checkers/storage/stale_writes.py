@@ -155,11 +155,11 @@ def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
             yield _seen(zones, int(suspect), int(newer))
 
 
-def alone_after_newer(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
-    """With a fence: writes that, if they passed it late, explain all reads of theirs; marks them as odd."""
+def alone_after_newer(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[Conflict]:
+    """With a fence: writes that, if they passed it late, explain all reads of theirs; marks them as late."""
     suspects, newer = _read_after_newer(zones, odd)
     alone = not_written_late(zones, suspects, odd) == NOWHERE
-    odd[suspects[alone]] = True
+    late[suspects[alone]] = True
     yield from (
         _seen(zones, *each) for each in zip(suspects[alone].tolist(), newer[alone].tolist(), strict=True)
     )

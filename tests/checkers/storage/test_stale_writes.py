@@ -81,6 +81,22 @@ def test_a_read_of_a_write_in_flight_that_did_not_come_last_is_stale(other: Op) 
     assert found_of(read(2, ("v0", 3), 110, 120), other) == [("stale-read", "older-than-accepted")]
 
 
+def test_a_read_names_the_write_in_flight_that_came_later() -> None:
+    found = seen(
+        IN_FLIGHT,
+        NEWER,
+        read(2, ("v0", 3), 110, 120),
+        write(3, 4, 106, 115),
+        read(4, ("v3", 4), 111, 140),
+        write(5, 7, 200, 210),
+    )
+
+    assert ("stale-write", SEEN_AFTER_NEWER, 2, [1, 4]) in found
+    (because,) = (because for anomaly, _, _, because in found if anomaly == "stale-read")
+    assert 2 in because
+    assert 5 not in because
+
+
 def test_what_was_surely_late_itself_says_nothing_of_a_write_in_flight() -> None:
     found = found_of(read(2, ("v0", 3), 110, 120), write(3, 4, 109, 115))
 

@@ -117,9 +117,9 @@ def fenced_register(register: Register) -> Iterator[Conflict]:
     broken = _indexes(stale)
     alone = list(_alone_after_newer(register, broken | register.ghosts))
     yield from alone
-    odd = broken | register.ghosts | _indexes(alone)
+    before, odd = broken | register.ghosts, broken | register.ghosts | _indexes(alone)
     sound = [zone for zone in register.zones if not wrote(zone, odd)]
-    yield from _stale_reads(register, sound, odd)
+    yield from _stale_reads(register, sound, before)
     for zone in (*register.written, *register.bare):
         if zone.reads and zone.write is not None and (zone.write.token is None or wrote(zone, odd)):
             yield from _reads_after_replaced(register, zone)
