@@ -13,7 +13,6 @@ one of `MODELS` or your own:
 
 from checkers.anomalies import ANOMALIES, Anomaly
 from checkers.counts import COVERAGE
-from checkers.errors import FencepostError, HistoryError, ModelError
 from checkers.history.merge import merge
 from checkers.history.reader import parse, read, read_commits
 from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
@@ -25,6 +24,7 @@ from checkers.linearizability.mutex import judge_mutex
 from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register
 from checkers.linearizability.search import search
+from checkers.text.errors import FencepostError, HistoryError, ModelError
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 
 __all__ = [  # noqa: RUF022 - as sorted() has it

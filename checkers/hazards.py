@@ -17,7 +17,7 @@ from typing import Annotated, Any, Self
 
 from msgspec import Meta, Struct
 
-from checkers.nearest import nearest
+from checkers.text.nearest import nearest
 
 
 class Point(enum.StrEnum):

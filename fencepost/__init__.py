@@ -24,9 +24,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from checkers.errors import FencepostError
     from checkers.history.reader import read, read_commits
     from checkers.judge import judge
+    from checkers.text.errors import FencepostError
     from checkers.verdict import Verdict
     from harness.run.run_to_verdict import run
     from harness.target import Target, load

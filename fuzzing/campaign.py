@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from checkers.printable import printable
+from checkers.text.printable import printable
 from fuzzing.edits import EDITS, Edit, edited
 from fuzzing.hostile import ATTACKS, Case
 from fuzzing.sandbox import MOST_MEMORY, Outcome, run

@@ -43,7 +43,7 @@ def _readers() -> Mapping[str, Callable[[bytes], None]]:
         import checkers
         import checkers.interop
         import harness.target
-        from checkers.errors import FencepostError
+        from checkers.text.errors import FencepostError
         from fuzzing.surfaces import ROOT
         from workloads.client import NotApplied, Unknown
         from workloads.http_connection import Reply

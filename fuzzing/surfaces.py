@@ -224,7 +224,7 @@ def _run_folders() -> tuple[Files, ...]:
 def _as_run_folder(recorded: Files) -> Files:
     """Return all files of a run folder, for a history."""
     import checkers
-    from checkers.errors import HistoryError
+    from checkers.text.errors import HistoryError
 
     lines = recorded["history.jsonl"].splitlines(keepends=True)
     with contextlib.suppress(HistoryError):

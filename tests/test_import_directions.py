@@ -56,16 +56,16 @@ JUDGMENT = (
 """From the history to the verdict, as `PACKAGES`: so each anomaly's file can have its own words."""
 
 ALONE = {
-    "checkers.linearizability": {"checkers.errors", "checkers.history.records", "checkers.verdict"},
+    "checkers.linearizability": {"checkers.text.errors", "checkers.history.records", "checkers.verdict"},
     "checkers.history": {
         "checkers.anomalies",
         "checkers.counts",
-        "checkers.errors",
+        "checkers.text.errors",
         "checkers.gc_pause",
         "checkers.hazards",
         "checkers.memoized",
-        "checkers.nearest",
-        "checkers.printable",
+        "checkers.text.nearest",
+        "checkers.text.printable",
         "checkers.ranges",
     },
 }

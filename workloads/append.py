@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from checkers.history.records import Commit
-from checkers.printable import quoted
+from checkers.text.printable import quoted
 from workloads.client import Unknown
 from workloads.client_loop import Client, HeldLock
 

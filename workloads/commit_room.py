@@ -7,7 +7,7 @@ writes of earlier runs. But the order must end.
 
 from __future__ import annotations
 
-from checkers.history import limits
+from checkers.text import limits
 from workloads.client import Unknown
 
 PER_RECORDED = 4  # bytes for each that the clients recorded

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from checkers.history.reader import Commit
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from workloads.client import Lock, Session, Storage
 from workloads.settings import LockSettings, StorageSettings
 

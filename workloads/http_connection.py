@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from checkers.history.limits import MIB, described
+from checkers.text.limits import MIB, described
 from workloads.client import NotApplied, Unknown
 from workloads.unsolicited_data import has_input, why_unusable
 

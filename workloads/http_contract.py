@@ -12,7 +12,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 
 from msgspec import Meta, Struct
 
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.http_connection import HttpConnection, Reply
 

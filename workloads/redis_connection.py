@@ -25,7 +25,7 @@ from redis.exceptions import (
 )
 from redis.retry import Retry
 
-from checkers.history.limits import MIB, described
+from checkers.text.limits import MIB, described
 from workloads.client import NotApplied, Unknown
 from workloads.settings import LockSettings, StorageSettings, host_and_port
 from workloads.unsolicited_data import GREETING

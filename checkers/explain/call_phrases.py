@@ -11,7 +11,7 @@ from checkers.interop.operations import with_article
 from checkers.interop.values import written
 from checkers.linearizability.models import expected_and_new
 from checkers.linearizability.operation import UNKNOWN
-from checkers.places import cited
+from checkers.text.places import cited
 
 if TYPE_CHECKING:
     from checkers.reference.precedence import Edge, Node

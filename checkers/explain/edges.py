@@ -10,7 +10,7 @@ from checkers.explain.effects import acceptance, shown_by
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.history.records import Op, Outcome
-from checkers.places import cited
+from checkers.text.places import cited
 
 if TYPE_CHECKING:
     from checkers.reference.precedence import Edge, Node

@@ -19,7 +19,7 @@ from checkers.explain.proof import holds, prove
 from checkers.explain.roles import roles
 from checkers.history.records import Op, Outcome
 from checkers.memoized import memoized
-from checkers.printable import naming, shorten
+from checkers.text.printable import naming, shorten
 from checkers.verdict import Account, Finding
 
 

@@ -27,7 +27,7 @@ from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.history.restarts import restarts_of_storage
 from checkers.locks.hold_order import hold_order
 from checkers.locks.leases import ENDS, granted, leases_of
-from checkers.places import cited
+from checkers.text.places import cited
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from checkers.history.records import Op, Value
-from checkers.printable import quoted
+from checkers.text.printable import quoted
 
 
 def content(value: Value) -> str:

@@ -8,12 +8,12 @@ from typing import get_args
 
 from msgspec import UNSET
 
-from checkers.errors import as_recorded
 from checkers.history.fault_lines import fault_event
 from checkers.history.jsonl import Line
 from checkers.history.lines import Acquire, Append, ClientLine, FaultLine, Read, Write
 from checkers.history.records import WRITES, FaultEvent, Header, History, List, Op, Outcome, Value, op_of
-from checkers.printable import quoted
+from checkers.text.errors import as_recorded
+from checkers.text.printable import quoted
 
 _SAME = ("resource", "owner", "value", "element", "token")  # repeated by a completion
 

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from checkers.history.column_checks import is_sound
 from checkers.history.columns import ABSENT, FUNCTIONS, OUTCOMES, Columns, Operations
 from checkers.history.irregular import require
-from checkers.history.limits import COLUMNS, MIB
 from checkers.history.records import FaultEvent, Header, History, Value
+from checkers.text.limits import COLUMNS, MIB
 
 _ENDING = ".npz"
 _UNFINISHED = ".new"

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from checkers.errors import HistoryError, as_recorded
 from checkers.history.records import Commit, Op
+from checkers.text.errors import HistoryError, as_recorded
 
 UNRECORDED = -(1 << 62)
 """The index of the first unrecorded write: below that of every operation."""

@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 
 from checkers.gc_pause import gc_paused
-from checkers.history import limits
 from checkers.history.columns import ABSENT, Ints, Numbers
 from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.files import opened
@@ -22,6 +21,7 @@ from checkers.history.lines import CommitLine
 from checkers.history.ranks import stable_order
 from checkers.history.records import Commit
 from checkers.history.scanner import Scan
+from checkers.text import limits
 
 LONG = 1 << 18
 """The size in bytes from which a file is read as columns: below, that takes longer."""

@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.errors import HistoryError
 from checkers.gc_pause import gc_paused
 from checkers.history.columns import (
     ABSENT,
@@ -37,6 +36,7 @@ from checkers.history.jsonl import MAX_LINE, Line, decode, half_written, is_cut_
 from checkers.history.lines import FaultLine
 from checkers.history.ranks import stable_order
 from checkers.history.records import Header, History, Value
+from checkers.text.errors import HistoryError
 
 HEADER_LINE = 1
 

@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from checkers.errors import HistoryError
-from checkers.history import limits
-from checkers.history.limits import described
+from checkers.text import limits
+from checkers.text.errors import HistoryError
+from checkers.text.limits import described
 
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

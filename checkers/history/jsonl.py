@@ -10,11 +10,11 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from checkers.errors import HistoryError
-from checkers.history import limits
 from checkers.history.files import opened
 from checkers.history.repeated_names import none_repeats_a_name, repeats_a_name
-from checkers.printable import LONGEST, shorten
+from checkers.text import limits
+from checkers.text.errors import HistoryError
+from checkers.text.printable import LONGEST, shorten
 
 MAX_LINE = limits.LINE
 _BOUND = re.compile(r"Expected `int` ([<>]=) (-?[0-9]+) - at `\$\.(\w+)`")  # as msgspec says it

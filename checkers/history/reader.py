@@ -18,10 +18,9 @@ import msgspec
 
 from checkers.anomalies import ANOMALIES
 from checkers.counts import COVERAGE
-from checkers.errors import HistoryError
 from checkers.gc_pause import gc_paused
 from checkers.hazards import CELLS
-from checkers.history import column_cache, limits
+from checkers.history import column_cache
 from checkers.history.assembly import Assembly
 from checkers.history.commits import read_commits
 from checkers.history.fault_kinds import KINDS
@@ -50,7 +49,9 @@ from checkers.history.records import (
     Value,
 )
 from checkers.history.second_reader import read_long
-from checkers.nearest import nearest
+from checkers.text import limits
+from checkers.text.errors import HistoryError
+from checkers.text.nearest import nearest
 
 __all__ = [
     "Commit",

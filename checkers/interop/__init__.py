@@ -14,11 +14,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from checkers.errors import HistoryError
 from checkers.interop import fencepost, jepsen, porcupine
 from checkers.interop.event import Call, Event, Foreign, Note
 from checkers.interop.operations import VOCABULARY, Operations, operations
 from checkers.interop.text import Text, read_text
+from checkers.text.errors import HistoryError
 
 __all__ = [
     "VOCABULARY",

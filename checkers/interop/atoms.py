@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from fractions import Fraction
 
-from checkers.printable import in_16_bits
+from checkers.text.printable import in_16_bits
 
 MAX_DIGITS = 64
 

@@ -19,7 +19,6 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from checkers import interop
-from checkers.errors import HistoryError, ModelError
 from checkers.explain.failed_writes import failed_source
 from checkers.explain.findings import doubts_of
 from checkers.explain.linearizability_stories import gave_up, story
@@ -48,7 +47,8 @@ from checkers.linearizability.mutex import judge_mutex
 from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register
 from checkers.linearizability.search import BUDGET, search
-from checkers.nearest import nearest
+from checkers.text.errors import HistoryError, ModelError
+from checkers.text.nearest import nearest
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 
 _BELOW_ALL = -(1 << 63)  # a service's first token may be 0

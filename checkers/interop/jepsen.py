@@ -16,7 +16,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from checkers.errors import HistoryError
 from checkers.history.records import Outcome
 from checkers.interop import edn, json_values, maps
 from checkers.interop.collisions import without_collisions
@@ -27,7 +26,8 @@ from checkers.interop.pairing import pair
 from checkers.interop.text import Text
 from checkers.interop.values import Map, thawed, written
 from checkers.linearizability.operation import UNKNOWN
-from checkers.places import EventIndex
+from checkers.text.errors import HistoryError
+from checkers.text.places import EventIndex
 
 
 def read_edn(text: Text) -> Foreign:

@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from checkers.errors import HistoryError
 from checkers.history.jsonl import is_cut_short
 from checkers.interop import edn
 from checkers.interop.text import Text
+from checkers.text.errors import HistoryError
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 

@@ -15,13 +15,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from checkers.errors import HistoryError
 from checkers.interop.atoms import quoted
 from checkers.interop.edn import Symbol
 from checkers.interop.event import Call
 from checkers.interop.values import in_edn, pair_of, written
 from checkers.linearizability.operation import UNKNOWN
-from checkers.places import cited
+from checkers.text.errors import HistoryError
+from checkers.text.places import cited
 
 _LITERAL = re.compile(r"nil|true|false|[+-]?[0-9][0-9.eE+/M-]*")
 _SIGNS = (":", "#", "[", "(", "{", '"', "'", "\\")

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from checkers.errors import HistoryError
 from checkers.interop.edn import Keyword, Symbol
 from checkers.interop.event import Event, Note, is_bystander, type_named
 from checkers.interop.values import INT64, frozen, written
 from checkers.linearizability.operation import UNKNOWN
-from checkers.places import EventIndex
+from checkers.text.errors import HistoryError
+from checkers.text.places import EventIndex
 
 REFUSED = "precondition-failed"
 _MOST = 1 << 62  # of an index; of a time it is 146 years in nanoseconds

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from checkers.errors import HistoryError
 from checkers.history.records import Outcome
 from checkers.interop.event import Call, Event, Foreign, Note
 from checkers.interop.values import written
 from checkers.linearizability.operation import UNKNOWN
-from checkers.places import cited
+from checkers.text.errors import HistoryError
+from checkers.text.places import cited
 
 REPEATS = frozenset({"write", "put", "append", "cas"})
 """Operations whose ok repeats the request."""

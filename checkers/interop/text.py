@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from checkers.errors import HistoryError
-from checkers.history import limits
 from checkers.history.files import GZIP, decompressed, read_bytes, read_stream
+from checkers.text import limits
+from checkers.text.errors import HistoryError
 
 BOM = "\ufeff"
 

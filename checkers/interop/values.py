@@ -16,7 +16,7 @@ from typing import Any
 
 from checkers.interop.collisions import without_collisions
 from checkers.interop.edn import MAX_DEPTH, Symbol, Tagged, dumps
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 
 INT64 = 1 << 63
 _MOST_SHOWN = 80  # characters

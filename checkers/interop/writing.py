@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from checkers.errors import HistoryError
 from checkers.history.records import History, Op, Outcome
 from checkers.interop import jepsen, porcupine
 from checkers.interop.edn import Keyword
@@ -20,9 +19,10 @@ from checkers.interop.keys import name_of
 from checkers.interop.operations import VOCABULARY, operations, resource, token, with_article
 from checkers.interop.values import written
 from checkers.linearizability.operation import UNKNOWN
-from checkers.nearest import nearest
-from checkers.places import cited
-from checkers.printable import in_16_bits
+from checkers.text.errors import HistoryError
+from checkers.text.nearest import nearest
+from checkers.text.places import cited
+from checkers.text.printable import in_16_bits
 
 WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etcd}
 """The formats of other tools, with their writers."""

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
-from checkers.errors import ModelError
 from checkers.history.records import Outcome
 from checkers.linearizability.budget import EXAMINED, KEPT, RIVAL, States, of_numbers
 from checkers.linearizability.dead_ends import Node, dead_end
@@ -24,6 +23,7 @@ from checkers.linearizability.transitions import (
     nobody,
     optional_method,
 )
+from checkers.text.errors import ModelError
 
 _NOTHING: Final = object()  # no state at all; None can be a state
 

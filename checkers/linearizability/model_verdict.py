@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from checkers.errors import FencepostError
 from checkers.linearizability.budget import Resource
+from checkers.text.errors import FencepostError
 from checkers.verdict import Validity
 
 Method = Literal["pairs", "search"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from operator import attrgetter, gt
 from typing import Final
 
-from checkers.errors import ModelError
 from checkers.history.records import Outcome
+from checkers.text.errors import ModelError
 
 
 class Unknown(enum.Enum):

@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from checkers.errors import ModelError
 from checkers.linearizability.budget import States
 from checkers.linearizability.models import IMPOSSIBLE, Model
 from checkers.linearizability.operation import Operation
+from checkers.text.errors import ModelError
 
 
 def initial_state(model: Model) -> Hashable:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from checkers.printable import printable
+from checkers.text.printable import printable
 from fuzzing.hostile.payloads import Payload
 
 

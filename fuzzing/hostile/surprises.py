@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path, PurePath
 
-from checkers.history import limits
+from checkers.text import limits
 
 Surprise = Callable[[Path, Path], None]
 """Puts itself in the place of a path, which may exist; the other path is its counterpart outside."""

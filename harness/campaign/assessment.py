@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.canary import PREFIX, TWIN, is_canary
 from harness.campaign.cells import Cell

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from checkers.printable import line
+from checkers.text.printable import line
 from harness.campaign.issues import Issue
 from harness.campaign.status import Outcome
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from checkers.document import VerdictDocument
-from checkers.errors import HistoryError
-from checkers.history import limits
-from checkers.printable import as_json
+from checkers.text import limits
+from checkers.text.errors import HistoryError
+from checkers.text.printable import as_json
 from harness.campaign.fingerprint import fingerprint
 from harness.campaign.replay import digest
 from harness.core.errors import ConfigurationError

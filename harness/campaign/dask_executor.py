@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from checkers.history import limits
-from checkers.printable import shorten
+from checkers.text import limits
+from checkers.text.printable import shorten
 from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, Order, interrupt
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.core.exit_codes import ExitCode

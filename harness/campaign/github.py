@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 
-from checkers.printable import line
+from checkers.text.printable import line
 from harness.campaign.assessment import Assessment
 from harness.campaign.code_quality import relative
 from harness.campaign.issues import Issue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from checkers.printable import quotation
+from checkers.text.printable import quotation
 from harness.campaign.assessment import Assessment, CellResult, Run
 from harness.campaign.canary import is_canary
 from harness.campaign.night import Night

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from checkers.errors import HistoryError
+from checkers.text.errors import HistoryError
 from harness.campaign.execution import RUNS, Finished
 from harness.campaign.night import Night
 from harness.core.errors import ConfigurationError

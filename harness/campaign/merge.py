@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.history.limits import described
-from checkers.printable import shorten
+from checkers.text.limits import described
+from checkers.text.printable import shorten
 from harness.campaign import campaign_file, canary, own_cells, received_shard
 from harness.campaign.campaign_file import Campaign
 from harness.campaign.cells import Cell

@@ -19,10 +19,10 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from checkers.document import VerdictDocument
-from checkers.errors import HistoryError
-from checkers.history import limits
-from checkers.printable import as_json, quoted
-from checkers.redaction import redacted
+from checkers.text import limits
+from checkers.text.errors import HistoryError
+from checkers.text.printable import as_json, quoted
+from checkers.text.redaction import redacted
 from harness.campaign import campaign_file
 from harness.campaign.campaign_file import Campaign
 from harness.campaign.cells import Cell

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.printable import as_json
+from checkers.text.printable import as_json
 from harness.campaign import keep, page
 from harness.campaign.assessment import Assessment, assess
 from harness.campaign.code_quality import code_quality

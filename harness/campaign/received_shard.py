@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.document import VerdictDocument
-from checkers.history import limits
+from checkers.text import limits
 from harness.campaign.execution import LAST_WORDS, LOGS, RUNS, Finished
 from harness.campaign.night import RESULTS, Night
 from harness.campaign.schedule import REPRODUCTIONS, Job

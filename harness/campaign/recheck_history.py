@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from checkers.document import VerdictDocument
-from checkers.errors import HistoryError
+from checkers.text.errors import HistoryError
 from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.results import Results
 from harness.campaign.stored import Stored, decompressed

@@ -12,9 +12,9 @@ from pathlib import Path, PurePath
 
 import msgspec
 
-from checkers.errors import HistoryError
-from checkers.history import limits
 from checkers.history.files import read_bytes
+from checkers.text import limits
+from checkers.text.errors import HistoryError
 from harness.core.invocation import NAME, Repetition
 from harness.files import run_files
 from harness.files.environment import known_options, repetition_in

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.history import files
-from checkers.printable import as_json
+from checkers.text.printable import as_json
 from harness.campaign.night import Night
 from harness.campaign.replay import Replay
 from harness.campaign.results_schema import migrate

@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.history import limits
+from checkers.text import limits
 from harness.campaign import corpus, execution
 from harness.campaign.assessment import Assessment, Run
 from harness.campaign.canary import is_canary

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from checkers.printable import quoted
+from checkers.text.printable import quoted
 from harness.campaign.fingerprint import FINGERPRINT_PATTERN
 from harness.campaign.replay import Replay, stored_replay
 from harness.campaign.status import Outcome

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checkers.printable import as_json
+from checkers.text.printable import as_json
 from harness.card.answers import Answer
 from harness.card.seen import Seen
 from harness.card.series import Subject

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from harness.core.duration import format_duration, parse_duration
 from harness.core.errors import ConfigurationError
 from harness.target import Target

@@ -75,7 +75,7 @@ def _usage(error: click.ClickException) -> Iterator[str]:
 
 
 def _failure(error: Exception) -> int:
-    from checkers.printable import quotation
+    from checkers.text.printable import quotation
     from harness.core import exhaustion
     from harness.core.errors import FencepostError
 

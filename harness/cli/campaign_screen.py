@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from checkers.printable import line as as_line
+from checkers.text.printable import line as as_line
 from harness.campaign.assessment import run_of
 from harness.campaign.campaign import Progress
 from harness.campaign.campaign_file import Quarantine

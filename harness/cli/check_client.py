@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from checkers.printable import LONGEST_LINE, shorten
+from checkers.text.printable import LONGEST_LINE, shorten
 from harness.clients.admin import LAST_LINES, AdminClient
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode

@@ -208,7 +208,7 @@ def _leftovers() -> Finding:
 
 
 def _column_cache() -> Finding:
-    from checkers.history.limits import COLUMNS, described
+    from checkers.text.limits import COLUMNS, described
     from harness.files.column_folder import place, size, why_not
 
     if why := why_not():

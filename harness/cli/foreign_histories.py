@@ -12,14 +12,14 @@ from typing import TextIO, cast
 
 from checkers import interop, judge, parse
 from checkers.document import VerdictDocument
-from checkers.errors import HistoryError
 from checkers.interop import Foreign, json_values
 from checkers.interop.foreign import judge_read
 from checkers.interop.operations import with_article
 from checkers.interop.text import read_text_of
 from checkers.interop.writing import as_ours, export, left_out
 from checkers.linearizability.operation import UNKNOWN
-from checkers.printable import shorten
+from checkers.text.errors import HistoryError
+from checkers.text.printable import shorten
 from harness.cli.progress import progress
 from harness.cli.selection import STANDARD_INPUT
 from harness.core.errors import ConfigurationError

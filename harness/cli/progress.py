@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 
 _LIVE_EVERY, _PLAIN_EVERY = 1.0, 10.0  # s
 _CLEAR = "\r\x1b[K"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TextIO
 
 from checkers.document import VerdictDocument
-from checkers.redaction import redacted
+from checkers.text.redaction import redacted
 from harness.core.errors import ConfigurationError, FencepostError, ResourceExhaustedError
 from harness.core.events import RunJudged, RunStarted
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict

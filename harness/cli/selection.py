@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from checkers.history import limits
-from checkers.printable import shorten
+from checkers.text import limits
+from checkers.text.printable import shorten
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
 from harness.core.paths import path_of

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from checkers.history import limits
 from checkers.history.reader import Outcome
-from checkers.printable import in_16_bits
-from checkers.redaction import redacted
+from checkers.text import limits
+from checkers.text.printable import in_16_bits
+from checkers.text.redaction import redacted
 from harness.core import exhaustion
 from harness.files.log_file import open_log
 from workloads.client import Answer, outcome_of

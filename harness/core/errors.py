@@ -11,7 +11,7 @@ FencepostError                       the message has place, value and remedy
     └── FaultNotInstalledError       a fault was not observed in force, or not observed healed
 """
 
-from checkers.errors import FencepostError, HistoryError, ModelError
+from checkers.text.errors import FencepostError, HistoryError, ModelError
 
 __all__ = [
     "ConfigurationError",

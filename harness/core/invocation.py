@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers import printable
-from checkers.redaction import has_password, redacted_document
+from checkers.text import printable
+from checkers.text.redaction import has_password, redacted_document
 from harness.core.paths import as_seen_from_here
 
 NAME = "fencepost"

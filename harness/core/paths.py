@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from harness.core.errors import ConfigurationError
 
 

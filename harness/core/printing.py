@@ -14,14 +14,14 @@ import click
 
 def say(*lines: str) -> None:
     """Print lines on stderr, each of them escaped."""
-    from checkers.printable import message
+    from checkers.text.printable import message
 
     click.echo(message(*lines), err=True)
 
 
 def show(*lines: str, to: TextIO | None = None) -> None:
     """Print lines on a stream, stdout unless another is named, each of them escaped."""
-    from checkers.printable import message
+    from checkers.text.printable import message
 
     click.echo(message(*lines), file=to)
 
@@ -30,7 +30,7 @@ def show_document(document: object, indent: int | None = None) -> None:
     """Print a document on stdout as JSON, by default in one line."""
     from msgspec import to_builtins
 
-    from checkers.printable import as_json
+    from checkers.text.printable import as_json
 
     click.echo(as_json(to_builtins(document), indent))
 

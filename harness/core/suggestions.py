@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from checkers.nearest import nearest
+from checkers.text.nearest import nearest
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

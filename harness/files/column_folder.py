@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from checkers.history import column_cache
-from checkers.history.limits import described
+from checkers.text.limits import described
 from harness.files.cache_folder import cache_folder, unusable
 
 

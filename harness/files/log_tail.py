@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from checkers.printable import quotation, shorten
+from checkers.text.printable import quotation, shorten
 
 _READ = 2**16  # bytes; a log may be one line of many mebibytes
 _LONGEST = 500  # characters of one line

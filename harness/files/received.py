@@ -23,9 +23,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from checkers.errors import HistoryError
-from checkers.history import files, limits
-from checkers.printable import quoted, shorten
+from checkers.history import files
+from checkers.text import limits
+from checkers.text.errors import HistoryError
+from checkers.text.printable import quoted, shorten
 from harness.core import exhaustion
 from harness.core.errors import ConfigurationError
 from harness.files.private_folder import PRIVATE

@@ -1,6 +1,6 @@
 """Reading the files of a run folder, which may come from a stranger, within limits.
 
-`checkers.history.limits` has the maximum sizes.
+`checkers.text.limits` has the maximum sizes.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from checkers.errors import HistoryError
-from checkers.history import limits
+from checkers.text import limits
+from checkers.text.errors import HistoryError
 from harness.files import received
 from harness.files.run_folder import COMMITS, HEADER, HISTORY, PLAN, VERDICT, RunFolder
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from checkers.errors import HistoryError
-from checkers.history import limits
 from checkers.history.files import opened
 from checkers.history.jsonl import MAX_LINE
 from checkers.history.merge import merge
 from checkers.history.reader import Commit
-from checkers.printable import as_json
-from checkers.redaction import redacted, redacted_document
+from checkers.text import limits
+from checkers.text.errors import HistoryError
+from checkers.text.printable import as_json
+from checkers.text.redaction import redacted, redacted_document
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.files import dated_folders, received
 from harness.files.atomic_files import replace_file

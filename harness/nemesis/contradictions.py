@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from checkers.nearest import nearest
+from checkers.text.nearest import nearest
 from harness.core.duration import Span, format_duration
 from harness.core.suggestions import did_you_mean
 

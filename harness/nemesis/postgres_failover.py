@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.printable import printable
+from checkers.text.printable import printable
 from harness.core.errors import InfrastructureError
 from harness.files import atomic_files, private_folder
 from harness.files.private_folder import UnsafeFolderError

@@ -53,7 +53,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> TargetFile
     """Collect target files, if `--fencepost` is given."""
     if file_path.suffix != ".toml" or not parent.config.getoption("--fencepost"):
         return None
-    from checkers.printable import printable
+    from checkers.text.printable import printable
     from harness.pytest_plugin.target_items import TargetFile, is_target
 
     if not is_target(file_path):

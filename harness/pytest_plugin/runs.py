@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 
 import pytest
 
-from checkers.printable import message
+from checkers.text.printable import message
 from checkers.verdict import Verdict
 from harness.core.errors import ConfigurationError, EngineUnavailableError, FencepostError
 from harness.core.events import RunJudged

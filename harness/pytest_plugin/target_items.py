@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkers.printable import printable
+from checkers.text.printable import printable
 from harness.core.errors import ConfigurationError, FencepostError
 from harness.files import received
 from harness.files.run_folder import PLAN

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from checkers.history import columns as history_columns
 from checkers.history.columns import ABSENT, APPEND, FAIL, FUNCTIONS, INFO, Columns, Ints, Operations
 from checkers.history.reader import Value
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from harness.report.commit_times import AcceptedWrites
 from harness.report.lanes import Lanes
 from harness.report.rows import ends, number_of_stale

@@ -19,7 +19,7 @@ import numpy as np
 
 from checkers.explain.fault_phrases import named
 from checkers.history.columns import Ints
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from harness.report.bands import Band
 from harness.report.chart_columns import EXACT, Scale, accepted_columns, as_text, operation_columns
 from harness.report.holds import Hold

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from checkers.printable import line, message
+from checkers.text.printable import line, message
 
 Kind = Literal["failure", "error", "skipped"]
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from checkers.printable import line
+from checkers.text.printable import line
 
 _PLAIN = re.compile(
     r"""[("']*(?:--(?=[a-z]))?  # as in "--campaign"

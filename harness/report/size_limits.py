@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from harness.report.environment_facts import Environment
 from harness.report.recorded_run import Recorded
 

@@ -14,7 +14,7 @@ from checkers.explain.phrases import content
 from checkers.history.faults import Fault
 from checkers.history.reader import Op
 from checkers.history.records import WRITES
-from checkers.printable import quoted
+from checkers.text.printable import quoted
 from harness.report.bands import Band
 from harness.report.rows import Lines, with_columns
 

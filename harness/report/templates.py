@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from checkers.printable import line, message
+from checkers.text.printable import line, message
 
 if TYPE_CHECKING:
     import jinja2

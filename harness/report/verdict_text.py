@@ -10,8 +10,8 @@ from pathlib import Path
 from checkers.document import FindingDocument, HazardsDocument, VerdictDocument
 from checkers.hazards import summary as summary_of_hazards
 from checkers.history.reader import History
-from checkers.printable import message
 from checkers.rule_words import described
+from checkers.text.printable import message
 from harness.core.invocation import NOTHING_ELSE, Repetition, typed, typed_anywhere
 from harness.report.answer import Answer, answer, times
 from harness.report.answer import Tone as AnswerTone

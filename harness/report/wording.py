@@ -9,7 +9,7 @@ from checkers.anomalies import ANOMALIES, RANK, VIOLATIONS
 from checkers.counts import COVERAGE, counted
 from checkers.document import VerdictDocument
 from checkers.history.reader import Op
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from harness.report.sentences import title
 
 MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.history import limits
 from checkers.history.files import read_bytes
+from checkers.text import limits
 from harness.core.errors import ConfigurationError
 from harness.nemesis.plan import PlannedFault
 from harness.target import Target

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from checkers.history.reader import Commit
-from checkers.redaction import redacted
+from checkers.text.redaction import redacted
 from harness.clients.admin import AdminClient
 from harness.clients.pool import started
 from harness.core import exhaustion

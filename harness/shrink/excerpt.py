@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from checkers.errors import HistoryError
 from checkers.history.faults import faults_of
 from checkers.history.reader import History, Op
-from checkers.printable import as_json
+from checkers.text.errors import HistoryError
+from checkers.text.printable import as_json
 from harness.core.errors import ConfigurationError
 from harness.files import run_files
 from harness.files.run_folder import COMMITS, HISTORY

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from checkers.history.limits import described
-from checkers.printable import as_json
+from checkers.text.limits import described
+from checkers.text.printable import as_json
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import NO_FAULTS, Repetition
 from harness.engines.built_images import our_images

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from checkers.printable import shorten, without_passwords
-from checkers.redaction import HIDDEN, names_a_password
+from checkers.text.printable import shorten, without_passwords
+from checkers.text.redaction import HIDDEN, names_a_password
 from harness.core.suggestions import did_you_mean
 from harness.nemesis.faults import FAULTS
 from harness.target.fields import (

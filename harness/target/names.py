@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from checkers.anomalies import ANOMALIES, VIOLATIONS
 from checkers.counts import COVERAGE, counted
-from checkers.repeated import repeated
+from checkers.text.repeated import repeated
 from harness.core.suggestions import did_you_mean
 from harness.engines.built_images import is_ours, our_images
 from harness.nemesis.faults import FAULTS

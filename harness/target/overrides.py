@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from checkers.printable import without_passwords
+from checkers.text.printable import without_passwords
 from harness.core.errors import ConfigurationError
 from harness.target.toml import MAX_DEPTH, Key, loads
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from checkers.errors import HistoryError
 from checkers.history.files import read_bytes
-from checkers.redaction import has_password, is_option, names_a_password
+from checkers.text.errors import HistoryError
+from checkers.text.redaction import has_password, is_option, names_a_password
 from harness.core.errors import ConfigurationError
 from harness.target.attached import GENERATED
 from harness.target.fields import kind_of

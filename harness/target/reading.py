@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from checkers.errors import HistoryError
 from checkers.history.files import read_bytes
-from checkers.nearest import nearest
-from checkers.printable import shorten, without_passwords
+from checkers.text.errors import HistoryError
+from checkers.text.nearest import nearest
+from checkers.text.printable import shorten, without_passwords
 from harness.core.errors import ConfigurationError
 from harness.core.paths import as_seen_from_here, path_of
 from harness.core.suggestions import near_or

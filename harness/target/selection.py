@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from harness.core.errors import ConfigurationError
 from harness.core.paths import path_of
 from harness.target.reading import shipped

@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from checkers.printable import printable
+from checkers.text.printable import printable
 
 Key = tuple[str | int, ...]  # ("faults", 0, "at")
 

@@ -13,8 +13,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from checkers.redaction import names_a_password
-from checkers.repeated import repeated
+from checkers.text.redaction import names_a_password
+from checkers.text.repeated import repeated
 from harness.target.file_errors import Problem
 from harness.target.overrides import key_of, set_at
 from harness.target.toml import MAX_DEPTH, Key, as_dotted, literal

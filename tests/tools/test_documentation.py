@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from checkers import printable
-from checkers.history import limits
 from checkers.interop import collisions
+from checkers.text import limits, printable
 from harness.campaign import corpus, results, stored
 from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine

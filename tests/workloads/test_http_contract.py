@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history.limits import MIB, described
+from checkers.text.limits import MIB, described
 from tests.support.http_servers import (
     answer,
     answering,

@@ -11,7 +11,7 @@ import msgspec
 
 from checkers.history.reader import Commit
 from checkers.history.records import UNUSABLE
-from checkers.printable import quoted
+from checkers.text.printable import quoted
 from workloads.client import Grant, Session, Unknown
 from workloads.commit_room import CommitRoom
 from workloads.line_protocol.messages import (

@@ -18,9 +18,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from checkers.history import limits
 from checkers.history.records import ENDED, UNUSABLE
-from checkers.printable import quoted, shorten
+from checkers.text import limits
+from checkers.text.printable import quoted, shorten
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.line_protocol.messages import (
     PROTOCOL,

@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from checkers.history.lines import Token
-from checkers.printable import shorten
+from checkers.text.printable import shorten
 from workloads.client import Session, Unknown
 from workloads.http_connection import HttpConnection
 from workloads.http_contract import MILLISECOND, Acknowledgement, HttpService, Milliseconds, RefusedError

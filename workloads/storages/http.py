@@ -13,10 +13,10 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from checkers.history.limits import MIB
 from checkers.history.lines import Token
 from checkers.history.reader import Commit
-from checkers.printable import quoted, shorten
+from checkers.text.limits import MIB
+from checkers.text.printable import quoted, shorten
 from workloads.client import NotApplied, Unknown
 from workloads.commit_room import CommitRoom
 from workloads.http_connection import HttpConnection, TooLongError

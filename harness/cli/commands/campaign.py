@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from checkers.nearest import nearest
+from checkers.text.nearest import nearest
 from harness.cli.options import ENGINE, FORMATS, as_path
 from harness.core.exit_codes import ExitCode
 from harness.core.printing import say, show

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from checkers import read
-from checkers.errors import HistoryError
-from checkers.history import files, limits
+from checkers.history import files
 from checkers.interop.text import read_text
+from checkers.text import limits
+from checkers.text.errors import HistoryError
 
 HEADER = b'{"fencepost":1,"target":"t","fenced":true,"policy":"strict"}\n'
 HOLE = limits.HISTORY - limits.MIB

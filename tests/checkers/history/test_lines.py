@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.errors import HistoryError
 from checkers.history.jsonl import MAX_LINE, Line, batches, decode, is_cut_short, read_lines
+from checkers.text.errors import HistoryError
 
 
 def test_a_line_over_the_limit_arrives_cut_just_beyond_it(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import checkers
-from checkers.errors import HistoryError
 from checkers.history.repeated_names import may_repeat_a_name, repeats_a_name
+from checkers.text.errors import HistoryError
 
 ONCE = [
     '{"f":"write"}',

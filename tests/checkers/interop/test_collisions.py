@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from checkers import interop
-from checkers.errors import HistoryError
 from checkers.interop.collisions import MOST, without_collisions
+from checkers.text.errors import HistoryError
 
 MODULUS = 2**61 - 1
 """Python's hash of a whole number is its remainder."""

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers import interop
-from checkers.errors import HistoryError
 from checkers.interop import Foreign, porcupine
 from checkers.interop.event import Event
 from checkers.interop.text import Text
 from checkers.interop.writing import export
+from checkers.text.errors import HistoryError
 from tests.support.foreign_histories import (
     calls,
     events,

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 
 from checkers import interop
-from checkers.errors import HistoryError
 from checkers.interop import VOCABULARY, Foreign, jepsen
 from checkers.interop.event import Event
 from checkers.interop.foreign import MODELS, judge_foreign
 from checkers.interop.text import Text
 from checkers.linearizability.budget import Budget
 from checkers.linearizability.register import judge_register
+from checkers.text.errors import HistoryError
 from checkers.verdict import Validity
 from tests.support.foreign_histories import (
     CASES,

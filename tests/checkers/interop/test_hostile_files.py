@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checkers import interop
-from checkers.errors import HistoryError
 from checkers.interop.foreign import judge_foreign
 from checkers.interop.writing import as_ours, export
+from checkers.text.errors import HistoryError
 from checkers.verdict import Validity
 from tests.support.examples import examples
 from tests.support.foreign_histories import CASES, FOLDER, WRITE, WROTE, model_of, written

@@ -10,11 +10,11 @@ import pytest
 
 import checkers
 from checkers import interop
-from checkers.errors import HistoryError, ModelError
 from checkers.interop.foreign import MODELS, judge_foreign
 from checkers.interop.initial_values import state_of
 from checkers.interop.writing import as_ours, export
 from checkers.linearizability.models import Fenced, FencedNested, Nested
+from checkers.text.errors import HistoryError, ModelError
 from checkers.verdict import Validity
 
 OURS = '{"fencepost":1,"target":"t"}\n'

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from checkers import interop
-from checkers.errors import HistoryError
 from checkers.interop.foreign import judge_foreign
+from checkers.text.errors import HistoryError
 from checkers.verdict import Validity
 
 

@@ -11,12 +11,12 @@ from hypothesis import given
 
 import checkers
 from checkers import interop
-from checkers.errors import HistoryError
 from checkers.history.records import Outcome
 from checkers.interop import Foreign
 from checkers.interop.event import Event
 from checkers.interop.foreign import judge_foreign
 from checkers.interop.writing import as_ours, export
+from checkers.text.errors import HistoryError
 from checkers.verdict import Validity
 from tests.support.foreign_histories import (
     FOLDER,

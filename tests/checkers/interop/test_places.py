@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from checkers import interop
-from checkers.errors import HistoryError
 from checkers.interop.foreign import judge_foreign
 from checkers.interop.writing import as_ours
+from checkers.text.errors import HistoryError
 from checkers.verdict import Finding
 
 BOTH_HOLD = [

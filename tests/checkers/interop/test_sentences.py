@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from checkers import interop
-from checkers.errors import HistoryError
 from checkers.interop.foreign import MODELS, judge_foreign
 from checkers.interop.operations import with_article
 from checkers.interop.writing import as_ours, export
 from checkers.linearizability.budget import Budget
+from checkers.text.errors import HistoryError
 from checkers.verdict import Validity
 
 PYTHON = re.compile(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.errors import ModelError
 from checkers.history.records import Outcome
 from checkers.linearizability.models import (
     IMPOSSIBLE,
@@ -21,6 +20,7 @@ from checkers.linearizability.models import (
     Register,
 )
 from checkers.linearizability.search import search
+from checkers.text.errors import ModelError
 from checkers.verdict import Validity
 from tests.support.examples import examples
 from tests.support.linearizations import (

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.errors import HistoryError
 from checkers.evidence import Evidence, gather
 from checkers.history.records import Commit, Op
 from checkers.judge import judge
@@ -17,6 +16,7 @@ from checkers.storage.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT, mi
 from checkers.storage.misreads import READ_BUT_NOT_LOGGED, reads_not_logged
 from checkers.storage.phantom_accepts import NEVER_LOGGED, phantom_accepts
 from checkers.storage.unfenced_writes import LOST_ITS_TOKEN, unfenced_writes
+from checkers.text.errors import HistoryError
 from checkers.verdict import Validity
 from tests.support.brute_force import fenced as fence_of
 from tests.support.brute_force import history_of, read, renumbered, write

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from checkers.errors import HistoryError
+from checkers.text.errors import HistoryError
 from harness.campaign import corpus
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.errors import FencepostError
+from checkers.text.errors import FencepostError
 from harness.campaign.night import Night
 from harness.campaign.recheck_history import recheck
 from harness.campaign.replay import Replay

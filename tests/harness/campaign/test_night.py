@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.errors import HistoryError
+from checkers.text.errors import HistoryError
 from harness.campaign import workers
 from harness.campaign.execution import Finished, Order, alone, messages_in
 from harness.campaign.merge import merge

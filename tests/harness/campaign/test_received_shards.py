@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.errors import FencepostError
-from checkers.history import limits
+from checkers.text import limits
+from checkers.text.errors import FencepostError
 from harness.campaign.merge import merge
 from harness.campaign.night import Night
 from harness.core.exit_codes import ExitCode, of_error

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from checkers.printable import printable
+from checkers.text.printable import printable
 from harness.campaign.night import Night
 from harness.campaign.results import Results, Row
 from harness.campaign.status import Outcome

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.printable import printable
+from checkers.text.printable import printable
 from tests.support.command import fencepost
 from tests.support.repository import ROOT
 

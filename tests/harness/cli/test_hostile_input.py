@@ -13,7 +13,7 @@ import pytest
 import checkers
 from checkers.history import faults
 from checkers.history.records import FaultEvent
-from checkers.nearest import nearest
+from checkers.text.nearest import nearest
 from harness.cli import main
 from harness.core.exit_codes import ExitCode
 from harness.report.run import write

@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from checkers.history import limits
+from checkers.text import limits
 from tests.support import command
 
 Fencepost = Callable[..., CompletedProcess[str]]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from checkers import interop
-from checkers.errors import HistoryError
-from checkers.history import limits
 from checkers.history.files import decompressed
+from checkers.text import limits
+from checkers.text.errors import HistoryError
 from tests.support import command
 from tests.support.repository import HISTORIES, ROOT
 

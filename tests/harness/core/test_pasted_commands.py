@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.printable import line as as_line
-from checkers.printable import printable
-from checkers.redaction import redacted_document
+from checkers.text.printable import line as as_line
+from checkers.text.printable import printable
+from checkers.text.redaction import redacted_document
 from harness.core.invocation import NAME, NOT_SHOWN, Command, Repetition, again, typed
 from tests.support.examples import examples
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from checkers.errors import HistoryError
-from checkers.history import limits
 from checkers.history.files import read_bytes
+from checkers.text import limits
+from checkers.text.errors import HistoryError
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files import received, run_files
 

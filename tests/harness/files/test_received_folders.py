@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers.errors import HistoryError
-from checkers.history import limits
+from checkers.text import limits
+from checkers.text.errors import HistoryError
 from harness.core.errors import ConfigurationError
 from harness.files import run_files
 from harness.files.run_folder import EVENTS, HEADER, HISTORY

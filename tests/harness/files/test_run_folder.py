@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from checkers import Commit, read_commits
-from checkers.history import limits
+from checkers.text import limits
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, RunFolder
 from harness.run.recheck import recheck

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from checkers.printable import line
+from checkers.text.printable import line
 from harness.report.markdown import code, inert, row
 
 LIVE = {

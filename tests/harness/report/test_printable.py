@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import checkers
-from checkers import printable
-from checkers.errors import HistoryError
 from checkers.interop import atoms
+from checkers.text import printable
+from checkers.text.errors import HistoryError
 from harness.cli import app
 from harness.cli.progress import progress
 from harness.clients.recorder import Recorder

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from checkers.printable import message
-from checkers.redaction import HIDDEN, redacted, redacted_document
+from checkers.text.printable import message
+from checkers.text.redaction import HIDDEN, redacted, redacted_document
 from harness.cli import main
 from harness.clients.recorder import RecordedSession, Recorder
 from harness.core.errors import ConfigurationError

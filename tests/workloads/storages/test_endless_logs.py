@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from checkers.history.limits import MIB
+from checkers.text.limits import MIB
 from harness.files.run_folder import COMMITS, RunFolder
 from tests.support.endless_redis import VALUE, endless_redis
 from tests.support.systems import storage_settings

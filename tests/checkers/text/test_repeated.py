@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checkers.repeated import repeated
+from checkers.text.repeated import repeated
 
 MANY = 1_000
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import re
 
-from checkers.redaction import redacted
+from checkers.text.redaction import redacted
 
 LONGEST = 200
 """Characters of a value that are shown."""

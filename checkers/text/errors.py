@@ -1,7 +1,7 @@
 """The root of every error that Fencepost raises on purpose, and those of a recorded history."""
 
-from checkers.places import EventIndex, cited
-from checkers.printable import LONGEST_LINE, message, printable, quoted, shorten
+from checkers.text.places import EventIndex, cited
+from checkers.text.printable import LONGEST_LINE, message, printable, quoted, shorten
 
 
 class FencepostError(Exception):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checkers.redaction import HIDDEN, redacted, redacted_document
+from checkers.text.redaction import HIDDEN, redacted, redacted_document
 
 PASSWORDS = [
     "plain-and-simple",
