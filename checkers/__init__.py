@@ -11,8 +11,6 @@ one of `MODELS` or your own:
     judged = checkers.judge_foreign(Path("history.edn"), "cas-register")
 """
 
-from checkers.anomalies import ANOMALIES, Anomaly
-from checkers.counts import COVERAGE
 from checkers.history.merge import merge
 from checkers.history.reader import parse, read, read_commits
 from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
@@ -25,7 +23,9 @@ from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register
 from checkers.linearizability.search import search
 from checkers.text.errors import FencepostError, HistoryError, ModelError
-from checkers.verdict import CheckerResult, Finding, Validity, Verdict
+from checkers.vocabulary.anomalies import ANOMALIES, Anomaly
+from checkers.vocabulary.counts import COVERAGE
+from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
 
 __all__ = [  # noqa: RUF022 - as sorted() has it
     "ANOMALIES",

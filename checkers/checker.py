@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
-from checkers.verdict import Evidence as Kind
+from checkers.vocabulary.verdict import Evidence as Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter, itemgetter
 
-from checkers.counts import COVERAGE
 from checkers.evidence import Evidence
-from checkers.history.fault_kinds import KINDS
 from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.records import Op
 from checkers.locks.holds import count_of_grants, narrowed, of_pauses
 from checkers.locks.leases import ENDS, granted, lease_of
 from checkers.storage.attempts import attempts
+from checkers.vocabulary.counts import COVERAGE
+from checkers.vocabulary.fault_kinds import KINDS
 
 
 def coverage(evidence: Evidence) -> dict[str, int]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from checkers.evidence import Evidence, log_of
 from checkers.explain.history_index import HistoryIndex
 from checkers.text.printable import shorten
-from checkers.verdict import Finding
+from checkers.vocabulary.verdict import Finding
 
 _AFTER_A_LOSS = ("stale-write", "high-water-regression")
 _SAYS_NOTHING_OF_OTHERS = {"duplicate-write", "lost-update"}

@@ -8,8 +8,8 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple
 
-from checkers.anomalies import RANK
-from checkers.verdict import CheckerResult, Finding
+from checkers.vocabulary.anomalies import RANK
+from checkers.vocabulary.verdict import CheckerResult, Finding
 
 
 def deduplicate(results: Iterable[CheckerResult]) -> tuple[Finding, ...]:

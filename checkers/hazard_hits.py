@@ -30,9 +30,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.document import HazardsDocument
 from checkers.evidence import Evidence, in_columns
-from checkers.hazards import PLACE, Cell, End, Hit, Point, fate_of
 from checkers.history.columns import (
     ABSENT,
     ACQUIRE,
@@ -54,6 +52,8 @@ from checkers.history.faults import Fault, faults_of
 from checkers.history.ranks import stable_order
 from checkers.history.records import Header
 from checkers.locks.leases import lease_of
+from checkers.vocabulary.document import HazardsDocument
+from checkers.vocabulary.hazards import PLACE, Cell, End, Hit, Point, fate_of
 
 _POINTS = {str(point): point for point in Point} | {"list-read": Point.BEFORE_WRITE}
 """The points that the nemesis names; a client that has read its list writes next."""

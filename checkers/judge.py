@@ -6,23 +6,18 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.anomalies import ANOMALIES, DOUBTS, RANK, VIOLATIONS, WORTH_SAYING
 from checkers.checker import Checker
-from checkers.counts import none_of
 from checkers.coverage import coverage
 from checkers.cross_check import cross_check
 from checkers.deduplicate import deduplicate
-from checkers.document import HazardsDocument
 from checkers.evidence import Evidence, as_seen, gather, log_of
 from checkers.explain.findings import doubts_of, explained
 from checkers.gc_pause import collecting, gc_paused
 from checkers.hazard_hits import hazards_of
-from checkers.hazards import summary
 from checkers.history.records import Commit, Header, History
 from checkers.lists import lost_updates
 from checkers.locks import double_beliefs, double_grants, early_grants, starvation, stuck_locks, tokens
 from checkers.locks.holds import count_of_grants, grants_without
-from checkers.not_exercised import NO_FAULTS, NO_GRANT, NO_TOKEN, NOT_EXERCISED, RUN_LONGER
 from checkers.notices import notices
 from checkers.storage import (
     commit_order,
@@ -38,8 +33,13 @@ from checkers.storage import (
     stale_writes,
     unfenced_writes,
 )
-from checkers.verdict import CheckerResult, Finding, Validity, Verdict
-from checkers.verdict import Evidence as Kind
+from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, RANK, VIOLATIONS, WORTH_SAYING
+from checkers.vocabulary.counts import none_of
+from checkers.vocabulary.document import HazardsDocument
+from checkers.vocabulary.hazards import summary
+from checkers.vocabulary.not_exercised import NO_FAULTS, NO_GRANT, NO_TOKEN, NOT_EXERCISED, RUN_LONGER
+from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
+from checkers.vocabulary.verdict import Evidence as Kind
 
 _MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from checkers.history.reader import read, read_commits
     from checkers.judge import judge
     from checkers.text.errors import FencepostError
-    from checkers.verdict import Verdict
+    from checkers.vocabulary.verdict import Verdict
     from harness.run.run_to_verdict import run
     from harness.target import Target, load
 

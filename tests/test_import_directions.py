@@ -56,13 +56,17 @@ JUDGMENT = (
 """From the history to the verdict, as `PACKAGES`: so each anomaly's file can have its own words."""
 
 ALONE = {
-    "checkers.linearizability": {"checkers.text.errors", "checkers.history.records", "checkers.verdict"},
+    "checkers.linearizability": {
+        "checkers.text.errors",
+        "checkers.history.records",
+        "checkers.vocabulary.verdict",
+    },
     "checkers.history": {
-        "checkers.anomalies",
-        "checkers.counts",
+        "checkers.vocabulary.anomalies",
+        "checkers.vocabulary.counts",
         "checkers.text.errors",
         "checkers.gc_pause",
-        "checkers.hazards",
+        "checkers.vocabulary.hazards",
         "checkers.memoized",
         "checkers.text.nearest",
         "checkers.text.printable",

@@ -20,7 +20,7 @@ from checkers.explain.roles import roles
 from checkers.history.records import Op, Outcome
 from checkers.memoized import memoized
 from checkers.text.printable import naming, shorten
-from checkers.verdict import Account, Finding
+from checkers.vocabulary.verdict import Account, Finding
 
 
 def explained(evidence: Evidence, checker: Checker) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ from checkers.history.records import Outcome
 from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import expected_and_new, owner_of
 from checkers.linearizability.operation import UNKNOWN, Operation
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 
 Judge = Callable[[Sequence[Operation]], ModelVerdict]
 

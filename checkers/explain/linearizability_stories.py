@@ -18,7 +18,7 @@ from checkers.linearizability.budget import Resource
 from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.linearizability.models import Fenced, FencedNested, Nested, Unseen
 from checkers.text.places import cited
-from checkers.verdict import Account, Finding
+from checkers.vocabulary.verdict import Account, Finding
 
 if TYPE_CHECKING:  # networkx is slow to load: only an explanation needs it
     from checkers.reference.precedence import Node

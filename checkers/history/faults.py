@@ -14,10 +14,10 @@ from typing import overload
 import numpy as np
 
 from checkers.history.columns import NEVER
-from checkers.history.fault_kinds import FaultKind, words_of
 from checkers.history.records import FaultEvent, Header
 from checkers.memoized import of_the_last
 from checkers.ranges import Above
+from checkers.vocabulary.fault_kinds import FaultKind, words_of
 
 _LONGEST = 18  # digits of a client's number
 

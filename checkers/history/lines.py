@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from checkers.hazards import HazardTable
-from checkers.history.fault_kinds import FaultKind, KindName
 from checkers.history.records import DEFAULT_GRACE
+from checkers.vocabulary.fault_kinds import FaultKind, KindName
+from checkers.vocabulary.hazards import HazardTable
 
 _INT64 = 2**63 - 1
 

@@ -16,14 +16,10 @@ from typing import Any
 
 import msgspec
 
-from checkers.anomalies import ANOMALIES
-from checkers.counts import COVERAGE
 from checkers.gc_pause import gc_paused
-from checkers.hazards import CELLS
 from checkers.history import column_cache
 from checkers.history.assembly import Assembly
 from checkers.history.commits import read_commits
-from checkers.history.fault_kinds import KINDS
 from checkers.history.fault_lines import FAULT_DECODER, is_fault
 from checkers.history.files import opened
 from checkers.history.irregular import IrregularError
@@ -52,6 +48,10 @@ from checkers.history.second_reader import read_long
 from checkers.text import limits
 from checkers.text.errors import HistoryError
 from checkers.text.nearest import nearest
+from checkers.vocabulary.anomalies import ANOMALIES
+from checkers.vocabulary.counts import COVERAGE
+from checkers.vocabulary.fault_kinds import KINDS
+from checkers.vocabulary.hazards import CELLS
 
 __all__ = [
     "Commit",

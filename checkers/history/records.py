@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from checkers.hazards import HazardTable
-from checkers.history.fault_kinds import FaultKind
+from checkers.vocabulary.fault_kinds import FaultKind
+from checkers.vocabulary.hazards import HazardTable
 
 Element = str | int
 """The element that an append adds to a list: a string or a 64-bit integer, each appended once in a run."""

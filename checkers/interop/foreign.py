@@ -49,7 +49,7 @@ from checkers.linearizability.register import judge_register
 from checkers.linearizability.search import BUDGET, search
 from checkers.text.errors import HistoryError, ModelError
 from checkers.text.nearest import nearest
-from checkers.verdict import CheckerResult, Finding, Validity, Verdict
+from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
 
 _BELOW_ALL = -(1 << 63)  # a service's first token may be 0
 MODELS: dict[str, Callable[[], Model]] = dict(

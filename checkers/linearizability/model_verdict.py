@@ -12,7 +12,7 @@ from typing import Literal
 
 from checkers.linearizability.budget import Resource
 from checkers.text.errors import FencepostError
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 
 Method = Literal["pairs", "search"]
 """Decided by comparing pairs of blocks, or by searching for an order."""

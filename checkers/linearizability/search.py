@@ -65,7 +65,7 @@ from checkers.linearizability.model_verdict import (
 from checkers.linearizability.models import Model
 from checkers.linearizability.operation import Operation, by_key
 from checkers.linearizability.transitions import never, optional_method
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 
 BUDGET = Budget()
 """What one history may cost: some seconds, and 256 MiB."""

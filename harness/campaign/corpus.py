@@ -16,10 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.document import VerdictDocument
 from checkers.text import limits
 from checkers.text.errors import HistoryError
 from checkers.text.printable import as_json
+from checkers.vocabulary.document import VerdictDocument
 from harness.campaign.fingerprint import fingerprint
 from harness.campaign.replay import digest
 from harness.core.errors import ConfigurationError

@@ -18,11 +18,11 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from checkers.document import VerdictDocument
 from checkers.text import limits
 from checkers.text.errors import HistoryError
 from checkers.text.printable import as_json, quoted
 from checkers.text.redaction import redacted
+from checkers.vocabulary.document import VerdictDocument
 from harness.campaign import campaign_file
 from harness.campaign.campaign_file import Campaign
 from harness.campaign.cells import Cell

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.document import VerdictDocument
 from checkers.text import limits
+from checkers.vocabulary.document import VerdictDocument
 from harness.campaign.execution import LAST_WORDS, LOGS, RUNS, Finished
 from harness.campaign.night import RESULTS, Night
 from harness.campaign.schedule import REPRODUCTIONS, Job

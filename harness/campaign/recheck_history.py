@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from checkers.document import VerdictDocument
 from checkers.text.errors import HistoryError
+from checkers.vocabulary.document import VerdictDocument
 from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.results import Results
 from harness.campaign.stored import Stored, decompressed

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from checkers.document import VerdictDocument
+from checkers.vocabulary.document import VerdictDocument
 from harness.clients.pool import fork_server
 from harness.core.errors import FencepostError
 from harness.files import received

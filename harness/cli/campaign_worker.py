@@ -14,8 +14,8 @@ from typing import TextIO
 
 import msgspec
 
-from checkers.document import VerdictDocument
 from checkers.text.printable import as_json
+from checkers.vocabulary.document import VerdictDocument
 from harness.campaign.execution import messages_in
 from harness.cli.run_targets import run_all
 from harness.core.errors import ConfigurationError

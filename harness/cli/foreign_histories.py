@@ -11,7 +11,6 @@ from shlex import quote
 from typing import TextIO, cast
 
 from checkers import interop, judge, parse
-from checkers.document import VerdictDocument
 from checkers.interop import Foreign, json_values
 from checkers.interop.foreign import judge_read
 from checkers.interop.operations import with_article
@@ -20,6 +19,7 @@ from checkers.interop.writing import as_ours, export, left_out
 from checkers.linearizability.operation import UNKNOWN
 from checkers.text.errors import HistoryError
 from checkers.text.printable import shorten
+from checkers.vocabulary.document import VerdictDocument
 from harness.cli.progress import progress
 from harness.cli.selection import STANDARD_INPUT
 from harness.core.errors import ConfigurationError

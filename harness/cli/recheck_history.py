@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
-from checkers.document import VerdictDocument
+from checkers.vocabulary.document import VerdictDocument
 from harness.cli.progress import progress
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.core.paths import as_seen_from_here

@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TextIO
 
-from checkers.document import VerdictDocument
 from checkers.text.redaction import redacted
+from checkers.vocabulary.document import VerdictDocument
 from harness.core.errors import ConfigurationError, FencepostError, ResourceExhaustedError
 from harness.core.events import RunJudged, RunStarted
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict

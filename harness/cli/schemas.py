@@ -49,7 +49,7 @@ def commits() -> Schema:
 
 def verdict() -> Schema:
     """Describe verdict.json."""
-    from checkers.document import VerdictDocument
+    from checkers.vocabulary.document import VerdictDocument
 
     return _one_of("verdict.json", (VerdictDocument,))
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TextIO
 
-from checkers.document import VerdictDocument
+from checkers.vocabulary.document import VerdictDocument
 from harness.cli.run_targets import judged_run
 from harness.core.duration import NS
 from harness.core.events import Event, Notice, Progress

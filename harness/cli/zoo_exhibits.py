@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from checkers.document import VerdictDocument
+from checkers.vocabulary.document import VerdictDocument
 from harness.core.errors import ConfigurationError, FencepostError
 from harness.core.events import Event, RunJudged
 from harness.core.exit_codes import ExitCode, of_error, of_several

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from checkers.document import VerdictDocument
 from checkers.history.records import History
-from checkers.verdict import Verdict
+from checkers.vocabulary.document import VerdictDocument
+from checkers.vocabulary.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

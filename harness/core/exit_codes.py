@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from checkers.document import VerdictDocument
+    from checkers.vocabulary.document import VerdictDocument
     from harness.core.errors import FencepostError
 
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
-from checkers.hazards import End
+from checkers.vocabulary.hazards import End
 from harness.clients.shared_state import NOBODY, SharedState
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
 from harness.nemesis.fault import Fault

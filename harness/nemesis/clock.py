@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from checkers.history.fault_kinds import KINDS, FaultKind
+from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.duration import DURATION_PATTERN, NS, Span, format_duration, parse_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length

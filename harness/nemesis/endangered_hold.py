@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Self
 
-from checkers.hazards import End
+from checkers.vocabulary.hazards import End
 from harness.clients.shared_state import ACQUIRED, GRANTED, Held, SharedState
 from harness.nemesis.windows import NO_TAKEOVER, NOT_EXPIRED, WENT_FURTHER
 

@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from checkers.history.fault_kinds import KINDS, FaultKind
+from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.duration import NS, Span, format_duration
 from harness.core.fields import STRICT, Length
 from harness.nemesis import patroni_failover

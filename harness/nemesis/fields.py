@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from checkers.hazards import CELLS, Cell, Hit, fate_of
+from checkers.vocabulary.hazards import CELLS, Cell, Hit, fate_of
 
 WAITER = "waiter"  # a client that waits for the lock of a holder
 

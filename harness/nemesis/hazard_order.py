@@ -12,7 +12,7 @@ So these have a pause of their own, and the others, which it leaves locked for a
 
 from __future__ import annotations
 
-from checkers.hazards import Cell, End, Hit, Point
+from checkers.vocabulary.hazards import Cell, End, Hit, Point
 
 TAKES = {End.BEFORE_EXPIRY: 0.5, End.EXPIRED: 1.2, End.REGRANTED: 1.5, End.SUPERSEDED: 1.5}
 """TTLs before the end of a run in which a pause no longer begins: it could not end as it should."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 
-from checkers.hazards import Cell, End, Hit, Point
+from checkers.vocabulary.hazards import Cell, End, Hit, Point
 from harness.clients.shared_state import ANY
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.faults import FaultSpec, aims_at_hazards

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from checkers.hazards import Cell, End, Point
+from checkers.vocabulary.hazards import Cell, End, Point
 from harness.clients.shared_state import NOBODY
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed

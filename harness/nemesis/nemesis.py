@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
-from checkers.hazards import Cell
+from checkers.vocabulary.hazards import Cell
 from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.faults import (

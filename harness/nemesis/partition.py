@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, cast
 
 from pydantic import BaseModel, Field, model_validator
 
-from checkers.history.fault_kinds import KINDS, FaultKind
+from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length

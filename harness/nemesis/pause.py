@@ -14,8 +14,8 @@ from typing import ClassVar, Literal, Self
 import psutil
 from pydantic import BaseModel, model_validator
 
-from checkers.hazards import Cell
-from checkers.history.fault_kinds import KINDS, FaultKind
+from checkers.vocabulary.fault_kinds import KINDS, FaultKind
+from checkers.vocabulary.hazards import Cell
 from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from checkers.history.fault_kinds import FaultKind
+from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS, Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from checkers.history.fault_kinds import FaultKind
+from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length

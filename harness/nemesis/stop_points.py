@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, Protocol
 
-from checkers.hazards import End
+from checkers.vocabulary.hazards import End
 from harness.core.duration import Span
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.fields import raise_all

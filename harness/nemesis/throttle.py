@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 import psutil
 from pydantic import BaseModel, Field, model_validator
 
-from checkers.history.fault_kinds import FaultKind
+from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length

@@ -13,7 +13,7 @@ from typing import Any, TypedDict, Unpack
 import pytest
 
 from checkers.text.printable import message
-from checkers.verdict import Verdict
+from checkers.vocabulary.verdict import Verdict
 from harness.core.errors import ConfigurationError, EngineUnavailableError, FencepostError
 from harness.core.events import RunJudged
 from harness.core.invocation import NO_FAULTS

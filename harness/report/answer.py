@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.anomalies import ANOMALIES, DOUBTS, Anomaly
-from checkers.document import VerdictDocument
 from checkers.history.columns import ACQUIRE, RELEASE
 from checkers.history.records import History
-from checkers.not_exercised import NOT_EXERCISED, UNTESTABLE
-from checkers.rule_words import described
+from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, Anomaly
+from checkers.vocabulary.document import VerdictDocument
+from checkers.vocabulary.not_exercised import NOT_EXERCISED, UNTESTABLE
+from checkers.vocabulary.rule_words import described
 from harness.report import advice
 from harness.report.glossary import glossary
 from harness.report.interruption import in_words

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from checkers.history.fault_kinds import FaultKind
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import FaultEvent
+from checkers.vocabulary.fault_kinds import FaultKind
 from harness.report.lanes import Lanes
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from checkers.document import FindingDocument
 from checkers.explain.fault_phrases import named, part_of_run
-from checkers.hazards import POINTS
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import Header, History, Op
 from checkers.text.printable import LONGEST, shorten
+from checkers.vocabulary.document import FindingDocument
+from checkers.vocabulary.hazards import POINTS
 from harness.nemesis.faults import FAULTS
 from harness.report.rows import Grants, with_columns
 from harness.report.step_references import Mentions

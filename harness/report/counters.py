@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.counts import COVERAGE, WORK
-from checkers.counts import counted as meaning_of
-from checkers.document import VerdictDocument
 from checkers.history.columns import ABSENT, ACQUIRE, FUNCTIONS, OK
 from checkers.history.reader import Op
+from checkers.vocabulary.counts import COVERAGE, WORK
+from checkers.vocabulary.counts import counted as meaning_of
+from checkers.vocabulary.document import VerdictDocument
 from harness.report.answer import Answer, Tone
 from harness.report.rows import with_columns
 

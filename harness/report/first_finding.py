@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from checkers.anomalies import RANK
+from checkers.vocabulary.anomalies import RANK
 
 Finding = Mapping[str, Any]
 """A finding as in verdict.json."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from checkers.anomalies import ANOMALIES
-from checkers.document import FindingDocument, VerdictDocument
+from checkers.vocabulary.anomalies import ANOMALIES
+from checkers.vocabulary.document import FindingDocument, VerdictDocument
 from harness.report.causes import Opening, Openings
 from harness.report.sentences import capitalized
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from checkers.document import HazardsDocument
-from checkers.hazards import POINTS, Cell, End, Fate, HazardTable, Hit, Point, summary
+from checkers.vocabulary.document import HazardsDocument
+from checkers.vocabulary.hazards import POINTS, Cell, End, Fate, HazardTable, Hit, Point, summary
 from harness.report.sentences import capitalized
 
 ENDS = ("Within the lease", "Lease expired", "Another had the lock", "Another had written")

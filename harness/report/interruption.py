@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from msgspec import UNSET
 
-from checkers.document import InterruptionDocument
 from checkers.history.columns import NEVER
 from checkers.history.reader import History
+from checkers.vocabulary.document import InterruptionDocument
 from harness.core.duration import NS
 from harness.report.recorded_plan import RecordedPlan
 from harness.report.rows import with_columns

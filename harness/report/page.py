@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checkers.document import CheckerDocument, FindingDocument
+from checkers.vocabulary.document import CheckerDocument, FindingDocument
 from harness.core.invocation import typed_anywhere
 from harness.files import run_files
 from harness.report import wording

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
-from checkers.document import WindowsDocument
 from checkers.history.lines import Nanoseconds
+from checkers.vocabulary.document import WindowsDocument
 
 
 class RecordedFault(Struct, frozen=True, kw_only=True):

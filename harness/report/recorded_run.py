@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from checkers.document import VerdictDocument
 from checkers.history import reader
 from checkers.history.lines import HeaderLine
 from checkers.history.reader import Commit, History
 from checkers.text.errors import HistoryError
+from checkers.vocabulary.document import VerdictDocument
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
 from harness.files import run_files

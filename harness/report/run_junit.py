@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from checkers.document import VerdictDocument
 from checkers.history.reader import History
+from checkers.vocabulary.document import VerdictDocument
 from harness.core.duration import NS
 from harness.core.exit_codes import ExitCode, of_verdict
 from harness.files import run_files

@@ -12,14 +12,14 @@ from functools import cache
 
 import numpy as np
 
-from checkers.document import FindingDocument
 from checkers.evidence import gather
 from checkers.explain.phrases import content
 from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Columns, Ints
 from checkers.history.faults import faults_of
 from checkers.history.reader import History, Op, Outcome
 from checkers.locks.stuck_locks import stretches
-from checkers.rule_words import described
+from checkers.vocabulary.document import FindingDocument
+from checkers.vocabulary.rule_words import described
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checkers.document import VerdictDocument
+from checkers.vocabulary.document import VerdictDocument
 
 
 def refused(counts: Mapping[str, int]) -> str:

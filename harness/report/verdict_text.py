@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.document import FindingDocument, HazardsDocument, VerdictDocument
-from checkers.hazards import summary as summary_of_hazards
 from checkers.history.reader import History
-from checkers.rule_words import described
 from checkers.text.printable import message
+from checkers.vocabulary.document import FindingDocument, HazardsDocument, VerdictDocument
+from checkers.vocabulary.hazards import summary as summary_of_hazards
+from checkers.vocabulary.rule_words import described
 from harness.core.invocation import NOTHING_ELSE, Repetition, typed, typed_anywhere
 from harness.report.answer import Answer, answer, times
 from harness.report.answer import Tone as AnswerTone

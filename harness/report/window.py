@@ -13,11 +13,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from checkers.anomalies import ANOMALIES
-from checkers.document import FindingDocument
 from checkers.history.faults import Fault, is_client
 from checkers.history.reader import Header, Op
 from checkers.locks.leases import ENDS
+from checkers.vocabulary.anomalies import ANOMALIES
+from checkers.vocabulary.document import FindingDocument
 
 _TOO_LATE = frozenset({"stale-write", "late-write", "lost-update", "stale write rejected"})
 _OF_HOLDERS = _TOO_LATE | {"ghost-write", "duplicate-write"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from checkers.anomalies import ANOMALIES, RANK, VIOLATIONS
-from checkers.counts import COVERAGE, counted
-from checkers.document import VerdictDocument
 from checkers.history.reader import Op
 from checkers.text.printable import shorten
+from checkers.vocabulary.anomalies import ANOMALIES, RANK, VIOLATIONS
+from checkers.vocabulary.counts import COVERAGE, counted
+from checkers.vocabulary.document import VerdictDocument
 from harness.report.sentences import title
 
 MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()}

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from msgspec import structs
 
-from checkers.hazards import HazardTable
-from checkers.history.fault_kinds import KINDS
+from checkers.vocabulary.fault_kinds import KINDS
+from checkers.vocabulary.hazards import HazardTable
 from harness.clients.admin import AdminClient
 from harness.clients.process import ClientTask
 from harness.core.errors import ConfigurationError

@@ -12,11 +12,11 @@ import msgspec
 
 import checkers
 from checkers import interop
-from checkers.document import VerdictDocument
 from checkers.history.reader import Commit, History
 from checkers.interop.text import read_text
 from checkers.text.errors import HistoryError
-from checkers.verdict import Validity, Verdict
+from checkers.vocabulary.document import VerdictDocument
+from checkers.vocabulary.verdict import Validity, Verdict
 from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files import received, run_files

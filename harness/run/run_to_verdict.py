@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from checkers.verdict import Verdict
+from checkers.vocabulary.verdict import Verdict
 from harness.core.errors import InfrastructureError
 from harness.core.events import Event, Notice, RunJudged
 from harness.engines.choice import EngineName, choose

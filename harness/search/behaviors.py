@@ -13,8 +13,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from checkers.document import VerdictDocument
 from checkers.history.faults import Fault
+from checkers.vocabulary.document import VerdictDocument
 from harness.report.sentences import count
 
 ENOUGH_RUNS = 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checkers.document import VerdictDocument
+from checkers.vocabulary.document import VerdictDocument
 
 STEPS = (
     ("pauses_past_lease", "a pause outlived a lease"),

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from checkers.hazards import CELLS
 from checkers.history.records import DEFAULT_REQUIRE
+from checkers.vocabulary.hazards import CELLS
 from harness.core.duration import NS
 from harness.core.fields import Size
 from harness.core.size import BYTES, shown_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from checkers.hazards import CELLS, POINTS, Cell, End, Fate, HazardTable, Hit, Point, fate_of
+from checkers.vocabulary.hazards import CELLS, POINTS, Cell, End, Fate, HazardTable, Hit, Point, fate_of
 from harness.core.errors import ConfigurationError
 from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_stop_point
 from harness.nemesis.fields import WAITER, of_pauses

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checkers.anomalies import ANOMALIES, VIOLATIONS
-from checkers.counts import COVERAGE, counted
 from checkers.text.repeated import repeated
+from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
+from checkers.vocabulary.counts import COVERAGE, counted
 from harness.core.suggestions import did_you_mean
 from harness.engines.built_images import is_ours, our_images
 from harness.nemesis.faults import FAULTS

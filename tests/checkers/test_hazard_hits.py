@@ -11,9 +11,9 @@ import pytest
 import checkers
 from checkers.evidence import Evidence
 from checkers.hazard_hits import hazards_hit
-from checkers.hazards import HazardTable, Point
 from checkers.history.columns import Operations
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
+from checkers.vocabulary.hazards import HazardTable, Point
 from tests.support.differential import disagreements, random_histories
 from tests.support.hazard_oracle import hazards_one_by_one
 from tests.support.selection import seeds

@@ -12,13 +12,13 @@ import pytest
 
 import checkers
 from checkers import Commit, Finding, History, Validity, judge
-from checkers.anomalies import ANOMALIES
 from checkers.checker import Checker
-from checkers.counts import COVERAGE, NONE, WORK
-from checkers.document import VerdictDocument
 from checkers.history.records import Header, Op, Outcome
 from checkers.judge import AS_SEEN, COMMITTED, OTHERS
-from checkers.not_exercised import NO_GRANT, NO_TOKEN
+from checkers.vocabulary.anomalies import ANOMALIES
+from checkers.vocabulary.counts import COVERAGE, NONE, WORK
+from checkers.vocabulary.document import VerdictDocument
+from checkers.vocabulary.not_exercised import NO_GRANT, NO_TOKEN
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.repository import HISTORIES, ROOT
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import checkers
-from checkers.anomalies import ANOMALIES, VIOLATIONS
+from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
 from tests.support.repository import HISTORIES
 
 CASES = sorted(path for path in HISTORIES.glob("*.jsonl") if not path.name.endswith(".commits.jsonl"))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from checkers.anomalies import VIOLATIONS
+from checkers.vocabulary.anomalies import VIOLATIONS
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec, Topology
 from tests.support.challenged import run_until_challenged

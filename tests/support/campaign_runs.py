@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from checkers.document import FindingDocument
+from checkers.vocabulary.document import FindingDocument
 from harness.campaign.cells import Cell
 from harness.campaign.execution import Finished
 from harness.campaign.night import Plan

@@ -6,7 +6,7 @@ from checkers import interop
 from checkers.interop import Foreign
 from checkers.interop.foreign import MODELS
 from checkers.linearizability.search import search
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 
 
 def verdict_of(history: Foreign, model: str = "cas-register") -> Validity:

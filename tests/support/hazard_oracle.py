@@ -6,10 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from checkers.hazards import Cell, End, Hit, Point, fate_of
 from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.records import WRITES, History, Op, Outcome
 from checkers.locks.leases import ENDS, lease_of
+from checkers.vocabulary.hazards import Cell, End, Hit, Point, fate_of
 
 CALLS = {*WRITES, "read", "fence"}
 

@@ -7,7 +7,7 @@ from typing import Any
 from checkers.history.records import Outcome
 from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.search import search
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 
 
 def is_right(operations: tuple[Operation, ...], model: Any) -> bool:

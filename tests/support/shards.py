@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from checkers.document import VerdictDocument
+from checkers.vocabulary.document import VerdictDocument
 from harness.campaign import outputs
 from harness.campaign.assessment import Assessment
 from harness.campaign.execution import Finished

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.document import FindingDocument, VerdictDocument
+from checkers.vocabulary.document import FindingDocument, VerdictDocument
 
 Fields = Mapping[str, Any]
 

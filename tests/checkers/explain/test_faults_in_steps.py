@@ -8,7 +8,7 @@ import pytest
 
 import checkers
 from checkers.history.records import Commit
-from checkers.verdict import Account
+from checkers.vocabulary.verdict import Account
 from tests.support.repository import HISTORIES
 
 HISTORY = HISTORIES / "stale-write-observed.jsonl"

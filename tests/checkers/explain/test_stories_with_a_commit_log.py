@@ -9,7 +9,7 @@ import pytest
 
 from checkers import Verdict, judge, parse
 from checkers.history.records import Commit, Op
-from checkers.verdict import Finding
+from checkers.vocabulary.verdict import Finding
 from tests.support.brute_force import fenced as fence
 from tests.support.brute_force import read, renumbered, write
 from tests.support.commit_logs import log

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import random
 
-from checkers.history.fault_kinds import KINDS
 from checkers.history.faults import Fault, Faults
+from checkers.vocabulary.fault_kinds import KINDS
 from tests.support.examples import Cases
 
 

@@ -18,7 +18,7 @@ from checkers.interop.text import Text
 from checkers.linearizability.budget import Budget
 from checkers.linearizability.register import judge_register
 from checkers.text.errors import HistoryError
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.foreign_histories import (
     CASES,
     FOLDER,

@@ -17,7 +17,7 @@ from checkers import interop
 from checkers.interop.foreign import judge_foreign
 from checkers.interop.writing import as_ours, export
 from checkers.text.errors import HistoryError
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.examples import examples
 from tests.support.foreign_histories import CASES, FOLDER, WRITE, WROTE, model_of, written
 

@@ -15,7 +15,7 @@ from checkers.interop.initial_values import state_of
 from checkers.interop.writing import as_ours, export
 from checkers.linearizability.models import Fenced, FencedNested, Nested
 from checkers.text.errors import HistoryError, ModelError
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 
 OURS = '{"fencepost":1,"target":"t"}\n'
 

@@ -11,7 +11,7 @@ import pytest
 from checkers import interop
 from checkers.interop.foreign import judge_foreign
 from checkers.text.errors import HistoryError
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 
 
 def history(cas: str) -> str:

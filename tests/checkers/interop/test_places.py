@@ -13,7 +13,7 @@ from checkers import interop
 from checkers.interop.foreign import judge_foreign
 from checkers.interop.writing import as_ours
 from checkers.text.errors import HistoryError
-from checkers.verdict import Finding
+from checkers.vocabulary.verdict import Finding
 
 BOTH_HOLD = [
     {"process": 0, "type": "invoke", "f": "acquire"},

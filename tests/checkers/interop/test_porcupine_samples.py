@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 
 from checkers.interop.foreign import judge_foreign
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.repository import ROOT
 
 REQUIRED = "FENCEPOST_REQUIRE_PORCUPINE"

@@ -16,7 +16,7 @@ from checkers.interop.operations import with_article
 from checkers.interop.writing import as_ours, export
 from checkers.linearizability.budget import Budget
 from checkers.text.errors import HistoryError
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 
 PYTHON = re.compile(
     r"\bNone\b|\bTrue\b|\bFalse\b|[(\[{]'|', '|\(\d+,|\[\d+, |frozenset|set\(|Fraction|Decimal|Tagged|Symbol|Map\(|<"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEnd
 from checkers.linearizability.models import Counter, Register
 from checkers.linearizability.search import search
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.model_operations import op, overlapping_adds
 
 

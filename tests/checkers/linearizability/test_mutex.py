@@ -11,7 +11,7 @@ from checkers.linearizability.budget import Budget
 from checkers.linearizability.model_verdict import Clash, Contradiction, DeadEnd
 from checkers.linearizability.mutex import judge_mutex
 from checkers.linearizability.operation import Operation
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.linearizations import every_history, explained, mismatches, owned_mutex_step
 
 

@@ -25,7 +25,7 @@ from checkers.linearizability.models import (
 )
 from checkers.linearizability.operation import Operation
 from checkers.linearizability.search import search
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.model_histories import KINDS, random_history
 
 OBJECTS: dict[str, Model] = {

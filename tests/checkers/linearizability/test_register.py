@@ -16,7 +16,7 @@ from checkers.linearizability.model_verdict import Clash, Contradiction, DeadEnd
 from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register, register_clash
 from checkers.linearizability.register_columns import register_columns
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.examples import examples
 from tests.support.linearizations import every_history, explained, mismatches, register_step
 from tests.support.model_histories import KINDS, random_history

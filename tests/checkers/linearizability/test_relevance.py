@@ -27,7 +27,7 @@ from checkers.linearizability.models import (
 from checkers.linearizability.models.sums import Sums
 from checkers.linearizability.operation import Operation
 from checkers.linearizability.search import search
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.differential import disagreements, random_histories
 from tests.support.linearizations import every_history, explained, mismatches, step_of
 from tests.support.model_operations import failed, is_right, op

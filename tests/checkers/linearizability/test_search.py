@@ -21,7 +21,7 @@ from checkers.linearizability.models import (
 )
 from checkers.linearizability.search import search
 from checkers.text.errors import ModelError
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.examples import examples
 from tests.support.linearizations import (
     WRONG,

@@ -24,7 +24,7 @@ from checkers.linearizability.models import (
 from checkers.linearizability.models.model import key_of
 from checkers.linearizability.operation import Operation
 from checkers.linearizability.search import search
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.model_operations import op, overlapping_adds
 
 

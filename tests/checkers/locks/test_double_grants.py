@@ -9,7 +9,7 @@ import pytest
 from checkers import judge
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.locks.double_grants import double_grants
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.grants import acquire, locks
 
 FIRST, SECOND = (

@@ -14,7 +14,7 @@ from checkers.evidence import gather
 from checkers.history.irregular import IrregularError
 from checkers.history.records import Commit, History
 from checkers.judge import examine
-from checkers.verdict import Finding
+from checkers.vocabulary.verdict import Finding
 from tests.support.broken_storages import BROKEN, KINDS, RIGHT
 from tests.support.differential import SCALE, compared, disagreed
 from tests.support.examples import Cases

@@ -23,7 +23,7 @@ from checkers.locks.tokens import duplicate_tokens, token_regressions
 from checkers.reference import definitions
 from checkers.reference.lists import is_list, lost_elements, overwritten
 from checkers.reference.models import is_mutex, is_register
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.brute_force import history_of
 from tests.support.differential import SCALE, disagreements, random_histories
 from tests.support.linearizations import explained, mutex_step, owned_mutex_step, register_step

@@ -28,7 +28,7 @@ from checkers.storage import (
     stale_writes,
     unfenced_writes,
 )
-from checkers.verdict import Verdict
+from checkers.vocabulary.verdict import Verdict
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE, compared

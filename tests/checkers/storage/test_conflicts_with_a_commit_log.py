@@ -17,7 +17,7 @@ from checkers.storage.misreads import READ_BUT_NOT_LOGGED, reads_not_logged
 from checkers.storage.phantom_accepts import NEVER_LOGGED, phantom_accepts
 from checkers.storage.unfenced_writes import LOST_ITS_TOKEN, unfenced_writes
 from checkers.text.errors import HistoryError
-from checkers.verdict import Validity
+from checkers.vocabulary.verdict import Validity
 from tests.support.brute_force import fenced as fence_of
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.hazards import End, Point
+from checkers.vocabulary.hazards import End, Point
 from harness.card.answers import answers
 from harness.card.card import most_runs, planned, run_series
 from harness.card.seen import Seen

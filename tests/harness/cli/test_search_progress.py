@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkers.document import VerdictDocument
+from checkers.vocabulary.document import VerdictDocument
 from harness.cli.search_run import SearchProgress
 from harness.core.events import Notice, Progress
 from harness.report.console import PlainConsole

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers.document import VerdictDocument
 from checkers.history import reader, second_reader
+from checkers.vocabulary.document import VerdictDocument
 from harness.files import column_folder
 from harness.run.recheck import recheck
 from tests.support.command import fencepost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from checkers.hazards import CELLS, Cell, End, Point
+from checkers.vocabulary.hazards import CELLS, Cell, End, Point
 from harness.nemesis.fields import of_pauses
 from harness.nemesis.hazard_order import FIRST
 from harness.nemesis.pause import PauseSpec

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from pydantic import ValidationError
 
-from checkers.hazards import CELLS, Cell, End, Point
+from checkers.vocabulary.hazards import CELLS, Cell, End, Point
 from harness.clients import pool
 from harness.clients.process import SharedProgress
 from harness.clients.recorder import RecordedSession

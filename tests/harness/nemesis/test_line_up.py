@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from checkers.hazards import Cell, End
+from checkers.vocabulary.hazards import Cell, End
 from harness.clients import pool
 from harness.clients.process import SharedProgress
 from harness.clients.shared_state import OUTSIDE, SharedState

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from checkers.document import WindowsDocument
+from checkers.vocabulary.document import WindowsDocument
 from harness.clients.process import SharedProgress
 from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.anomalies import ANOMALIES, VIOLATIONS
-from checkers.document import VerdictDocument
 from checkers.history.records import Header, History, Op, Outcome
-from checkers.not_exercised import NO_GRANT, NO_TOKEN, Untestable
+from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
+from checkers.vocabulary.document import VerdictDocument
+from checkers.vocabulary.not_exercised import NO_GRANT, NO_TOKEN, Untestable
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
 from harness.report.stale_write_counts import why_findings_differ

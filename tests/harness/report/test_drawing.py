@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import checkers
-from checkers.anomalies import ANOMALIES
 from checkers.evidence import gather
 from checkers.history import reader
 from checkers.history.reader import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.locks.leases import promises
+from checkers.vocabulary.anomalies import ANOMALIES
 from harness.report.chart_columns import EXACT
 from harness.report.chart_data import fitted
 from harness.report.commit_times import accepted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checkers.document import FindingDocument, VerdictDocument
+from checkers.vocabulary.document import FindingDocument, VerdictDocument
 from harness.report.causes import Openings
 from harness.report.groups import groups
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from checkers.document import HazardsDocument
-from checkers.hazards import End, HazardTable
+from checkers.vocabulary.document import HazardsDocument
+from checkers.vocabulary.hazards import End, HazardTable
 from harness import report
 from harness.report.hazard_grid import ENDS, Row, hazards
 from tests.support.report_folder import run_folder, text_of

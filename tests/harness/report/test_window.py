@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from checkers.history.fault_kinds import words_of
 from checkers.history.faults import Fault
 from checkers.history.reader import Header, Op, Outcome
+from checkers.vocabulary.fault_kinds import words_of
 from harness.report.window import Cause, Claim, opening
 
 FENCED = Header(target="t", clients=3)

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.document import InterruptionDocument
 from checkers.history import reader
+from checkers.vocabulary.document import InterruptionDocument
 from harness.cli.recheck_history import recheck_and_print
 from harness.core.exit_codes import ExitCode
 from harness.report.interruption import in_words, interruption

@@ -7,9 +7,9 @@ import math
 import pytest
 from msgspec import structs
 
-from checkers.document import HazardsDocument, VerdictDocument
-from checkers.history.fault_kinds import words_of
 from checkers.history.faults import Fault
+from checkers.vocabulary.document import HazardsDocument, VerdictDocument
+from checkers.vocabulary.fault_kinds import words_of
 from harness.search.behaviors import ENOUGH_RUNS, Behaviors, signature
 
 

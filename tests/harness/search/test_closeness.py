@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.document import VerdictDocument
+from checkers.vocabulary.document import VerdictDocument
 from harness.search.closeness import VIOLATED, closeness, described
 
 CLOSER_AND_CLOSER = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.hazards import CELLS, HazardTable, Point
+from checkers.vocabulary.hazards import CELLS, HazardTable, Point
 from harness.target import load, shipped
 from harness.target.hazards import hazard_table, points_aimed_at
 

@@ -10,8 +10,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from checkers.anomalies import VIOLATIONS
-from checkers.document import (
+from checkers.vocabulary.anomalies import VIOLATIONS
+from checkers.vocabulary.document import (
     CauseDocument,
     CheckerDocument,
     FindingDocument,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.hazards import CELLS, PLACE, Cell, End, Fate, Hit, Point, summary
+from checkers.vocabulary.hazards import CELLS, PLACE, Cell, End, Fate, Hit, Point, summary
 
 
 def test_every_cell_is_read_from_its_name() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from checkers.anomalies import ANOMALIES, Anomaly
+from checkers.vocabulary.anomalies import ANOMALIES, Anomaly
 
 _OF_RULES: dict[tuple[str, str], dict[str, Any]] = {
     ("stale-write", "after-later-hold"): {
