@@ -14,9 +14,9 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from benchmarks.measuring import measured
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.linearizability.model_verdict import ModelVerdict, combined
 from checkers.linearizability.models import CasRegister
-from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.search import search
 
 _VALUES = 5

@@ -12,6 +12,7 @@ one of `MODELS` or your own:
 """
 
 from checkers.history.merge import merge
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.reader import parse, read, read_commits
 from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.interop.foreign import MODELS, judge_foreign
@@ -19,7 +20,6 @@ from checkers.judge import judge
 from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import IMPOSSIBLE, Model
 from checkers.linearizability.mutex import judge_mutex
-from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register
 from checkers.linearizability.search import search
 from checkers.text.errors import FencepostError, HistoryError, ModelError

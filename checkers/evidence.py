@@ -13,8 +13,8 @@ from checkers.history.appends import with_lists
 from checkers.history.columns import FUNCTIONS, Operations
 from checkers.history.commit_columns import Commits
 from checkers.history.commit_log import CommitLog
+from checkers.history.memoized import memoized
 from checkers.history.records import Commit, History, Op
-from checkers.memoized import memoized
 from checkers.storage.log_columns import LogColumns
 
 

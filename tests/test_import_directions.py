@@ -65,12 +65,12 @@ ALONE = {
         "checkers.vocabulary.anomalies",
         "checkers.vocabulary.counts",
         "checkers.text.errors",
-        "checkers.gc_pause",
+        "checkers.history.gc_pause",
         "checkers.vocabulary.hazards",
-        "checkers.memoized",
+        "checkers.history.memoized",
         "checkers.text.nearest",
         "checkers.text.printable",
-        "checkers.ranges",
+        "checkers.history.ranges",
     },
 }
 """Floors of `checkers` that can be used without the rest: all that each imports."""

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from checkers.history.columns import NEVER
+from checkers.history.ranges import Above
 from checkers.history.records import Op
-from checkers.ranges import Above
 
 
 class ByCall:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, cast
 
+from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
 from checkers.interop.event import Call
 from checkers.interop.operations import with_article
 from checkers.interop.values import written
 from checkers.linearizability.models import expected_and_new
-from checkers.linearizability.operation import UNKNOWN
 from checkers.text.places import cited
 
 if TYPE_CHECKING:

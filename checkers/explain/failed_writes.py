@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
+from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
 from checkers.interop.event import Call
 from checkers.interop.operations import Operations
 from checkers.interop.values import pair_of
-from checkers.linearizability.operation import UNKNOWN
 
 
 def failed_source(judged: Operations, seer: Call) -> Call | None:

@@ -17,8 +17,8 @@ from checkers.explain.effects import first_reader
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.proof import holds, prove
 from checkers.explain.roles import roles
+from checkers.history.memoized import memoized
 from checkers.history.records import Op, Outcome
-from checkers.memoized import memoized
 from checkers.text.printable import naming, shorten
 from checkers.vocabulary.verdict import Account, Finding
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from checkers.evidence import Evidence, in_columns, log_of
 from checkers.history.columns import ABSENT, FAIL, FENCE, FUNCTIONS, OUTCOMES, READ, Columns, Flags, Ints
+from checkers.history.ranges import Above
 from checkers.history.ranks import stable_order
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.ranges import Above
 
 _RAISING = (*WRITES, "fence")
 _NO_ROWS = np.zeros(0, dtype=np.int64)

@@ -28,10 +28,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import expected_and_new, owner_of
-from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.vocabulary.verdict import Validity
 
 Judge = Callable[[Sequence[Operation]], ModelVerdict]

@@ -23,8 +23,8 @@ from checkers.checker import Checker
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence, as_seen, gather, log_of
 from checkers.explain.shapes import conflicts_among, may_be_known
+from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.memoized import memoized
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

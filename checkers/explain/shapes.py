@@ -15,9 +15,9 @@ from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.history.commit_log import CommitLog, Entry
+from checkers.history.memoized import memoized
 from checkers.history.records import Op, Value
 from checkers.history.restarts import restarts_of_storage
-from checkers.memoized import memoized
 
 _MOST = 1 << 12  # shapes; among thousands of findings few have one of their own
 

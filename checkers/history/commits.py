@@ -10,10 +10,10 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from checkers.gc_pause import gc_paused
 from checkers.history.columns import ABSENT, Ints, Numbers
 from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.files import opened
+from checkers.history.gc_pause import gc_paused
 from checkers.history.growing import Column, GrowingColumns, chunks
 from checkers.history.irregular import IrregularError, require
 from checkers.history.jsonl import MAX_LINE, batches, decode, decoded, read_lines

@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.gc_pause import gc_paused
 from checkers.history.columns import (
     ABSENT,
     FENCE,
@@ -30,6 +29,7 @@ from checkers.history.columns import (
 )
 from checkers.history.event_chunks import INVOKE, Tables, read_chunk
 from checkers.history.fault_lines import FAULT_DECODER, FAULT_SIGN, fault_event, is_fault
+from checkers.history.gc_pause import gc_paused
 from checkers.history.growing import GrowingColumns, Readable, chunks
 from checkers.history.irregular import IrregularError, require
 from checkers.history.jsonl import MAX_LINE, Line, decode, half_written, is_cut_short

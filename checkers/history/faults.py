@@ -14,9 +14,9 @@ from typing import overload
 import numpy as np
 
 from checkers.history.columns import NEVER
+from checkers.history.memoized import of_the_last
+from checkers.history.ranges import Above
 from checkers.history.records import FaultEvent, Header
-from checkers.memoized import of_the_last
-from checkers.ranges import Above
 from checkers.vocabulary.fault_kinds import FaultKind, words_of
 
 _LONGEST = 18  # digits of a client's number

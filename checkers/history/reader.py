@@ -16,12 +16,12 @@ from typing import Any
 
 import msgspec
 
-from checkers.gc_pause import gc_paused
 from checkers.history import column_cache
 from checkers.history.assembly import Assembly
 from checkers.history.commits import read_commits
 from checkers.history.fault_lines import FAULT_DECODER, is_fault
 from checkers.history.files import opened
+from checkers.history.gc_pause import gc_paused
 from checkers.history.irregular import IrregularError
 from checkers.history.jsonl import (
     MAX_LINE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checkers.history.faults import Faults, faults_of
+from checkers.history.memoized import of_the_last
 from checkers.history.records import FaultEvent
-from checkers.memoized import of_the_last
 
 _FORGETTING = ("kill", "restart", "failover", "script")  # a script may do any of these
 

@@ -16,8 +16,8 @@ from io import BufferedReader
 
 import msgspec
 
-from checkers.gc_pause import gc_paused
 from checkers.history.event_columns import HEADER_LINE, Events, Part, read_events
+from checkers.history.gc_pause import gc_paused
 from checkers.history.jsonl import MAX_LINE
 from checkers.history.records import Header, History
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
-from checkers.linearizability.operation import UNKNOWN
 
 NEMESIS = "nemesis"
 EventType = Literal["invoke", "ok", "fail", "info"]

@@ -22,6 +22,7 @@ from checkers import interop
 from checkers.explain.failed_writes import failed_source
 from checkers.explain.findings import doubts_of
 from checkers.explain.linearizability_stories import gave_up, story
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.interop import Foreign, Operations, json_values
 from checkers.interop.event import Call
@@ -44,7 +45,6 @@ from checkers.linearizability.models import (
     Register,
 )
 from checkers.linearizability.mutex import judge_mutex
-from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register
 from checkers.linearizability.search import BUDGET, search
 from checkers.text.errors import HistoryError, ModelError

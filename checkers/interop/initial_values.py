@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.interop import json_values
 from checkers.interop.event import Call
@@ -16,7 +17,6 @@ from checkers.interop.operations import with_article
 from checkers.interop.values import frozen, in_edn, pair_of, written
 from checkers.linearizability.model_verdict import Clash, DeadEnd
 from checkers.linearizability.models import Fenced, FencedNested, Nested
-from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.text.errors import ModelError
 
 HAS_INITIAL = "the header of a Fencepost history has its initial value: drop --initial"

@@ -16,6 +16,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
 from checkers.interop import edn, json_values, maps
 from checkers.interop.collisions import without_collisions
@@ -25,7 +26,6 @@ from checkers.interop.keys import split_keys
 from checkers.interop.pairing import pair
 from checkers.interop.text import Text
 from checkers.interop.values import Map, thawed, written
-from checkers.linearizability.operation import UNKNOWN
 from checkers.text.errors import HistoryError
 from checkers.text.places import EventIndex
 

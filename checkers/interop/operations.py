@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.interop.edn import Keyword, Symbol
 from checkers.interop.event import Call, CallError, Foreign
 from checkers.interop.keys import name_of
 from checkers.interop.values import Map, pair_of, written
-from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.text.errors import HistoryError
 
 _LOCK = frozenset({"acquire", "release"})

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from checkers.history.operation import UNKNOWN
 from checkers.history.records import History, Op, Outcome
 from checkers.interop import jepsen, porcupine
 from checkers.interop.edn import Keyword
@@ -18,7 +19,6 @@ from checkers.interop.initial_values import HAS_INITIAL, first_writes, state_of
 from checkers.interop.keys import name_of
 from checkers.interop.operations import VOCABULARY, operations, resource, token, with_article
 from checkers.interop.values import written
-from checkers.linearizability.operation import UNKNOWN
 from checkers.text.errors import HistoryError
 from checkers.text.nearest import nearest
 from checkers.text.places import cited

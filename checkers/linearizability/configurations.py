@@ -9,12 +9,12 @@ import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
+from checkers.history.operation import Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.budget import EXAMINED, KEPT, RIVAL, States, of_numbers
 from checkers.linearizability.dead_ends import Node, dead_end
 from checkers.linearizability.model_verdict import DeadEnd
 from checkers.linearizability.models import IMPOSSIBLE, Model
-from checkers.linearizability.operation import Operation
 from checkers.linearizability.relevance import Changes, Open, Plan
 from checkers.linearizability.transitions import (
     Transitions,

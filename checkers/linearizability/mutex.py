@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.history.operation import Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.blocks import NEVER, both_first
 from checkers.linearizability.budget import Budget
@@ -36,7 +37,6 @@ from checkers.linearizability.model_verdict import (
     OutOfScopeError,
 )
 from checkers.linearizability.models import OwnedMutex, owner_of
-from checkers.linearizability.operation import Operation
 from checkers.linearizability.search import BUDGET, judge_each
 
 

@@ -42,6 +42,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.history.operation import Operation
 from checkers.linearizability.blocks import ALWAYS, NEVER, Ids, Moments, both_first
 from checkers.linearizability.budget import Budget
 from checkers.linearizability.model_verdict import (
@@ -51,7 +52,6 @@ from checkers.linearizability.model_verdict import (
     OutOfScopeError,
 )
 from checkers.linearizability.models import CasRegister
-from checkers.linearizability.operation import Operation
 from checkers.linearizability.register_columns import (
     CAS,
     FAILED_CAS,

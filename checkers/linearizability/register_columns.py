@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.blocks import NEVER, Ids, Moments
 from checkers.linearizability.model_verdict import OutOfScopeError
-from checkers.linearizability.operation import UNKNOWN, Operation
 
 READ: Final = 0
 WRITE: Final = 1

@@ -9,8 +9,8 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from checkers.history.operation import Operation
 from checkers.linearizability.models import Model, Reaches
-from checkers.linearizability.operation import Operation
 from checkers.linearizability.transitions import Transitions, optional_method
 
 _WHOLE = None  # the part of an operation that concerns all of the object

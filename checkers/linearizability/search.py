@@ -51,6 +51,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
 
+from checkers.history.operation import Operation, by_key
 from checkers.linearizability.budget import Budget, OutOfBudgetError, Resource
 from checkers.linearizability.configurations import Configurations
 from checkers.linearizability.model_verdict import (
@@ -63,7 +64,6 @@ from checkers.linearizability.model_verdict import (
     decided_by_pairs,
 )
 from checkers.linearizability.models import Model
-from checkers.linearizability.operation import Operation, by_key
 from checkers.linearizability.transitions import never, optional_method
 from checkers.vocabulary.verdict import Validity
 

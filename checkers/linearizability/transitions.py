@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from checkers.history.operation import Operation
 from checkers.linearizability.budget import States
 from checkers.linearizability.models import IMPOSSIBLE, Model
-from checkers.linearizability.operation import Operation
 from checkers.text.errors import ModelError
 
 

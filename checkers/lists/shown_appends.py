@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from checkers.evidence import Evidence, as_seen
 from checkers.history.appends import read_by
+from checkers.history.memoized import memoized
 from checkers.history.records import List, Op, Outcome
-from checkers.memoized import memoized
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

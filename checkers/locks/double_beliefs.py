@@ -22,10 +22,10 @@ from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.history.columns import NEVER
 from checkers.history.faults import client_of, faults_of
+from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_beliefs
 from checkers.locks.leases import ENDS, granted
-from checkers.ranges import Above
 
 
 def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:

@@ -27,11 +27,11 @@ from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.high_water import HighWater
 from checkers.history.columns import ABSENT, NEVER
+from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_promised_leases
 from checkers.locks.leases import ENDS, Lease, promises
 from checkers.locks.tokens import duplicate_tokens, token_regressions
-from checkers.ranges import Above
 
 
 def early_grants(evidence: Evidence) -> Iterator[Conflict]:

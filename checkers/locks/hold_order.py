@@ -15,9 +15,9 @@ import numpy as np
 
 from checkers.evidence import Evidence, in_columns
 from checkers.history.columns import ABSENT, ACQUIRE, APPEND, OK, WRITE, Columns, Ints, Operations, indices
+from checkers.history.memoized import memoized
 from checkers.history.ranks import distinct
 from checkers.history.records import Op
-from checkers.memoized import memoized
 
 
 @memoized

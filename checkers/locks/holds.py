@@ -31,9 +31,9 @@ from checkers.history.columns import (
     Operations,
 )
 from checkers.history.faults import Fault
+from checkers.history.memoized import memoized
 from checkers.history.ranks import distinct, is_repeated, stable_order
 from checkers.history.records import Outcome
-from checkers.memoized import memoized
 
 FEW = 256  # operations; the rules look at so many in less time than it takes to choose among them
 

@@ -22,6 +22,7 @@ from checkers.evidence import Evidence, as_seen
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on, times
 from checkers.history.faults import client_of
+from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op, Outcome
 from checkers.locks.double_beliefs import Beliefs, killed_at
 from checkers.locks.holds import narrowed
@@ -29,7 +30,6 @@ from checkers.locks.intervals import Interval, joined, without
 from checkers.locks.leases import ENDS, granted
 from checkers.locks.long_waits import of_starved
 from checkers.locks.surroundings import Surroundings, surroundings_of
-from checkers.memoized import memoized
 
 GRACES = 5
 """How many times the service's grace a client is refused before it counts as starved."""

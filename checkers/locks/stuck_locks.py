@@ -40,13 +40,13 @@ from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence, as_seen
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
+from checkers.history.memoized import memoized
+from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import count_of_grants, grants_without, narrowed
 from checkers.locks.intervals import Interval, joined, without
 from checkers.locks.long_waits import of_long_waits
 from checkers.locks.surroundings import Surroundings, surroundings_of
-from checkers.memoized import memoized
-from checkers.ranges import Above
 
 _MOST_NAMED = 3  # of those who waited; the others are only counted
 

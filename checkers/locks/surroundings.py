@@ -11,9 +11,9 @@ from itertools import accumulate
 from operator import attrgetter, itemgetter
 
 from checkers.history.faults import Fault, client_of, faults_of
+from checkers.history.memoized import of_the_last
 from checkers.history.records import FaultEvent, Header, Op, Outcome
 from checkers.locks.intervals import Interval, joined, without
-from checkers.memoized import of_the_last
 
 _BREATHS = 10  # a gap between two acquires is a breath if it is so small a part of the grace
 

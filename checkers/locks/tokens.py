@@ -20,10 +20,10 @@ from checkers.explain.cycles import cycle_of_grants
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.high_water import HighWater
+from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_lower_tokens, of_shared_tokens
 from checkers.locks.leases import ENDS, granted
-from checkers.ranges import Above
 
 
 def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from checkers.history.operation import Operation
 from checkers.history.records import Element, List, Op, Outcome
-from checkers.linearizability.operation import Operation
 from checkers.reference.models import is_register
 
 

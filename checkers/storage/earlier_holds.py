@@ -27,10 +27,10 @@ from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, lock_on, times
 from checkers.history.columns import FAIL, Flags, Ints, indices
+from checkers.history.memoized import memoized
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.history.records import Op, Outcome
 from checkers.locks.hold_order import hold_order
-from checkers.memoized import memoized
 from checkers.storage.cluster_columns import was_rejected, zones_of
 
 

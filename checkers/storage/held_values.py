@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from checkers.history.columns import ABSENT, Ints
+from checkers.history.ranges import Above, highest_places
 from checkers.history.ranks import UNRANKED
 from checkers.history.records import Op
-from checkers.ranges import Above, highest_places
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
 

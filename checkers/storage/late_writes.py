@@ -17,8 +17,8 @@ from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.history.columns import ACQUIRE, OK, Flags, Ints, indices
+from checkers.history.memoized import memoized
 from checkers.history.ranks import Summit
-from checkers.memoized import memoized
 from checkers.storage import earlier_holds
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.registers import stale_writes_of

@@ -28,9 +28,9 @@ import numpy as np
 
 from checkers.evidence import Evidence, log_of
 from checkers.history.columns import ABSENT, FENCE, OK, READ, Flags, Ints, indices
+from checkers.history.memoized import memoized
 from checkers.history.ranks import Summit, stable_order
 from checkers.history.records import Op
-from checkers.memoized import memoized
 from checkers.storage.log_columns import LogColumns
 from checkers.storage.read_places import NOWHERE, ReadPlaces, read_places
 from checkers.storage.recorded import Recorded, recorded

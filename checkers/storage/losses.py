@@ -10,9 +10,9 @@ import numpy as np
 
 from checkers.evidence import Evidence
 from checkers.history.faults import Faults
+from checkers.history.ranges import Above
 from checkers.history.records import Op
 from checkers.history.restarts import restarts_of_storage
-from checkers.ranges import Above
 from checkers.storage.clusters import token_of
 from checkers.storage.held_values import Values
 

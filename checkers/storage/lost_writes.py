@@ -42,8 +42,8 @@ from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content
 from checkers.history.columns import ABSENT, NEVER
+from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.ranges import Above
 from checkers.storage.cluster_columns import zones_of
 from checkers.storage.clusters import token_of
 from checkers.storage.false_or_stale import FALSE_OR_STALE

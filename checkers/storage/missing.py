@@ -17,8 +17,8 @@ import numpy as np
 
 from checkers.evidence import Evidence
 from checkers.history.columns import FAIL, OK, Flags, Ints
+from checkers.history.memoized import memoized
 from checkers.history.records import Op
-from checkers.memoized import memoized
 from checkers.storage.cluster_columns import zones_of
 from checkers.storage.log_order import order_of
 from checkers.storage.recorded import last_restart

@@ -23,10 +23,10 @@ from checkers.history.columns import (
     Operations,
     indices,
 )
+from checkers.history.memoized import memoized
 from checkers.history.ranks import heights, rank
 from checkers.history.records import Header, Op
 from checkers.history.restarts import restarts_of_storage
-from checkers.memoized import memoized
 
 
 @memoized

@@ -49,7 +49,7 @@ import numpy as np
 from checkers.checker import Checker
 from checkers.conflict import Conflict, firsts
 from checkers.evidence import Evidence, as_seen
-from checkers.memoized import memoized
+from checkers.history.memoized import memoized
 from checkers.storage import rejections, stale_reads, stale_writes
 from checkers.storage.causes import were_shut_out
 from checkers.storage.cluster_columns import ZoneColumns, zones_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.history.columns import Flags, Ints, indices
-from checkers.ranges import NOWHERE, first_at_most
+from checkers.history.ranges import NOWHERE, first_at_most
 from checkers.storage.cluster_columns import ZoneColumns
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from checkers.evidence import Evidence
 from checkers.history.columns import Operations
+from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op, Outcome
-from checkers.memoized import memoized
 
 SHORT = 64
 """So many operations are looked at here first."""

@@ -32,9 +32,9 @@ from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, times
 from checkers.history.columns import ABSENT, Flags, Ints, indices
+from checkers.history.ranges import NOWHERE, first_at_most
 from checkers.history.ranks import Summit, distinct, stable_order
 from checkers.history.records import WRITES, Op
-from checkers.ranges import NOWHERE, first_at_most
 from checkers.storage import earlier_holds
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone

@@ -11,12 +11,12 @@ from shlex import quote
 from typing import TextIO, cast
 
 from checkers import interop, judge, parse
+from checkers.history.operation import UNKNOWN
 from checkers.interop import Foreign, json_values
 from checkers.interop.foreign import judge_read
 from checkers.interop.operations import with_article
 from checkers.interop.text import read_text_of
 from checkers.interop.writing import as_ours, export, left_out
-from checkers.linearizability.operation import UNKNOWN
 from checkers.text.errors import HistoryError
 from checkers.text.printable import shorten
 from checkers.vocabulary.document import VerdictDocument

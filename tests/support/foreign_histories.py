@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from checkers.history.operation import UNKNOWN
 from checkers.interop.event import Call, Event
 from checkers.interop.pairing import pair
-from checkers.linearizability.operation import UNKNOWN
 from tests.support.repository import HISTORIES
 
 FOLDER = HISTORIES / "foreign"

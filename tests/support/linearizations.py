@@ -10,9 +10,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.models import IMPOSSIBLE, Model
-from checkers.linearizability.operation import UNKNOWN, Operation
 from tests.support.differential import disagreements, random_histories
 from tests.support.model_histories import KINDS, random_history
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.search import search
 from checkers.vocabulary.verdict import Validity
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from checkers.evidence import Evidence
 from checkers.history.commit_log import Entry
+from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Commit, Op, Outcome, Value
-from checkers.memoized import memoized
 
 
 @memoized

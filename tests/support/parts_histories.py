@@ -6,7 +6,7 @@ import random
 from collections.abc import Hashable
 from typing import Any
 
-from checkers.linearizability.operation import UNKNOWN, Operation
+from checkers.history.operation import UNKNOWN, Operation
 from tests.support.model_operations import op
 
 _END = 12

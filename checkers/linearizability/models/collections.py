@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.models.model import (
     IMPOSSIBLE,
@@ -17,7 +18,6 @@ from checkers.linearizability.models.model import (
     observed,
 )
 from checkers.linearizability.models.sums import Sums
-from checkers.linearizability.operation import UNKNOWN, Operation
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.models.model import IMPOSSIBLE, State, key_of
-from checkers.linearizability.operation import UNKNOWN, Operation
 
 
 def owner_of(op: Operation) -> Hashable:

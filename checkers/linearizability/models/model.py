@@ -28,8 +28,8 @@ import enum
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.operation import UNKNOWN, Operation
 
 State = Any
 """The state of an object, or IMPOSSIBLE; hashable."""

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from checkers.history.operation import Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.models.model import IMPOSSIBLE, State, key_of, kind_by_answer, observed
-from checkers.linearizability.operation import Operation
 
 
 class Unseen(enum.Enum):

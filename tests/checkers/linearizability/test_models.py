@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.models import (
     IMPOSSIBLE,
@@ -32,7 +33,6 @@ from checkers.linearizability.models import (
     Register,
     Set,
 )
-from checkers.linearizability.operation import UNKNOWN, Operation
 from tests.support.repository import ROOT
 
 DOCUMENTATION = ROOT / "docs/models.md"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from checkers.explain.linearizability_proofs import smallest
+from checkers.history.operation import Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import (
@@ -23,7 +24,6 @@ from checkers.linearizability.models import (
     ReentrantMutex,
     Set,
 )
-from checkers.linearizability.operation import Operation
 from checkers.linearizability.search import search
 from checkers.vocabulary.verdict import Validity
 from tests.support.model_histories import KINDS, random_history

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.linearizability.blocks import both_first
 from checkers.linearizability.model_verdict import Clash, Contradiction, DeadEnd, OutOfScopeError
-from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register, register_clash
 from checkers.linearizability.register_columns import register_columns
 from checkers.vocabulary.verdict import Validity

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from checkers.history.operation import Operation
 from checkers.linearizability.budget import MIB, Budget
 from checkers.linearizability.models import (
     IMPOSSIBLE,
@@ -25,7 +26,6 @@ from checkers.linearizability.models import (
     Set,
 )
 from checkers.linearizability.models.sums import Sums
-from checkers.linearizability.operation import Operation
 from checkers.linearizability.search import search
 from checkers.vocabulary.verdict import Validity
 from tests.support.differential import disagreements, random_histories

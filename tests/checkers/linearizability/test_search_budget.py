@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from checkers.history.operation import Operation
 from checkers.linearizability.budget import MIB, Budget, Resource
 from checkers.linearizability.model_verdict import GaveUp
 from checkers.linearizability.models import (
@@ -22,7 +23,6 @@ from checkers.linearizability.models import (
     Set,
 )
 from checkers.linearizability.models.model import key_of
-from checkers.linearizability.operation import Operation
 from checkers.linearizability.search import search
 from checkers.vocabulary.verdict import Validity
 from tests.support.model_operations import op, overlapping_adds

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
+from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Op, Outcome
 from checkers.history.restarts import restarts_of_storage
-from checkers.memoized import memoized
 from checkers.storage.clusters import Zone
 from checkers.storage.duplicate_writes import LOGGED_TWICE
 from checkers.storage.ghost_writes import FAILED_BUT_LOGGED, FENCE_FAILED_BUT_LOGGED

@@ -18,9 +18,9 @@ from checkers.evidence import Evidence, as_seen
 from checkers.high_water import HighWater
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.commit_log import Entry
+from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op
 from checkers.history.restarts import restarts_of_storage
-from checkers.memoized import memoized
 from checkers.storage.clusters import Zone, token_of
 from checkers.storage.held_values import Values
 from checkers.storage.losses import Storage

@@ -32,8 +32,8 @@ from itertools import accumulate
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
 from checkers.history.commit_log import Entry
+from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Header, Op, Outcome, Value
-from checkers.memoized import memoized
 from checkers.storage.commit_order import AGAINST_THE_LOG
 from checkers.storage.false_or_stale import FALSE_OR_STALE
 from tests.support.object_log import object_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 
-from checkers.gc_pause import collecting, gc_paused
+from checkers.history.gc_pause import collecting, gc_paused
 
 
 class Linked:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from checkers.history.columns import Ints
-from checkers.ranges import Above, first_at_most, highest_places
+from checkers.history.ranges import Above, first_at_most, highest_places
 from tests.support.examples import Cases
 
 
