@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.vocabulary.verdict import Evidence as Kind
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter, itemgetter
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
+from checkers.facts.holds import count_of_grants, narrowed, of_pauses
+from checkers.facts.leases import ENDS, granted, lease_of
 from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.records import Op
-from checkers.locks.holds import count_of_grants, narrowed, of_pauses
-from checkers.locks.leases import ENDS, granted, lease_of
 from checkers.storage.attempts import attempts
 from checkers.vocabulary.counts import COVERAGE
 from checkers.vocabulary.fault_kinds import KINDS

@@ -18,8 +18,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from checkers.evidence import Evidence, log_of
-from checkers.explain.history_index import HistoryIndex
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.history_index import HistoryIndex
 from checkers.text.printable import shorten
 from checkers.vocabulary.verdict import Finding
 

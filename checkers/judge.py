@@ -10,14 +10,14 @@ from checkers.checker import Checker
 from checkers.coverage import coverage
 from checkers.cross_check import cross_check
 from checkers.deduplicate import deduplicate
-from checkers.evidence import Evidence, as_seen, gather, log_of
 from checkers.explain.findings import doubts_of, explained
-from checkers.hazard_hits import hazards_of
+from checkers.facts.evidence import Evidence, as_seen, gather, log_of
+from checkers.facts.hazard_hits import hazards_of
+from checkers.facts.holds import count_of_grants, grants_without
 from checkers.history.gc_pause import collecting, gc_paused
 from checkers.history.records import Commit, Header, History
 from checkers.lists import lost_updates
 from checkers.locks import double_beliefs, double_grants, early_grants, starvation, stuck_locks, tokens
-from checkers.locks.holds import count_of_grants, grants_without
 from checkers.notices import notices
 from checkers.storage import (
     commit_order,

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.evidence import Evidence, in_columns, log_of
+from checkers.facts.evidence import Evidence, in_columns, log_of
+from checkers.facts.holds import count_of_grants, grants_without
+from checkers.facts.token_shapes import shape_of
 from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE
 from checkers.history.records import ENDED, UNUSABLE, Outcome
 from checkers.locks.double_grants import under_faults
-from checkers.locks.holds import count_of_grants, grants_without
 from checkers.text.printable import shorten
-from checkers.token_shapes import shape_of
 
 _SECOND = 10**9  # ns
 _SLOW = 4 * _SECOND  # ns; after which a first grant is late

@@ -38,12 +38,12 @@ ROOMS = tuple(
 
 JUDGMENT = (
     "checkers.history",
-    "checkers.storage.stored_values",
-    "checkers.storage.log_columns",
-    "checkers.evidence",
-    "checkers.locks.leases",
-    "checkers.locks.hold_order",
-    "checkers.lists.shown_appends",
+    "checkers.facts.stored_values",
+    "checkers.facts.log_columns",
+    "checkers.facts.evidence",
+    "checkers.facts.leases",
+    "checkers.facts.hold_order",
+    "checkers.facts.shown_appends",
     "checkers.explain.narrator",  # the words that all explanations share
     "checkers.conflict",
     "checkers.checker",
@@ -119,7 +119,7 @@ def test_a_floor_that_can_be_used_alone_imports_little(graph: Any, floor: str) -
         ("checkers.judge", "from harness.target import Target", PACKAGES),
         ("workloads.register", "import harness.core.errors", PACKAGES),
         ("harness.engines.local", "def late():\n    from harness.nemesis import pause", ROOMS),
-        ("checkers.evidence", "from checkers.storage.stale_writes import in_log", JUDGMENT),
+        ("checkers.facts.evidence", "from checkers.storage.stale_writes import in_log", JUDGMENT),
         ("checkers.conflict", "from checkers.storage import stale_writes", JUDGMENT),
         ("harness.core.paths", "from harness.files.atomic_files import PRIVATE", ROOMS),
     ],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
-from checkers.history.appends import read_by
+from checkers.facts.appends import read_by
+from checkers.facts.shown_appends import shown_appends
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.lists.shown_appends import shown_appends
 
 
 def acceptance(n: Narrator, proof: tuple[Op, ...]) -> str:

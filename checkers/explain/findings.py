@@ -12,11 +12,11 @@ from itertools import islice
 
 from checkers.checker import Checker
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence
 from checkers.explain.effects import first_reader
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.proof import holds, prove
 from checkers.explain.roles import roles
+from checkers.facts.evidence import Evidence
 from checkers.history.memoized import memoized
 from checkers.history.records import Op, Outcome
 from checkers.text.printable import naming, shorten

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 
-from checkers.explain.by_call import ByCall
+from checkers.facts.by_call import ByCall
+from checkers.facts.leases import ENDS, leases_of
 from checkers.history.records import Op, Outcome
-from checkers.locks.leases import ENDS, leases_of
 
 Owners = Mapping[tuple[str, str | None], Sequence[Op]]
 """What each owner did with each lock, by resource and owner."""

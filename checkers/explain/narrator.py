@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from checkers.evidence import Evidence, log_of
-from checkers.explain.by_call import ByCall
 from checkers.explain.clock import Clock
-from checkers.explain.fault_index import FaultIndex
 from checkers.explain.fault_phrases import clients_left, restarted
-from checkers.explain.history_index import HistoryIndex
 from checkers.explain.late_releases import LateReleases
 from checkers.explain.phrases import content, lock_on
+from checkers.facts.by_call import ByCall
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.fault_index import FaultIndex
+from checkers.facts.history_index import HistoryIndex
+from checkers.facts.hold_order import hold_order
+from checkers.facts.leases import ENDS, granted, leases_of
+from checkers.facts.restarts import restarts_of_storage
 from checkers.history.faults import Fault, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
-from checkers.history.restarts import restarts_of_storage
-from checkers.locks.hold_order import hold_order
-from checkers.locks.leases import ENDS, granted, leases_of
 from checkers.text.places import cited
 
 

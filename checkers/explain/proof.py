@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 
 from checkers.checker import Checker
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence, as_seen, gather, log_of
 from checkers.explain.shapes import conflicts_among, may_be_known
+from checkers.facts.evidence import Evidence, as_seen, gather, log_of
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Op, Outcome
 

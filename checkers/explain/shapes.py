@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
+from checkers.facts.restarts import restarts_of_storage
 from checkers.history.commit_log import CommitLog, Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import Op, Value
-from checkers.history.restarts import restarts_of_storage
 
 _MOST = 1 << 12  # shapes; among thousands of findings few have one of their own
 

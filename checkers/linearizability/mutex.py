@@ -16,7 +16,7 @@ An owner may hold the lock several times, if each hold was acquired and released
 acknowledged, before the next begins. Anything else, such as an acquire within a hold, is out
 of scope; then `search` decides.
 
-A lease ends a hold without a release. `checkers.locks.leases` judges locks with leases.
+A lease ends a hold without a release. `checkers.facts.leases` judges locks with leases.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from checkers.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.list_history import Lists, as_list, found_by
 from checkers.history.records import Element, List, Op
-from checkers.lists.list_history import Lists, as_list, found_by
 from checkers.lists.list_phrases import read_without, size_of, written_without
 
 

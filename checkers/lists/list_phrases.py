@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.facts.list_history import found_by
 from checkers.history.records import Element, List, Op
-from checkers.lists.list_history import found_by
 
 
 def size_of(found: List) -> str:

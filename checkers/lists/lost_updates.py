@@ -44,13 +44,13 @@ from itertools import chain
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.evidence import Evidence
+from checkers.facts.list_history import Lists, as_list, found_by, lists_of
 from checkers.history.memoized import memoized
 from checkers.history.records import Element, List, Op, Outcome
 from checkers.lists.initial_elements import lost_by_readers, lost_in_log
-from checkers.lists.list_history import Lists, as_list, found_by, lists_of
 from checkers.lists.list_phrases import read_without, size_of, written_without
 
 

@@ -17,15 +17,15 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
+from checkers.facts.evidence import Evidence
+from checkers.facts.holds import narrowed, of_beliefs
+from checkers.facts.leases import ENDS, granted
 from checkers.history.columns import NEVER
 from checkers.history.faults import client_of, faults_of
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.locks.holds import narrowed, of_beliefs
-from checkers.locks.leases import ENDS, granted
 
 
 def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:

@@ -22,17 +22,17 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence, in_columns
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
+from checkers.facts.evidence import Evidence, in_columns
+from checkers.facts.holds import narrowed, of_beliefs
+from checkers.facts.leases import ENDS, leases_of
 from checkers.history.columns import INFO, NEVER
 from checkers.history.faults import Faults, faults_of
 from checkers.history.memoized import memoized
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 from checkers.locks.double_beliefs import Beliefs
-from checkers.locks.holds import narrowed, of_beliefs
-from checkers.locks.leases import ENDS, leases_of
 
 
 def double_grants(evidence: Evidence) -> Iterator[Conflict]:

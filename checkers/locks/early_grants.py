@@ -21,16 +21,16 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
-from checkers.evidence import Evidence
 from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
-from checkers.high_water import HighWater
+from checkers.facts.evidence import Evidence
+from checkers.facts.high_water import HighWater
+from checkers.facts.holds import narrowed, of_promised_leases
+from checkers.facts.leases import ENDS, Lease, promises
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.locks.holds import narrowed, of_promised_leases
-from checkers.locks.leases import ENDS, Lease, promises
 from checkers.locks.tokens import duplicate_tokens, token_regressions
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from checkers.facts.holds import Groups, Holds, keys
 from checkers.history.columns import ACQUIRE, FAIL, NEVER, RELEASE, RENEW, REVOKE, Ints
 from checkers.history.ranks import stable_order
-from checkers.locks.holds import Groups, Holds, keys
 
 
 def of_long_waits(holds: Holds, least: Callable[[int], float], gap: float) -> Ints:

@@ -18,16 +18,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence, as_seen
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on, times
+from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.holds import narrowed
+from checkers.facts.intervals import Interval, joined, without
+from checkers.facts.leases import ENDS, granted
 from checkers.history.faults import client_of
 from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op, Outcome
 from checkers.locks.double_beliefs import Beliefs, killed_at
-from checkers.locks.holds import narrowed
-from checkers.locks.intervals import Interval, joined, without
-from checkers.locks.leases import ENDS, granted
 from checkers.locks.long_waits import of_starved
 from checkers.locks.surroundings import Surroundings, surroundings_of
 

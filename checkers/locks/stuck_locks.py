@@ -37,14 +37,14 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence, as_seen
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
+from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.holds import count_of_grants, grants_without, narrowed
+from checkers.facts.intervals import Interval, joined, without
 from checkers.history.memoized import memoized
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.locks.holds import count_of_grants, grants_without, narrowed
-from checkers.locks.intervals import Interval, joined, without
 from checkers.locks.long_waits import of_long_waits
 from checkers.locks.surroundings import Surroundings, surroundings_of
 

@@ -10,10 +10,10 @@ from functools import cached_property
 from itertools import accumulate
 from operator import attrgetter, itemgetter
 
+from checkers.facts.intervals import Interval, joined, without
 from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.memoized import of_the_last
 from checkers.history.records import FaultEvent, Header, Op, Outcome
-from checkers.locks.intervals import Interval, joined, without
 
 _BREATHS = 10  # a gap between two acquires is a breath if it is so small a part of the grace
 

@@ -15,15 +15,15 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
 from checkers.explain.cycles import cycle_of_grants
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
-from checkers.high_water import HighWater
+from checkers.facts.evidence import Evidence
+from checkers.facts.high_water import HighWater
+from checkers.facts.holds import narrowed, of_lower_tokens, of_shared_tokens
+from checkers.facts.leases import ENDS, granted
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.locks.holds import narrowed, of_lower_tokens, of_shared_tokens
-from checkers.locks.leases import ENDS, granted
 
 
 def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:

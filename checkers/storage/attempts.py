@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.evidence import Evidence, log_of
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.raising import may_have_raised
 from checkers.history.columns import ABSENT, FENCE, OK, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit
-from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.earlier_holds import writes_of
 from checkers.storage.late_writes import grants_of, newest
-from checkers.storage.raising import may_have_raised
 from checkers.storage.registers import stale_writes_of
 from checkers.storage.short_histories import attempts_if_right
 from checkers.storage.stale_writes import came_after_higher

@@ -15,15 +15,15 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.evidence import Evidence
+from checkers.facts.log_order import Late, LogOrder, order_of
+from checkers.facts.read_places import NOWHERE
 from checkers.history.columns import ABSENT, READ
 from checkers.history.records import Op
 from checkers.storage.false_or_stale import false_or_stale
-from checkers.storage.log_order import Late, LogOrder, order_of
-from checkers.storage.read_places import NOWHERE
 
 
 def against_the_log(evidence: Evidence) -> Iterator[Conflict]:

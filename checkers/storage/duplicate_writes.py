@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence, log_of
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, times
-from checkers.storage.recorded import recorded
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.recorded import recorded
 
 
 def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:

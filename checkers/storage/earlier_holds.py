@@ -21,17 +21,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence, log_of
 from checkers.explain.effects import acceptance, ending, first_reader
 from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, lock_on, times
+from checkers.facts.cluster_columns import was_rejected, zones_of
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.hold_order import hold_order
 from checkers.history.columns import FAIL, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.history.records import Op, Outcome
-from checkers.locks.hold_order import hold_order
-from checkers.storage.cluster_columns import was_rejected, zones_of
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:

@@ -19,12 +19,12 @@ from checkers.explain.cycles import Question, cycle
 from checkers.explain.edges import Refusal
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator, Story
+from checkers.facts.causes import Causes, first_call, refused_heights
+from checkers.facts.cluster_columns import ZoneColumns
+from checkers.facts.log_order import order_of
 from checkers.history.columns import READ, Flags, Ints, indices
 from checkers.history.ranks import Summit
 from checkers.history.records import Op
-from checkers.storage.causes import Causes, first_call, refused_heights
-from checkers.storage.cluster_columns import ZoneColumns
-from checkers.storage.log_order import order_of
 
 
 def false_or_stale(accused: Op, rejected: Op) -> Conflict:

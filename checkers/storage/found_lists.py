@@ -18,13 +18,13 @@ from collections.abc import Iterator, Sequence
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
-from checkers.evidence import Evidence, log_of
 from checkers.explain.effects import acceptance, ending, first_reader
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence, log_of
 from checkers.history.columns import APPEND, Flags
 from checkers.history.records import List, Op, Outcome, Value
-from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.ghost_writes import failed_and_took_effect, reported_as_failed
 from checkers.storage.stale_story import stale_story, took_the_older
 

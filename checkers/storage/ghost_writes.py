@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence, log_of
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.cluster_columns import ZoneColumns
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.recorded import recorded
 from checkers.history.columns import FAIL, FENCE, indices
 from checkers.history.ranks import is_repeated
 from checkers.history.records import Op
-from checkers.storage.cluster_columns import ZoneColumns
-from checkers.storage.recorded import recorded
 
 
 def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:

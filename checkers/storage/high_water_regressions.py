@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from checkers.conflict import Breach, Conflict, each_once
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read
-from checkers.storage.held_values import Values
+from checkers.facts.held_values import Values
 from checkers.storage.losses import Read
 
 

@@ -13,14 +13,14 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence
 from checkers.history.columns import ACQUIRE, OK, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import Summit
 from checkers.storage import earlier_holds
-from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.registers import stale_writes_of
 from checkers.storage.short_histories import attempts_if_right
 

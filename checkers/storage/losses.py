@@ -8,13 +8,13 @@ from typing import Self
 
 import numpy as np
 
-from checkers.evidence import Evidence
+from checkers.facts.clusters import token_of
+from checkers.facts.evidence import Evidence
+from checkers.facts.held_values import Values
+from checkers.facts.restarts import restarts_of_storage
 from checkers.history.faults import Faults
 from checkers.history.ranges import Above
 from checkers.history.records import Op
-from checkers.history.restarts import restarts_of_storage
-from checkers.storage.clusters import token_of
-from checkers.storage.held_values import Values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,17 +37,17 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
-from checkers.evidence import Evidence
 from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content
+from checkers.facts.cluster_columns import zones_of
+from checkers.facts.clusters import token_of
+from checkers.facts.evidence import Evidence
+from checkers.facts.held_values import Values
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.storage.cluster_columns import zones_of
-from checkers.storage.clusters import token_of
 from checkers.storage.false_or_stale import FALSE_OR_STALE
-from checkers.storage.held_values import Values
 from checkers.storage.high_water_regressions import high_water_regression
 from checkers.storage.losses import (
     Loss,

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence, log_of
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.evidence import Evidence, log_of
 
 
 def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence
 from checkers.history.records import Op
-from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.missing import missing
 
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.evidence import Evidence
+from checkers.facts.cluster_columns import zones_of
+from checkers.facts.evidence import Evidence
+from checkers.facts.log_order import order_of
+from checkers.facts.recorded import last_restart
 from checkers.history.columns import FAIL, OK, Flags, Ints
 from checkers.history.memoized import memoized
 from checkers.history.records import Op
-from checkers.storage.cluster_columns import zones_of
-from checkers.storage.log_order import order_of
-from checkers.storage.recorded import last_restart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.evidence import Evidence
+from checkers.facts.recorded import recorded
 from checkers.storage.missing import missing
-from checkers.storage.recorded import recorded
 
 
 def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:

@@ -48,16 +48,16 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Conflict, firsts
-from checkers.evidence import Evidence, as_seen
+from checkers.facts.causes import were_shut_out
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.held_values import of_columns
+from checkers.facts.log_order import order_of
 from checkers.history.memoized import memoized
 from checkers.storage import rejections, stale_reads, stale_writes
-from checkers.storage.causes import were_shut_out
-from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.earlier_holds import seen_after_later, sent_after_later
 from checkers.storage.found_lists import ghosts_that_were_found
 from checkers.storage.ghost_writes import ghosts_that_were_read
-from checkers.storage.held_values import of_columns
-from checkers.storage.log_order import order_of
 from checkers.storage.losses import Storage
 from checkers.storage.lost_writes import with_losses
 from checkers.storage.misreads import misreads

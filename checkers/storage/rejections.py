@@ -23,18 +23,18 @@ from itertools import chain
 import numpy as np
 
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator, Story
+from checkers.facts.causes import Causes, called_of_zones, causes, first_call, refused_heights
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence
+from checkers.facts.log_order import order_of
+from checkers.facts.raising import unlogged
 from checkers.history.columns import Flags, indices
 from checkers.history.ranks import UNRANKED, stable_order
 from checkers.history.records import Op
 from checkers.storage import commit_order
-from checkers.storage.causes import Causes, called_of_zones, causes, first_call, refused_heights
-from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.false_or_stale import below_proved_marks, false_or_stale
-from checkers.storage.log_order import order_of
-from checkers.storage.raising import unlogged
 
 
 def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.columns import Operations
 from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op, Outcome

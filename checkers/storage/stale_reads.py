@@ -19,13 +19,13 @@ from checkers.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content
+from checkers.facts.cluster_columns import ZoneColumns
+from checkers.facts.clusters import Zone
+from checkers.facts.replaced import not_written_late, replaced_by
 from checkers.history.columns import Flags, Ints, indices
 from checkers.history.ranges import NOWHERE
 from checkers.history.ranks import Summit, distinct, is_repeated, places_in, stable_order
 from checkers.history.records import Op
-from checkers.storage.cluster_columns import ZoneColumns
-from checkers.storage.clusters import Zone
-from checkers.storage.replaced import not_written_late, replaced_by
 
 
 def older_than_accepted(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[Conflict]:

@@ -26,21 +26,21 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
-from checkers.evidence import Evidence, log_of
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, times
+from checkers.facts.cluster_columns import ZoneColumns
+from checkers.facts.clusters import Zone
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.log_columns import LogColumns
+from checkers.facts.replaced import not_written_late
 from checkers.history.columns import ABSENT, Flags, Ints, indices
 from checkers.history.ranges import NOWHERE, first_at_most
 from checkers.history.ranks import Summit, distinct, stable_order
 from checkers.history.records import WRITES, Op
 from checkers.storage import earlier_holds
-from checkers.storage.cluster_columns import ZoneColumns
-from checkers.storage.clusters import Zone
 from checkers.storage.found_lists import written_after_newer
-from checkers.storage.log_columns import LogColumns
-from checkers.storage.replaced import not_written_late
 from checkers.storage.stale_story import had, stale_story, took_the_older
 
 

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from checkers.conflict import Conflict
+from checkers.facts.cluster_columns import ZoneColumns
 from checkers.history.columns import ABSENT, INFO, NEVER, OK, Flags, Ints, indices
 from checkers.history.faults import Faults
 from checkers.history.memoized import of_the_last
 from checkers.history.ranges import first_at_most
 from checkers.history.ranks import UNRANKED, distinct, places_in, stable_order
-from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.rejections import NO_CAUSE
 

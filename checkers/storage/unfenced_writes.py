@@ -14,15 +14,15 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence, log_of
 from checkers.explain.effects import ending
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.log_columns import LogColumns
 from checkers.history.columns import OK
 from checkers.history.ranks import stable_order
 from checkers.history.records import Outcome
-from checkers.storage.cluster_columns import ZoneColumns, zones_of
-from checkers.storage.log_columns import LogColumns
 from checkers.storage.short_histories import attempts_if_right
 
 _COMPARES_TOKENS = (

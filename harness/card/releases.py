@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from checkers.facts.leases import granted
 from checkers.history.records import Op, Outcome
-from checkers.locks.leases import granted
 
 
 @dataclass(frozen=True, slots=True)

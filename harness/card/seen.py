@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from checkers.facts.leases import granted
 from checkers.history.faults import faults_of
 from checkers.history.records import Outcome
-from checkers.locks.leases import granted
 from checkers.notices import TOKENS_LOOK_LIKE
 from checkers.vocabulary.document import FindingDocument
 from harness.card.releases import (

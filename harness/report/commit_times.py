@@ -15,7 +15,8 @@ from typing import overload
 
 import numpy as np
 
-from checkers.history.appends import with_lists
+from checkers.facts.appends import with_lists
+from checkers.facts.stored_values import numbers_of_stored
 from checkers.history.columns import (
     ABSENT,
     APPEND,
@@ -30,7 +31,6 @@ from checkers.history.columns import (
 from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.ranks import stable_order
 from checkers.history.reader import Commit, History, Op, Value
-from checkers.storage.stored_values import numbers_of_stored
 from harness.report.rows import with_columns
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from checkers.facts.leases import Lease, leases_of
 from checkers.history.columns import (
     ABSENT,
     ACQUIRE,
@@ -29,7 +30,6 @@ from checkers.history.columns import (
 )
 from checkers.history.reader import Op, Outcome
 from checkers.locks.double_beliefs import Beliefs
-from checkers.locks.leases import Lease, leases_of
 from harness.report.lanes import Lanes
 from harness.report.rows import Grants, Groups, ends, keys_by_owner, with_columns
 

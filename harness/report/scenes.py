@@ -12,8 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from checkers.evidence import gather
 from checkers.explain.phrases import content
+from checkers.facts.evidence import gather
 from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Columns, Ints
 from checkers.history.faults import faults_of
 from checkers.history.reader import History, Op, Outcome

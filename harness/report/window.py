@@ -13,9 +13,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from checkers.facts.leases import ENDS
 from checkers.history.faults import Fault, is_client
 from checkers.history.reader import Header, Op
-from checkers.locks.leases import ENDS
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.document import FindingDocument
 

@@ -10,7 +10,7 @@ import pytest
 
 from checkers import parse
 from checkers.coverage import coverage
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.records import Commit
 
 SECOND = 1_000_000_000

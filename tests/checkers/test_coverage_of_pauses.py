@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from checkers.coverage import coverage
-from checkers.evidence import Evidence
+from checkers.facts import holds
+from checkers.facts.evidence import Evidence
 from checkers.history.columns import Operations
 from checkers.history.records import FaultEvent, Header, History
-from checkers.locks import holds
 from tests.support.differential import disagreements, random_histories
 from tests.support.pause_oracle import counts_of_pauses
 from tests.support.selection import seeds

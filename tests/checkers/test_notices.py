@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checkers import Commit, parse
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.notices import notices
 
 SECOND = 1_000_000_000

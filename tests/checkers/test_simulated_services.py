@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from checkers import Commit, History, Validity, Verdict, judge, parse
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.locks.early_grants import early_grants
 from checkers.locks.tokens import duplicate_tokens, token_regressions
 from tests.support.differential import SCALE

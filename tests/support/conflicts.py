@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checkers import parse
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Op
 from checkers.storage.registers import observed
 from tests.support.brute_force import renumbered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.records import Header, History, Op, Outcome
 
 

@@ -1,4 +1,4 @@
-"""The hazards that faults hit, operation by operation: what `checkers.hazard_hits` finds on columns."""
+"""The hazards that faults hit, operation by operation: what `checkers.facts.hazard_hits` finds on columns."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from checkers.facts.leases import ENDS, lease_of
 from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.records import WRITES, History, Op, Outcome
-from checkers.locks.leases import ENDS, lease_of
 from checkers.vocabulary.hazards import Cell, End, Hit, Point, fate_of
 
 CALLS = {*WRITES, "read", "fence"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.locks.stuck_locks import stretches
 

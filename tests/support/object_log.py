@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Commit, Op, Outcome, Value

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
+from checkers.facts.leases import ENDS, lease_of
 from checkers.history.faults import Fault, faults_of, is_client
 from checkers.history.records import History, Op, Outcome
-from checkers.locks.leases import ENDS, lease_of
 
 
 def counts_of_pauses(history: History) -> tuple[int, int]:

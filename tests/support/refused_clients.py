@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.records import FaultEvent, Op
 from tests.support.lock_requests import BREATH, fault, op, run
 

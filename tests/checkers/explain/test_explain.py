@@ -10,9 +10,9 @@ import pytest
 
 import checkers
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import gather
 from checkers.explain import shapes
 from checkers.explain.findings import doubts_of, explained
+from checkers.facts.evidence import gather
 from checkers.storage import registers, stale_writes
 from tests.support.only_finding import only_finding
 from tests.support.repository import HISTORIES

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.evidence import Evidence, gather
 from checkers.explain import shapes
 from checkers.explain.proof import alone
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, History, Op, Value
 from checkers.judge import AS_SEEN, COMMITTED, OTHERS
 from checkers.storage import lost_writes

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from checkers.evidence import gather
 from checkers.explain import cycles
+from checkers.facts.evidence import gather
 from checkers.history.records import WRITES, Header, Op, Outcome
 from checkers.judge import examine
 from checkers.reference.precedence import INITIAL, Edge, Reason

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.generated import Shape, generate, lines
 from checkers import Commit, judge, parse, read
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history import growing, reader
 from checkers.history.columns import Operations
 from checkers.history.irregular import IrregularError

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from checkers import read
-from checkers.high_water import HighWater
+from checkers.facts.high_water import HighWater
 from checkers.history import reader
 from checkers.history.columns import ABSENT, Columns, Operations
 from checkers.history.ranks import (

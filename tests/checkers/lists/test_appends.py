@@ -11,8 +11,8 @@ import pytest
 
 from checkers import Commit, judge
 from checkers.conflict import Conflict
-from checkers.evidence import gather
-from checkers.history.appends import with_lists
+from checkers.facts.appends import with_lists
+from checkers.facts.evidence import gather
 from checkers.history.records import Op
 from checkers.storage.registers import observed
 from tests.support.brute_force import history_of, random_register_history, read, renumbered, write

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from checkers import Commit
 from checkers.conflict import Conflict
-from checkers.evidence import gather
-from checkers.history.appends import with_lists
+from checkers.facts.appends import with_lists
+from checkers.facts.evidence import gather
+from checkers.facts.list_history import as_list
 from checkers.history.records import History, List, Op
 from checkers.lists.initial_elements import INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT
-from checkers.lists.list_history import as_list
 from checkers.lists.lost_updates import SAME_LIST_READ, lost_updates
 from checkers.reference.lists import lost_elements, overwritten
 from tests.support.appends import append, history, read

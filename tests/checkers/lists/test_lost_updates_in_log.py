@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from checkers import Commit
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.records import Op
 from checkers.lists.lost_updates import dropped_in_log, lost_updates
 from tests.support.appends import append, history, read

@@ -9,7 +9,7 @@ import pytest
 
 from checkers import Commit, parse
 from checkers.conflict import Conflict
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.lists.lost_updates import dropped_in_log, lost_updates
 from tests.support.simulation import Simulation
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from checkers.facts.leases import lease_of
 from checkers.history.records import Op
 from checkers.locks.early_grants import early_grants
-from checkers.locks.leases import lease_of
 from tests.support.grants import acquire, locks
 
 

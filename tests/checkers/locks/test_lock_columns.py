@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from checkers import parse
-from checkers.evidence import Evidence
-from checkers.locks import holds
+from checkers.facts import holds
+from checkers.facts.evidence import Evidence
 from checkers.locks.double_beliefs import double_beliefs
 from checkers.locks.early_grants import early_grants
 from checkers.locks.stuck_locks import stuck_locks

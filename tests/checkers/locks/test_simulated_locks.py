@@ -11,7 +11,7 @@ import pytest
 
 from checkers import History, parse
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.faults import client_of, faults_of
 from checkers.locks.double_grants import double_grants
 from checkers.locks.early_grants import early_grants

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from checkers import Validity, judge
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.columns import Operations
 from checkers.history.faults import client_of, faults_of
 from checkers.history.records import Op

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers import parse
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
+from checkers.facts.intervals import joined, without
 from checkers.history.faults import Fault, faults_of, is_client
 from checkers.history.records import Header, Op, Outcome
-from checkers.locks.intervals import joined, without
 from checkers.locks.stuck_locks import stuck_locks
 from tests.support.examples import examples
 from tests.support.lock_requests import BREATH, GRACE, LEASE, fault, granted, op, refused, run, stuck

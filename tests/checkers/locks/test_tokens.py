@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.records import Header, History, Op, Outcome
 from checkers.locks.tokens import duplicate_tokens, token_regressions
 from checkers.reference import definitions

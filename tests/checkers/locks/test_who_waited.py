@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checkers.locks.intervals import joined, without
+from checkers.facts.intervals import joined, without
 from checkers.locks.stuck_locks import stretches, stuck_locks
 from tests.support.lock_requests import LEASE, fault, granted, op, refused, run, stuck
 

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from checkers import parse
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.irregular import IrregularError
 from checkers.history.records import Commit, History
 from checkers.judge import examine

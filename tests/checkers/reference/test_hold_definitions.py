@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, Header, History, Op
 from checkers.judge import examine
 from checkers.locks.early_grants import early_grants

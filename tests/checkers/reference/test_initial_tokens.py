@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from checkers import judge
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import History, Op
 from checkers.reference.storages import is_right
 from checkers.storage.registers import observed

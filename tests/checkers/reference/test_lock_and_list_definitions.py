@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, History, Op
 from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import CasRegister, Mutex, OwnedMutex

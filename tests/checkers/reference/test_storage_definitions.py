@@ -11,7 +11,7 @@ import pytest
 
 from checkers import judge
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, Op, Outcome
 from checkers.reference import definitions
 from checkers.reference.storages import false_rejections, is_right, late_alone, stale_writes

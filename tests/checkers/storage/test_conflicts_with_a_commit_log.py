@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, Op
 from checkers.judge import judge
 from checkers.storage.ghost_writes import FENCE_FAILED_BUT_LOGGED, ghost_writes

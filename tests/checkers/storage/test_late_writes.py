@@ -9,7 +9,7 @@ import pytest
 
 from checkers import parse
 from checkers.coverage import coverage
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import History
 from checkers.storage.late_writes import late_writes
 from tests.support.in_columns import in_columns

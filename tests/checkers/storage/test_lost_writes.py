@@ -13,9 +13,9 @@ import pytest
 
 from checkers import parse
 from checkers.conflict import Conflict, firsts
-from checkers.evidence import Evidence, gather
+from checkers.facts.clusters import Zone
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import FaultEvent, History, Op, Outcome
-from checkers.storage.clusters import Zone
 from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.registers import observed
 from checkers.storage.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.records import Op, Outcome
 from checkers.storage.registers import observed
 from tests.support.brute_force import (

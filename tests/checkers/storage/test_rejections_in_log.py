@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from checkers import Commit
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.records import FaultEvent, Op
 from checkers.storage.rejections import of_logged
 from tests.support.brute_force import fenced as fence_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.columns import Operations
 from checkers.history.records import Header, History, Op, Outcome
 from checkers.storage.attempts import attempts

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.records import Commit, Header
 from checkers.storage.stale_writes import BELOW_THE_START, LOGGED_AFTER_NEWER, in_log
 from tests.support.brute_force import history_of, renumbered, write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.records import Op
 from checkers.storage.registers import observed
 from checkers.storage.stale_reads import WENT_BACK

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from checkers.conflict import Conflict
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.records import Commit, Header, Op
 from checkers.storage.registers import resolved
 from checkers.storage.stale_reads import WENT_BACK

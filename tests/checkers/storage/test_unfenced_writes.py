@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from checkers import Commit
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.records import Op, Outcome
 from checkers.judge import examine
 from tests.support.brute_force import history_of, read, renumbered, write

@@ -9,7 +9,7 @@ import pytest
 
 from checkers import Commit
 from checkers.conflict import Conflict
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.records import FaultEvent, Op
 from checkers.storage.lost_writes import lost_in_log
 from checkers.storage.registers import observed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checkers import Commit
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
 from checkers.history.records import Op
 from checkers.storage.registers import stale_writes_of
 from tests.support.brute_force import fenced, history_of, renumbered, write

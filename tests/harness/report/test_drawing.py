@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import checkers
-from checkers.evidence import gather
+from checkers.facts.evidence import gather
+from checkers.facts.leases import promises
 from checkers.history import reader
 from checkers.history.reader import Commit, FaultEvent, Header, History, Op, Outcome
-from checkers.locks.leases import promises
 from checkers.vocabulary.anomalies import ANOMALIES
 from harness.report.chart_columns import EXACT
 from harness.report.chart_data import fitted

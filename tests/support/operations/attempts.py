@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
+from checkers.facts.restarts import restarts_of_storage
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.history.restarts import restarts_of_storage
 from tests.support.object_log import ObjectLog, object_log
 from tests.support.operations.late_writes import (
     newest_grants,

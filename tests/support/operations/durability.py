@@ -15,11 +15,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence
+from checkers.facts.clusters import Zone
+from checkers.facts.evidence import Evidence
+from checkers.facts.restarts import restarts_of_storage
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.history.restarts import restarts_of_storage
-from checkers.storage.clusters import Zone
 from checkers.storage.duplicate_writes import LOGGED_TWICE
 from checkers.storage.ghost_writes import FAILED_BUT_LOGGED, FENCE_FAILED_BUT_LOGGED
 from checkers.storage.lost_writes import GONE_FROM_LOG

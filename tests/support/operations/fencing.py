@@ -14,15 +14,15 @@ from operator import attrgetter
 import numpy as np
 
 from checkers.conflict import Conflict, each_once, firsts
-from checkers.evidence import Evidence, as_seen
-from checkers.high_water import HighWater
+from checkers.facts.clusters import Zone, token_of
+from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.held_values import Values
+from checkers.facts.high_water import HighWater
+from checkers.facts.restarts import restarts_of_storage
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op
-from checkers.history.restarts import restarts_of_storage
-from checkers.storage.clusters import Zone, token_of
-from checkers.storage.held_values import Values
 from checkers.storage.losses import Storage
 from checkers.storage.lost_writes import with_losses
 from checkers.storage.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK, went_back

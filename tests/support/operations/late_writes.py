@@ -11,11 +11,11 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence
-from checkers.high_water import HighWater
+from checkers.facts.evidence import Evidence
+from checkers.facts.high_water import HighWater
+from checkers.facts.leases import granted
 from checkers.history.memoized import memoized
 from checkers.history.records import Op
-from checkers.locks.leases import granted
 from checkers.storage.late_writes import AFTER_NEWER_GRANT
 from checkers.storage.stale_writes import came_after_higher
 from tests.support.operations.fencing import observed, resolved, stale_in_log

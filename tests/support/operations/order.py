@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Header, Op, Outcome, Value

@@ -9,11 +9,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from checkers.conflict import Breach, Conflict
-from checkers.evidence import Evidence
-from checkers.high_water import HighWater
+from checkers.facts.clusters import Zone, initial_zone, written_zone
+from checkers.facts.evidence import Evidence
+from checkers.facts.high_water import HighWater
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Header, Op, Outcome, Value
-from checkers.storage.clusters import Zone, initial_zone, written_zone
 from checkers.storage.ghost_writes import FAILED_BUT_READ
 from checkers.storage.misreads import READ_EARLY, UNWRITTEN, WRONG_TOKEN
 from tests.support.object_log import ObjectLog, object_log

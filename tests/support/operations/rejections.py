@@ -33,10 +33,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from checkers.conflict import Conflict
-from checkers.high_water import HighWater
+from checkers.facts.clusters import Zone, token_of
+from checkers.facts.high_water import HighWater
 from checkers.history.faults import Faults
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.storage.clusters import Zone, token_of
 from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.rejections import NO_CAUSE
 from tests.support.operations.earliest import Earliest

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from checkers.conflict import Conflict
+from checkers.facts.clusters import token_of
 from checkers.history.faults import Fault
 from checkers.history.records import Op, Outcome
-from checkers.storage.clusters import token_of
 from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.rejections import NO_CAUSE
 from tests.support.operations.marks import is_stale

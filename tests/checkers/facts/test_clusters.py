@@ -10,10 +10,10 @@ import pytest
 
 import checkers
 from checkers import judge
-from checkers.evidence import gather
+from checkers.facts.clusters import Zone, initial_zone, written_zone
+from checkers.facts.evidence import gather
 from checkers.history import reader
 from checkers.history.records import Commit, Header, Op, Outcome
-from checkers.storage.clusters import Zone, initial_zone, written_zone
 from checkers.storage.misreads import UNWRITTEN
 from checkers.storage.stale_reads import went_back
 from tests.support.brute_force import history_of, read, renumbered, write

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from checkers import Commit
-from checkers.evidence import gather, log_of
+from checkers.facts.evidence import gather, log_of
+from checkers.facts.read_places import ReadPlaces, read_places
+from checkers.facts.recorded import recorded
 from checkers.history.records import Op
-from checkers.storage.read_places import ReadPlaces, read_places
-from checkers.storage.recorded import recorded
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log
 

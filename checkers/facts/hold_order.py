@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.evidence import Evidence, in_columns
+from checkers.facts.evidence import Evidence, in_columns
 from checkers.history.columns import ABSENT, ACQUIRE, APPEND, OK, WRITE, Columns, Ints, Operations, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import distinct

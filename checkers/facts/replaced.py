@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from checkers.facts.cluster_columns import ZoneColumns
 from checkers.history.columns import Flags, Ints, indices
 from checkers.history.ranges import NOWHERE, first_at_most
-from checkers.storage.cluster_columns import ZoneColumns
 
 
 def replaced_by(zones: ZoneColumns, places: Ints, called: Ints, among: Ints) -> Ints:

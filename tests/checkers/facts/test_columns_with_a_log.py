@@ -13,7 +13,7 @@ import pytest
 from checkers import judge
 from checkers.conflict import Conflict
 from checkers.coverage import coverage
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.columns import Operations
 from checkers.storage import (
     commit_order,

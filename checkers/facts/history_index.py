@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.evidence import Evidence, in_columns, log_of
+from checkers.facts.evidence import Evidence, in_columns, log_of
 from checkers.history.columns import ABSENT, FAIL, FENCE, FUNCTIONS, OUTCOMES, READ, Columns, Flags, Ints
 from checkers.history.ranges import Above
 from checkers.history.ranks import stable_order

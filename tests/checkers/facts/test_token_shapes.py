@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import checkers
-from checkers.evidence import gather, in_columns
+from checkers.facts.evidence import gather, in_columns
+from checkers.facts.token_shapes import shape_of
 from checkers.history.columns import Columns
 from checkers.history.records import Op, Outcome
-from checkers.token_shapes import shape_of
 from tests.support.repository import HISTORIES
 
 SECOND = 10**9  # ns

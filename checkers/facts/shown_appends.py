@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from checkers.evidence import Evidence, as_seen
-from checkers.history.appends import read_by
+from checkers.facts.appends import read_by
+from checkers.facts.evidence import Evidence, as_seen
 from checkers.history.memoized import memoized
 from checkers.history.records import List, Op, Outcome
 

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.evidence import Evidence, as_seen, in_columns
+from checkers.facts.evidence import Evidence, as_seen, in_columns
+from checkers.facts.restarts import restarts_of_storage
 from checkers.history.columns import (
     ABSENT,
     APPEND,
@@ -26,7 +27,6 @@ from checkers.history.columns import (
 from checkers.history.memoized import memoized
 from checkers.history.ranks import heights, rank
 from checkers.history.records import Header, Op
-from checkers.history.restarts import restarts_of_storage
 
 
 @memoized

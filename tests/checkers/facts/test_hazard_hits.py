@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import checkers
-from checkers.evidence import Evidence
-from checkers.hazard_hits import hazards_hit
+from checkers.facts.evidence import Evidence
+from checkers.facts.hazard_hits import hazards_hit
 from checkers.history.columns import Operations
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.vocabulary.hazards import HazardTable, Point

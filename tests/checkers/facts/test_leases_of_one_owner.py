@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from checkers.facts.leases import lease_of, leases_of
 from checkers.history.records import Op, Outcome
-from checkers.locks.leases import lease_of, leases_of
 from tests.support.grants import acquire
 
 

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from checkers.facts.cluster_columns import ZoneColumns
+from checkers.facts.clusters import Zone
 from checkers.history.columns import ABSENT, Ints
 from checkers.history.ranges import Above, highest_places
 from checkers.history.ranks import UNRANKED
 from checkers.history.records import Op
-from checkers.storage.cluster_columns import ZoneColumns
-from checkers.storage.clusters import Zone
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

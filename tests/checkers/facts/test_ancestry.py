@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from checkers.lists.ancestry import Ancestry
+from checkers.facts.ancestry import Ancestry
 from tests.support.examples import Cases
 
 

@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
+from checkers.facts.cluster_columns import ZoneColumns
 from checkers.history.columns import FENCE, Flags, Ints, indices
 from checkers.history.ranges import first_at_most
 from checkers.history.ranks import UNRANKED, distinct, places_in, stable_order
-from checkers.storage.cluster_columns import ZoneColumns
 
 
 def refused_heights(zones: ZoneColumns) -> Ints:

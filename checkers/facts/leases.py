@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.records import Op, Outcome
 
 ENDS = frozenset({"release", "revoke"})

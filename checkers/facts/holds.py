@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.columns import (
     ABSENT,
     ACQUIRE,

@@ -15,6 +15,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from checkers.facts.stored_values import numbers_of_stored, places_of
 from checkers.history.columns import (
     ABSENT,
     APPEND,
@@ -31,7 +32,6 @@ from checkers.history.commit_columns import Commits
 from checkers.history.commit_log import UNRECORDED, CommitLog, Entry, of_another_run
 from checkers.history.ranks import Scale, distinct, stable_order
 from checkers.history.records import Op
-from checkers.storage.stored_values import numbers_of_stored, places_of
 
 
 class LogColumns:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.evidence import Evidence
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence
+from checkers.facts.log_order import order_of
+from checkers.facts.recorded import last_restart
 from checkers.history.columns import ABSENT, INFO, Flags, Ints
 from checkers.history.ranks import distinct
-from checkers.storage.cluster_columns import ZoneColumns, zones_of
-from checkers.storage.log_order import order_of
-from checkers.storage.recorded import last_restart
 
 
 def may_have_raised(evidence: Evidence) -> Ints:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.facts.log_columns import LogColumns
+from checkers.facts.recorded import Recorded
 from checkers.history.columns import ABSENT, Flags, Ints, indices
 from checkers.history.ranks import stable_order
-from checkers.storage.log_columns import LogColumns
-from checkers.storage.recorded import Recorded
 
 NOWHERE = -1
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.evidence import Evidence
+from checkers.facts.evidence import Evidence
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.locks.double_beliefs import double_beliefs
 from checkers.locks.double_grants import double_grants

@@ -30,7 +30,8 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.evidence import Evidence, in_columns
+from checkers.facts.evidence import Evidence, in_columns
+from checkers.facts.leases import lease_of
 from checkers.history.columns import (
     ABSENT,
     ACQUIRE,
@@ -51,7 +52,6 @@ from checkers.history.columns import (
 from checkers.history.faults import Fault, faults_of
 from checkers.history.ranks import stable_order
 from checkers.history.records import Header
-from checkers.locks.leases import lease_of
 from checkers.vocabulary.document import HazardsDocument
 from checkers.vocabulary.hazards import PLACE, Cell, End, Hit, Point, fate_of
 

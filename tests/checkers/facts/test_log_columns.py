@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from checkers import Commit
-from checkers.evidence import gather, log_of
+from checkers.facts.evidence import gather, log_of
+from checkers.facts.log_columns import LogColumns
 from checkers.history.commit_log import CommitLog
 from checkers.history.records import Op
-from checkers.storage.log_columns import LogColumns
 from tests.support.brute_force import fenced, history_of, renumbered, write
 
 

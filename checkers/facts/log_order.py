@@ -26,14 +26,14 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.log_columns import LogColumns
+from checkers.facts.read_places import NOWHERE, ReadPlaces, read_places
+from checkers.facts.recorded import Recorded, recorded
 from checkers.history.columns import ABSENT, FENCE, OK, READ, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import Summit, stable_order
 from checkers.history.records import Op
-from checkers.storage.log_columns import LogColumns
-from checkers.storage.read_places import NOWHERE, ReadPlaces, read_places
-from checkers.storage.recorded import Recorded, recorded
 
 _NONE = np.zeros(0, dtype=np.int64)
 

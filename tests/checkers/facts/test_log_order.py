@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from checkers import Commit
-from checkers.evidence import Evidence, gather
+from checkers.facts.evidence import Evidence, gather
+from checkers.facts.log_order import LogOrder, order_of
 from checkers.history.records import Op
 from checkers.storage.commit_order import AGAINST_THE_LOG, against_the_log
 from checkers.storage.false_or_stale import FALSE_OR_STALE
-from checkers.storage.log_order import LogOrder, order_of
 from checkers.storage.rejections import of_logged
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
 from tests.support.commit_logs import log

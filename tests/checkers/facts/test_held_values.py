@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from checkers.evidence import gather
+from checkers.facts.cluster_columns import zones_of
+from checkers.facts.evidence import gather
+from checkers.facts.held_values import Values, of_columns
 from checkers.history.records import Op
-from checkers.storage.cluster_columns import zones_of
-from checkers.storage.held_values import Values, of_columns
 from checkers.storage.registers import observed
 from tests.support.brute_force import history_of, read, renumbered, write
 

@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from checkers.evidence import Evidence
+from checkers.facts.ancestry import Ancestry
+from checkers.facts.evidence import Evidence
+from checkers.facts.hold_order import came_before, hold_order
+from checkers.facts.shown_appends import shown_appends
 from checkers.history.records import WRITES, Element, Header, List, Op, Outcome, Value
-from checkers.lists.ancestry import Ancestry
-from checkers.lists.shown_appends import shown_appends
-from checkers.locks.hold_order import came_before, hold_order
 
 
 def lists_of(evidence: Evidence) -> Iterator[Lists]:

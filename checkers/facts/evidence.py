@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from checkers.history.appends import with_lists
+from checkers.facts.appends import with_lists
+from checkers.facts.log_columns import LogColumns
 from checkers.history.columns import FUNCTIONS, Operations
 from checkers.history.commit_columns import Commits
 from checkers.history.commit_log import CommitLog
 from checkers.history.memoized import memoized
 from checkers.history.records import Commit, History, Op
-from checkers.storage.log_columns import LogColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

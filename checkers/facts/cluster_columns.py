@@ -12,15 +12,15 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.evidence import Evidence, log_of
+from checkers.facts.clusters import BELOW_ALL, Zone, initial_zone, written_zone
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.log_columns import LogColumns
+from checkers.facts.recorded import Recorded, recorded
+from checkers.facts.shown_appends import ShownAppends, shown_appends
 from checkers.history.columns import ABSENT, FAIL, FENCE, INFO, OK, Columns, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import UNRANKED, Summit, stable_order
 from checkers.history.records import Op
-from checkers.lists.shown_appends import ShownAppends, shown_appends
-from checkers.storage.clusters import BELOW_ALL, Zone, initial_zone, written_zone
-from checkers.storage.log_columns import LogColumns
-from checkers.storage.recorded import Recorded, recorded
 
 
 @memoized
