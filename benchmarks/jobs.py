@@ -22,7 +22,7 @@ from benchmarks.generated import Shape, generate, generate_with_log, lines
 from benchmarks.keys import keys
 from benchmarks.lock_runs import run_lines
 from benchmarks.measuring import NOWHERE, in_own_process, measured, rechecked, result
-from checkers import interop
+from checkers import formats
 from checkers.linearizability.register import judge_register
 
 _WRONG = 10  # one wrong history in this many short ones
@@ -151,7 +151,7 @@ def store(path: str, shape: dict[str, Any]) -> dict[str, Any]:
 
 def etcd(logs: Sequence[str], times: int) -> dict[str, Any]:
     """Judge etcd logs, one after another, without reading them."""
-    histories = [interop.operations(interop.read(Path(log)), "cas-register").operations for log in logs]
+    histories = [formats.operations(formats.read(Path(log)), "cas-register").operations for log in logs]
     verdicts = [judge_register(history).validity.name.lower() for history in histories]
     found = measured(times, lambda: [judge_register(history) for history in histories])
     return found | {"verdicts": verdicts}

@@ -41,7 +41,7 @@ def _readers() -> Mapping[str, Callable[[bytes], None]]:
 
     with atheris.instrument_imports(include=["checkers", "harness.target", "workloads"]):
         import checkers
-        import checkers.interop
+        import checkers.formats
         import harness.target
         from checkers.text.errors import FencepostError
         from fuzzing.surfaces import ROOT
@@ -65,7 +65,7 @@ def _readers() -> Mapping[str, Callable[[bytes], None]]:
 
     def foreign(data: bytes) -> None:
         (folder / "history").write_bytes(data)
-        checkers.interop.operations(checkers.interop.read(folder / "history"), "cas-register")
+        checkers.formats.operations(checkers.formats.read(folder / "history"), "cas-register")
 
     def line(data: bytes) -> None:
         _, carried = messages.parse_line(data)

@@ -52,7 +52,7 @@ ELSEWHERE = {
     "report/heading.py": {"read_text"},  # targets that ship
     "report/page.py": {"read_text"},  # the same
     "report/templates.py": {"read_text"},  # assets of ours
-    "run/recheck.py": {"read_text"},  # of `interop`, of a file that the user names
+    "run/recheck.py": {"read_text"},  # of `formats`, of a file that the user names
     "run/replay.py": {"read_bytes"},  # of `files`, of a plan that the user names
     "run/show.py": {"open"},  # a browser
     "run/server_logs.py": {"write_text"},  # of `RunFolder`

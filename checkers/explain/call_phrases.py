@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, cast
 
+from checkers.formats.event import Call
+from checkers.formats.operations import with_article
+from checkers.formats.values import written
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
-from checkers.interop.event import Call
-from checkers.interop.operations import with_article
-from checkers.interop.values import written
 from checkers.linearizability.models import expected_and_new
 from checkers.text.places import cited
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
+from checkers.formats.event import Call
+from checkers.formats.operations import Operations
+from checkers.formats.values import pair_of
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
-from checkers.interop.event import Call
-from checkers.interop.operations import Operations
-from checkers.interop.values import pair_of
 
 
 def failed_source(judged: Operations, seer: Call) -> Call | None:

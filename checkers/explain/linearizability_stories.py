@@ -11,9 +11,9 @@ from checkers.explain.call_phrases import CallWords, answer, as_sentence, noun, 
 from checkers.explain.cycles import around
 from checkers.explain.failed_writes import failed_source
 from checkers.explain.linearizability_proofs import Judge, OrderProof, smallest
-from checkers.interop.event import Call
-from checkers.interop.keys import name_of
-from checkers.interop.operations import Operations, resource
+from checkers.formats.event import Call
+from checkers.formats.keys import name_of
+from checkers.formats.operations import Operations, resource
 from checkers.linearizability.budget import Resource
 from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.linearizability.models import Fenced, FencedNested, Nested, Unseen

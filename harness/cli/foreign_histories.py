@@ -10,13 +10,13 @@ from pathlib import Path
 from shlex import quote
 from typing import TextIO, cast
 
-from checkers import interop, judge, parse
+from checkers import formats, judge, parse
+from checkers.formats import Foreign, json_values
+from checkers.formats.foreign import judge_read
+from checkers.formats.operations import with_article
+from checkers.formats.text import read_text_of
+from checkers.formats.writing import as_ours, export, left_out
 from checkers.history.operation import UNKNOWN
-from checkers.interop import Foreign, json_values
-from checkers.interop.foreign import judge_read
-from checkers.interop.operations import with_article
-from checkers.interop.text import read_text_of
-from checkers.interop.writing import as_ours, export, left_out
 from checkers.text.errors import HistoryError
 from checkers.text.printable import shorten
 from checkers.vocabulary.document import VerdictDocument
@@ -97,8 +97,8 @@ def import_history(path: Path, model: str, initial: str | None) -> Iterator[str]
 
 def _read(path: Path) -> Foreign:
     if path == STANDARD_INPUT:
-        return interop.parse(read_text_of(cast("BufferedReader", sys.stdin.buffer), _named(path)))
-    return interop.read(path)
+        return formats.parse(read_text_of(cast("BufferedReader", sys.stdin.buffer), _named(path)))
+    return formats.read(path)
 
 
 def _named(path: Path) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 
 import checkers
-from checkers import interop
+from checkers import formats
+from checkers.formats.text import read_text
 from checkers.history.reader import Commit, History
-from checkers.interop.text import read_text
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.verdict import Validity, Verdict
@@ -175,20 +175,20 @@ def _read(path: Path, within: Path | None) -> History:
 
 def _what_else(path: Path) -> str | None:
     """Say what a file is that is not one of our histories; None if it looks like a broken one."""
-    found: interop.Format | None = None
+    found: formats.Format | None = None
     try:
         text = read_text(path)
-        found = interop.detect(text)
-        if found is not interop.Format.FENCEPOST:
-            interop.parse(text)
+        found = formats.detect(text)
+        if found is not formats.Format.FENCEPOST:
+            formats.parse(text)
         elif text.compressed:
             return "it is compressed; decompress it with gunzip, and name the result"
     except HistoryError as error:
         if found is None and not error.line:
             return error.problem
         if error.line <= 1:
-            return f"{interop.NOT_A_HISTORY}; {interop.ACCEPTED}"
-    if found is None or found is interop.Format.FENCEPOST:
+            return f"{formats.NOT_A_HISTORY}; {formats.ACCEPTED}"
+    if found is None or found is formats.Format.FENCEPOST:
         return None
     return (
         f'it does not begin with the header {{"fencepost":1,…}}, but looks like {found}:'

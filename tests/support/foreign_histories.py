@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from checkers.formats.event import Call, Event
+from checkers.formats.pairing import pair
 from checkers.history.operation import UNKNOWN
-from checkers.interop.event import Call, Event
-from checkers.interop.pairing import pair
 from tests.support.repository import HISTORIES
 
 FOLDER = HISTORIES / "foreign"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from checkers import interop
-from checkers.interop import Foreign
-from checkers.interop.foreign import MODELS
+from checkers import formats
+from checkers.formats import Foreign
+from checkers.formats.foreign import MODELS
 from checkers.linearizability.search import search
 from checkers.vocabulary.verdict import Validity
 
 
 def verdict_of(history: Foreign, model: str = "cas-register") -> Validity:
-    return search(interop.operations(history, model).operations, MODELS[model]()).validity
+    return search(formats.operations(history, model).operations, MODELS[model]()).validity

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkers.interop import collisions
+from checkers.formats import collisions
 from checkers.text import limits, printable
 from harness.campaign import corpus, results, stored
 from harness.core.errors import ConfigurationError

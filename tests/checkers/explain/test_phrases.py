@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import checkers
-from checkers.interop.foreign import judge_foreign
+from checkers.formats.foreign import judge_foreign
 from checkers.linearizability.budget import Budget
 from tests.support.repository import HISTORIES
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from checkers import read
+from checkers.formats.text import read_text
 from checkers.history import files
-from checkers.interop.text import read_text
 from checkers.text import limits
 from checkers.text.errors import HistoryError
 

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from checkers.interop.operations import with_article
+from checkers.formats.operations import with_article
 from harness.cli import schemas
 from tests.support import command
 from tests.support.repository import HISTORIES
@@ -140,7 +140,7 @@ def test_the_order_of_commits_does_not_go_with_a_model(fencepost: Any) -> None:
 
 
 def test_every_model_is_offered(fencepost: Any) -> None:
-    from checkers.interop.foreign import MODELS
+    from checkers.formats.foreign import MODELS
 
     ran = fencepost("recheck", "x", "--model", "none")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from checkers import interop
+from checkers import formats
 from checkers.history.files import decompressed
 from checkers.text import limits
 from checkers.text.errors import HistoryError
@@ -119,7 +119,7 @@ def test_a_file_that_expands_beyond_the_limit_is_refused(tmp_path: Path) -> None
     bomb.write_bytes(gzip.compress(b" " * (limits.EXPANDED + 1)))
 
     with pytest.raises(HistoryError, match=r"bomb\.gz: it expands to more than 64 MiB; if that is right"):
-        interop.read(bomb)
+        formats.read(bomb)
 
 
 def test_a_compressed_text_is_read_up_to_a_null_byte(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_compressed_text_is_read_up_to_a_null_byte(tmp_path: Path) -> None:
     holes.write_bytes(gzip.compress(b"\0" * (2 * limits.EXPANDED)))
 
     with pytest.raises(HistoryError, match=r"holes\.gz:1: this is not a history that Fencepost knows"):
-        interop.read(holes)
+        formats.read(holes)
 
 
 def test_a_large_compressed_file_may_expand_a_hundredfold() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import checkers
-from checkers.interop import atoms
+from checkers.formats import atoms
 from checkers.text import printable
 from checkers.text.errors import HistoryError
 from harness.cli import app

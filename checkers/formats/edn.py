@@ -21,8 +21,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from checkers.interop.atoms import Char, Keyword, Symbol, character, named, quoted, string, word
-from checkers.interop.collisions import without_collisions
+from checkers.formats.atoms import Char, Keyword, Symbol, character, named, quoted, string, word
+from checkers.formats.collisions import without_collisions
 
 __all__ = [
     "MAX_DEPTH",

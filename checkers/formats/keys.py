@@ -15,11 +15,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from checkers.formats.atoms import quoted
+from checkers.formats.edn import Symbol
+from checkers.formats.event import Call
+from checkers.formats.values import in_edn, pair_of, written
 from checkers.history.operation import UNKNOWN
-from checkers.interop.atoms import quoted
-from checkers.interop.edn import Symbol
-from checkers.interop.event import Call
-from checkers.interop.values import in_edn, pair_of, written
 from checkers.text.errors import HistoryError
 from checkers.text.places import cited
 

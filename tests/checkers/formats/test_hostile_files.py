@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checkers import interop
-from checkers.interop.foreign import judge_foreign
-from checkers.interop.writing import as_ours, export
+from checkers import formats
+from checkers.formats.foreign import judge_foreign
+from checkers.formats.writing import as_ours, export
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 from tests.support.examples import examples
@@ -191,7 +191,7 @@ def test_a_half_written_last_line_is_cut_off_with_a_notice(file: Callable[[Any],
     content = (FOLDER / name).read_bytes()
     cut = content[:-4]
 
-    history = interop.read(file(cut))
+    history = formats.read(file(cut))
 
     lines = content.count(b"\n")
     assert any(f":{lines}: the last line is only half written" in notice for notice in history.notices)
@@ -216,7 +216,7 @@ def test_no_cut_of_a_right_history_is_wrong(file: Callable[[Any], Path], path: P
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_any_bytes_are_a_history_or_an_error(file: Callable[[Any], Path], content: bytes) -> None:
     with contextlib.suppress(HistoryError):
-        interop.read(file(content))
+        formats.read(file(content))
 
 
 @given(st.data())
@@ -252,7 +252,7 @@ def test_a_time_that_cannot_rise_any_more_is_refused(file: Callable[[Any], Path]
     )
 
     with pytest.raises(HistoryError, match=f"^{path}:3: made to rise, its time is beyond 64 bits"):
-        list(as_ours(interop.read(path), "register"))
+        list(as_ours(formats.read(path), "register"))
 
 
 def test_a_folder_and_a_pipe_are_refused(tmp_path: Path) -> None:
@@ -260,9 +260,9 @@ def test_a_folder_and_a_pipe_are_refused(tmp_path: Path) -> None:
 
     for path in (tmp_path, tmp_path / "pipe"):
         with pytest.raises(HistoryError, match="and only regular files are read"):
-            interop.read(path)
+            formats.read(path)
     with pytest.raises(HistoryError, match="there is no such file"):
-        interop.read(tmp_path / "nothing")
+        formats.read(tmp_path / "nothing")
 
 
 def test_an_object_that_was_printed_into_a_history_is_no_harm(file: Callable[[Any], Path]) -> None:
@@ -282,4 +282,4 @@ def test_no_name_of_an_operation_adds_to_an_exported_history(file: Callable[[Any
     named = file(json.dumps([{"process": 0, "type": "invoke", "f": name, "value": 1}]).encode())
 
     with pytest.raises(HistoryError, match="cannot be written: no keyword of EDN has that name"):
-        list(export(interop.read(named), "jepsen-edn"))
+        list(export(formats.read(named), "jepsen-edn"))

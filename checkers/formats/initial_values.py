@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
+from checkers.formats import json_values
+from checkers.formats.event import Call
+from checkers.formats.operations import with_article
+from checkers.formats.values import frozen, in_edn, pair_of, written
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.interop import json_values
-from checkers.interop.event import Call
-from checkers.interop.operations import with_article
-from checkers.interop.values import frozen, in_edn, pair_of, written
 from checkers.linearizability.model_verdict import Clash, DeadEnd
 from checkers.linearizability.models import Fenced, FencedNested, Nested
 from checkers.text.errors import ModelError

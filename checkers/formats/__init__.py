@@ -1,6 +1,6 @@
 """Histories that other tools recorded, and ours for other tools.
 
-    history = interop.read(Path("history.edn"))
+    history = formats.read(Path("history.edn"))
     operations(history, "cas-register").operations
 
 `read` finds out the format by looking at the file. Whatever the file holds, the
@@ -14,10 +14,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from checkers.interop import fencepost, jepsen, porcupine
-from checkers.interop.event import Call, Event, Foreign, Note
-from checkers.interop.operations import VOCABULARY, Operations, operations
-from checkers.interop.text import Text, read_text
+from checkers.formats import fencepost, jepsen, porcupine
+from checkers.formats.event import Call, Event, Foreign, Note
+from checkers.formats.operations import VOCABULARY, Operations, operations
+from checkers.formats.text import Text, read_text
 from checkers.text.errors import HistoryError
 
 __all__ = [

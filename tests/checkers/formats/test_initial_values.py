@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import checkers
-from checkers import interop
-from checkers.interop.foreign import MODELS, judge_foreign
-from checkers.interop.initial_values import state_of
-from checkers.interop.writing import as_ours, export
+from checkers import formats
+from checkers.formats.foreign import MODELS, judge_foreign
+from checkers.formats.initial_values import state_of
+from checkers.formats.writing import as_ours, export
 from checkers.linearizability.models import Fenced, FencedNested, Nested
 from checkers.text.errors import HistoryError, ModelError
 from checkers.vocabulary.verdict import Validity
@@ -190,7 +190,7 @@ def test_the_steps_are_about_the_given_start(file: Callable[[Any], Path]) -> Non
 
 
 def test_a_fencepost_history_has_its_initial_value_in_its_header(file: Callable[[Any], Path]) -> None:
-    ours = interop.read(file(OURS))
+    ours = formats.read(file(OURS))
 
     for refused in (
         lambda: judge_foreign(file(OURS), "register", initial=0),
@@ -202,7 +202,7 @@ def test_a_fencepost_history_has_its_initial_value_in_its_header(file: Callable[
 
 
 def test_an_imported_register_starts_with_the_given_value(file: Callable[[Any], Path]) -> None:
-    history = interop.read(file(read("0") + change(":write", "1") + read("1")))
+    history = formats.read(file(read("0") + change(":write", "1") + read("1")))
 
     ours = checkers.parse(as_ours(history, "register", initial=0))
 
@@ -212,7 +212,7 @@ def test_an_imported_register_starts_with_the_given_value(file: Callable[[Any], 
 
 
 def test_an_imported_register_cannot_write_its_initial_value(file: Callable[[Any], Path]) -> None:
-    history = interop.read(file(change(":write", "0")))
+    history = formats.read(file(change(":write", "0")))
 
     with pytest.raises(HistoryError, match="value 0 is also written before anything is written"):
         list(as_ours(history, "register", initial=0))
@@ -221,19 +221,19 @@ def test_an_imported_register_cannot_write_its_initial_value(file: Callable[[Any
 @pytest.mark.parametrize("value", [[1], 1.5, True])
 def test_an_initial_value_that_our_format_lacks_is_refused(file: Callable[[Any], Path], value: Any) -> None:
     with pytest.raises(HistoryError, match=r"history: history\.jsonl holds texts, numbers and null, not"):
-        list(as_ours(interop.read(file(read("1"))), "register", initial=value))
+        list(as_ours(formats.read(file(read("1"))), "register", initial=value))
 
 
 def test_an_imported_lock_starts_free(file: Callable[[Any], Path]) -> None:
     with pytest.raises(HistoryError, match="an initial value only for a register, with --model register"):
-        list(as_ours(interop.read(file(ACQUIRE)), "fenced-mutex", initial=5))
+        list(as_ours(formats.read(file(ACQUIRE)), "fenced-mutex", initial=5))
 
 
 @pytest.mark.parametrize("form", ["jepsen-edn", "porcupine-etcd"])
 def test_an_export_writes_the_initial_value_first(file: Callable[[Any], Path], form: str) -> None:
-    history = interop.read(file(STARTED["cas-register"][2]))
+    history = formats.read(file(STARTED["cas-register"][2]))
 
-    exported = interop.read(file("".join(export(history, form, initial=0))))
+    exported = formats.read(file("".join(export(history, form, initial=0))))
 
     assert (exported.calls[0].f, exported.calls[0].asked, exported.calls[0].process) == ("write", 0, 2)
     assert judge_foreign(Path(exported.name), "cas-register").verdict.validity is Validity.VALID
@@ -241,4 +241,4 @@ def test_an_export_writes_the_initial_value_first(file: Callable[[Any], Path], f
 
 def test_only_an_export_of_registers_has_an_initial_value(file: Callable[[Any], Path]) -> None:
     with pytest.raises(HistoryError, match="only registers have writes: drop --initial"):
-        export(interop.read(file(ACQUIRE)), "jepsen-edn", initial=0)
+        export(formats.read(file(ACQUIRE)), "jepsen-edn", initial=0)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers import interop
-from checkers.interop import Foreign, porcupine
-from checkers.interop.event import Event
-from checkers.interop.text import Text
-from checkers.interop.writing import export
+from checkers import formats
+from checkers.formats import Foreign, porcupine
+from checkers.formats.event import Event
+from checkers.formats.text import Text
+from checkers.formats.writing import export
 from checkers.text.errors import HistoryError
 from tests.support.foreign_histories import (
     calls,
@@ -39,7 +39,7 @@ CAS = (
 
 
 def test_what_a_failed_cas_found_is_a_read_in_an_etcd_log(file: Callable[[Any], Path]) -> None:
-    lines = list(export(interop.read(file(CAS % 3)), "porcupine-etcd"))
+    lines = list(export(formats.read(file(CAS % 3)), "porcupine-etcd"))
 
     assert [line.split(" - ")[1] for line in lines] == ["0\t:invoke\t:read\tnil\n", "0\t:ok\t:read\t3\n"]
 
@@ -48,7 +48,7 @@ def test_an_etcd_log_cannot_express_a_cas_that_failed_on_a_match(
     file: Callable[[Any], Path],
 ) -> None:
     with pytest.raises(HistoryError, match=r"history:2: an etcd log cannot express"):
-        export(interop.read(file(CAS % 1)), "porcupine-etcd")
+        export(formats.read(file(CAS % 1)), "porcupine-etcd")
 
 
 @pytest.mark.parametrize(("f", "value"), [("write", "nil"), ("cas", "[nil 1]"), ("cas", "[1 nil]")])
@@ -56,7 +56,7 @@ def test_nil_can_only_be_read_in_an_etcd_log(file: Callable[[Any], Path], f: str
     path = file(f"{{:process 0, :type :invoke, :f :{f}, :value {value}}}\n")
 
     with pytest.raises(HistoryError, match=rf"history:1: an etcd log cannot express a {f} of nil"):
-        export(interop.read(path), "porcupine-etcd")
+        export(formats.read(path), "porcupine-etcd")
 
 
 @given(events(), st.permutations(["a", ":b", "c"]))

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from checkers import interop
-from checkers.interop import VOCABULARY, Foreign, jepsen
-from checkers.interop.event import Event
-from checkers.interop.foreign import MODELS, judge_foreign
-from checkers.interop.text import Text
+from checkers import formats
+from checkers.formats import VOCABULARY, Foreign, jepsen
+from checkers.formats.event import Event
+from checkers.formats.foreign import MODELS, judge_foreign
+from checkers.formats.text import Text
 from checkers.linearizability.budget import Budget
 from checkers.linearizability.register import judge_register
 from checkers.text.errors import HistoryError
@@ -61,7 +61,7 @@ def test_every_model_has_a_vocabulary() -> None:
 
 
 def test_the_nemesis_is_kept_as_notes() -> None:
-    history = interop.read(FOLDER / "cas-register.valid.edn")
+    history = formats.read(FOLDER / "cas-register.valid.edn")
 
     assert [(note.line, note.process) for note in history.notes] == [(2, "nemesis")]
     assert {call.process for call in history.calls} == {0, 1, 3}
@@ -328,6 +328,6 @@ def test_jepsens_json_is_the_same_as_its_edn(made: list[Event]) -> None:
 @given(events())
 def test_pairs_and_search_agree_on_reads(made: list[Event]) -> None:
     history = Foreign(name="drawn", calls=calls(made))
-    judged = interop.operations(history, "cas-register")
+    judged = formats.operations(history, "cas-register")
 
     assert judge_register(judged.operations).validity is verdict_of(history)

@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 
+from checkers.formats import jepsen, porcupine
+from checkers.formats.edn import Keyword
+from checkers.formats.event import Call, CallError, Foreign
+from checkers.formats.fencepost import in_process_order
+from checkers.formats.grants import grants_of, rising_times
+from checkers.formats.initial_values import HAS_INITIAL, first_writes, state_of
+from checkers.formats.keys import name_of
+from checkers.formats.operations import VOCABULARY, operations, resource, token, with_article
+from checkers.formats.values import written
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import History, Op, Outcome
-from checkers.interop import jepsen, porcupine
-from checkers.interop.edn import Keyword
-from checkers.interop.event import Call, CallError, Foreign
-from checkers.interop.fencepost import in_process_order
-from checkers.interop.grants import grants_of, rising_times
-from checkers.interop.initial_values import HAS_INITIAL, first_writes, state_of
-from checkers.interop.keys import name_of
-from checkers.interop.operations import VOCABULARY, operations, resource, token, with_article
-from checkers.interop.values import written
 from checkers.text.errors import HistoryError
 from checkers.text.nearest import nearest
 from checkers.text.places import cited

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from checkers import interop
-from checkers.interop.foreign import MODELS, judge_foreign
-from checkers.interop.operations import with_article
-from checkers.interop.writing import as_ours, export
+from checkers import formats
+from checkers.formats.foreign import MODELS, judge_foreign
+from checkers.formats.operations import with_article
+from checkers.formats.writing import as_ours, export
 from checkers.linearizability.budget import Budget
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
@@ -118,7 +118,7 @@ def test_a_refusal_has_no_value_as_python_writes_it(
 def test_a_refused_conversion_has_no_value_as_python_writes_it(
     file: Callable[[Any], Path], value: str
 ) -> None:
-    history = interop.read(file(write(value) + write(value)))
+    history = formats.read(file(write(value) + write(value)))
 
     with pytest.raises(HistoryError) as refused:
         list(as_ours(history, "register"))

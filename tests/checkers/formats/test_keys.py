@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from checkers import interop
-from checkers.interop.foreign import judge_foreign
+from checkers import formats
+from checkers.formats.foreign import judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 
@@ -46,10 +46,10 @@ def test_a_keyed_cas_that_expected_another_value_is_wrong(file: Callable[[Any], 
 def test_a_cas_of_another_form_is_refused_with_the_forms_that_are_read(
     file: Callable[[Any], Path], cas: str
 ) -> None:
-    refused = interop.read(file(history(cas)))
+    refused = formats.read(file(history(cas)))
 
     with pytest.raises(HistoryError, match=r":3: the value of a cas is \[expected new\], or \[key \[expec"):
-        interop.operations(refused, "cas-register")
+        formats.operations(refused, "cas-register")
 
 
 def test_an_answer_about_another_key_is_refused_in_the_words_of_the_file(
@@ -58,4 +58,4 @@ def test_an_answer_about_another_key_is_refused_in_the_words_of_the_file(
     wrong = history('["a" 1 2]').replace('["a" 2]', '["b" true]')
 
     with pytest.raises(HistoryError, match=r':6: \["b" true\] is the answer to a request for the key "a"$'):
-        interop.read(file(wrong))
+        formats.read(file(wrong))

@@ -16,16 +16,16 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from checkers.formats import edn, json_values, maps
+from checkers.formats.collisions import without_collisions
+from checkers.formats.edn import Keyword, Tagged
+from checkers.formats.event import Call, CallError, Event, Foreign, Note
+from checkers.formats.keys import split_keys
+from checkers.formats.pairing import pair
+from checkers.formats.text import Text
+from checkers.formats.values import Map, thawed, written
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
-from checkers.interop import edn, json_values, maps
-from checkers.interop.collisions import without_collisions
-from checkers.interop.edn import Keyword, Tagged
-from checkers.interop.event import Call, CallError, Event, Foreign, Note
-from checkers.interop.keys import split_keys
-from checkers.interop.pairing import pair
-from checkers.interop.text import Text
-from checkers.interop.values import Map, thawed, written
 from checkers.text.errors import HistoryError
 from checkers.text.places import EventIndex
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from checkers import interop
-from checkers.interop.collisions import MOST, without_collisions
+from checkers import formats
+from checkers.formats.collisions import MOST, without_collisions
 from checkers.text.errors import HistoryError
 
 MODULUS = 2**61 - 1
@@ -60,7 +60,7 @@ def test_many_different_values_with_one_hash_are_refused(tmp_path: Path, text: s
     history.write_text(text)
 
     with pytest.raises(HistoryError, match="different values with the same hash, which no tool") as refusal:
-        interop.read(history)
+        formats.read(history)
 
     assert refusal.value.line == line
 

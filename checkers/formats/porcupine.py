@@ -12,13 +12,13 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from checkers.formats import edn
+from checkers.formats.event import Call, CallError, Event, Foreign, Note, is_bystander, type_named
+from checkers.formats.pairing import pair
+from checkers.formats.text import Text
+from checkers.formats.values import frozen, pair_of
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
-from checkers.interop import edn
-from checkers.interop.event import Call, CallError, Event, Foreign, Note, is_bystander, type_named
-from checkers.interop.pairing import pair
-from checkers.interop.text import Text
-from checkers.interop.values import frozen, pair_of
 from checkers.text.errors import HistoryError
 
 _EVENT = re.compile(

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 
 import checkers
-from checkers import interop
+from checkers import formats
+from checkers.formats import Foreign
+from checkers.formats.event import Event
+from checkers.formats.foreign import judge_foreign
+from checkers.formats.writing import as_ours, export
 from checkers.history.records import Outcome
-from checkers.interop import Foreign
-from checkers.interop.event import Event
-from checkers.interop.foreign import judge_foreign
-from checkers.interop.writing import as_ours, export
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 from tests.support.foreign_histories import (
@@ -69,7 +69,7 @@ def test_an_imported_register_gets_the_same_verdict_as_by_its_model(made: list[E
 
 def test_an_imported_lock_gets_the_same_findings() -> None:
     for name in ("valid", "duplicate-token", "token-regression"):
-        history = interop.read(FOLDER / f"fenced-mutex.{name}.edn")
+        history = formats.read(FOLDER / f"fenced-mutex.{name}.edn")
         verdict = checkers.judge(checkers.parse(as_ours(history, "fenced-mutex")))
 
         assert {found for found, count in verdict.anomalies.items() if count} <= {name, "double-belief"}
@@ -78,9 +78,9 @@ def test_an_imported_lock_gets_the_same_findings() -> None:
 
 def test_our_own_history_is_exported_with_its_resources_as_keys(file: Callable[[Any], Path]) -> None:
     ours = HISTORIES / "valid-strict-own-token.jsonl"
-    history = interop.read(ours)
+    history = formats.read(ours)
 
-    exported = interop.read(file("".join(export(history, "jepsen-edn", model="register"))))
+    exported = formats.read(file("".join(export(history, "jepsen-edn", model="register"))))
 
     wanted = [call for call in history.calls if call.f in {"read", "write"}]
     assert list(map(meaning, exported.calls)) == list(map(meaning, wanted))

@@ -18,18 +18,18 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
-from checkers import interop
+from checkers import formats
 from checkers.explain.failed_writes import failed_source
 from checkers.explain.findings import doubts_of
 from checkers.explain.linearizability_stories import gave_up, story
+from checkers.formats import Foreign, Operations, json_values
+from checkers.formats.event import Call
+from checkers.formats.grants import grants_of
+from checkers.formats.initial_values import HAS_INITIAL, other_starts, state_of
+from checkers.formats.keys import name_of
+from checkers.formats.operations import FENCED, token, with_article
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.interop import Foreign, Operations, json_values
-from checkers.interop.event import Call
-from checkers.interop.grants import grants_of
-from checkers.interop.initial_values import HAS_INITIAL, other_starts, state_of
-from checkers.interop.keys import name_of
-from checkers.interop.operations import FENCED, token, with_article
 from checkers.judge import judge
 from checkers.linearizability.budget import MIB, Budget
 from checkers.linearizability.model_verdict import Clash, ModelVerdict
@@ -95,7 +95,7 @@ def judge_foreign(
         ModelError: there is no such model, or it cannot start with that value.
     """
     _check_known(model)  # before a long file is read
-    return judge_read(interop.read(Path(path)), model, budget, initial)
+    return judge_read(formats.read(Path(path)), model, budget, initial)
 
 
 def judge_read(history: Foreign, model: str, budget: Budget = BUDGET, initial: object = UNKNOWN) -> Judged:
@@ -161,12 +161,12 @@ def _started(model: str, value: object) -> Model:
 def _order(history: Foreign, model: str, start: Model, budget: Budget, wrong_tokens: set[str]) -> _Order:
     """Search for an order; for locks whose tokens are known to be wrong, without tokens."""
     began = time.perf_counter()
-    judged = interop.operations(history, model)
+    judged = formats.operations(history, model)
     found = _judge(judged.operations, start, budget)
     findings = _findings(model, start, judged, found)
     if wrong_tokens:
         bare = _WITHOUT_TOKENS[model]
-        without = interop.operations(history, bare)
+        without = formats.operations(history, bare)
         free = MODELS[bare]()
         rest = _findings(bare, free, without, _judge(without.operations, free, budget))
         findings = [each for each in findings if each.resource not in wrong_tokens]
@@ -216,7 +216,7 @@ def _other_start(model: str, judged: Operations, found: ModelVerdict) -> Iterato
 
 def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:
     """The violations by the tokens of the grants alone."""
-    interop.operations(history, model)  # refuses the history of anything but a lock
+    formats.operations(history, model)  # refuses the history of anything but a lock
     verdict = judge(grants_of(history, reentrant=model.startswith("reentrant")))
     return tuple(result for result in verdict.checkers if result.name in _OF_TOKENS)
 

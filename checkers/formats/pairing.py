@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from checkers.formats.event import Call, Event, Foreign, Note
+from checkers.formats.values import written
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
-from checkers.interop.event import Call, Event, Foreign, Note
-from checkers.interop.values import written
 from checkers.text.errors import HistoryError
 from checkers.text.places import cited
 

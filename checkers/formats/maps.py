@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from checkers.formats.edn import Keyword, Symbol
+from checkers.formats.event import Event, Note, is_bystander, type_named
+from checkers.formats.values import INT64, frozen, written
 from checkers.history.operation import UNKNOWN
-from checkers.interop.edn import Keyword, Symbol
-from checkers.interop.event import Event, Note, is_bystander, type_named
-from checkers.interop.values import INT64, frozen, written
 from checkers.text.errors import HistoryError
 from checkers.text.places import EventIndex
 

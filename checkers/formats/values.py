@@ -14,8 +14,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from checkers.interop.collisions import without_collisions
-from checkers.interop.edn import MAX_DEPTH, Symbol, Tagged, dumps
+from checkers.formats.collisions import without_collisions
+from checkers.formats.edn import MAX_DEPTH, Symbol, Tagged, dumps
 from checkers.text.printable import shorten
 
 INT64 = 1 << 63

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from checkers import interop
-from checkers.interop.foreign import judge_foreign
-from checkers.interop.writing import as_ours
+from checkers import formats
+from checkers.formats.foreign import judge_foreign
+from checkers.formats.writing import as_ours
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Finding
 
@@ -79,7 +79,7 @@ def test_events_on_lines_of_their_own_are_cited_by_line(file: Callable[[Any], Pa
 
 def test_a_history_of_one_event_and_no_array_is_cited_by_line(file: Callable[[Any], Path]) -> None:
     with pytest.raises(HistoryError, match="history:1: process 0 has no operation open"):
-        interop.read(file(json.dumps(BOTH_HOLD[1])))
+        formats.read(file(json.dumps(BOTH_HOLD[1])))
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,11 @@ def test_a_history_of_one_event_and_no_array_is_cited_by_line(file: Callable[[An
 )
 def test_an_error_names_the_event(file: Callable[[Any], Path], events: list[Any], problem: str) -> None:
     with pytest.raises(HistoryError, match=f"history: {problem}"):
-        interop.read(file(json.dumps(events)))
+        formats.read(file(json.dumps(events)))
 
 
 def test_a_value_that_is_written_twice_is_cited_by_index(file: Callable[[Any], Path]) -> None:
     writes = [{"process": place, "type": "invoke", "f": "write", "value": 1} for place in (0, 1)]
 
     with pytest.raises(HistoryError, match="history: event 1: value 1 is also written at event 0;"):
-        list(as_ours(interop.read(file(json.dumps(writes))), "register"))
+        list(as_ours(formats.read(file(json.dumps(writes))), "register"))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from checkers.formats.event import Call, Foreign
+from checkers.formats.operations import resource, token
 from checkers.history.records import Header, History, Op, Outcome
-from checkers.interop.event import Call, Foreign
-from checkers.interop.operations import resource, token
 
 
 def grants_of(history: Foreign, *, reentrant: bool) -> History:

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from checkers.formats import edn
+from checkers.formats.text import Text
 from checkers.history.jsonl import is_cut_short
-from checkers.interop import edn
-from checkers.interop.text import Text
 from checkers.text.errors import HistoryError
 
 _BLANK = re.compile(r"[ \t\r\n]*")

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from checkers.formats.edn import Keyword, Symbol
+from checkers.formats.event import Call, CallError, Foreign
+from checkers.formats.keys import name_of
+from checkers.formats.values import Map, pair_of, written
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.interop.edn import Keyword, Symbol
-from checkers.interop.event import Call, CallError, Foreign
-from checkers.interop.keys import name_of
-from checkers.interop.values import Map, pair_of, written
 from checkers.text.errors import HistoryError
 
 _LOCK = frozenset({"acquire", "release"})
