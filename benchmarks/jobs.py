@@ -23,7 +23,7 @@ from benchmarks.keys import keys
 from benchmarks.lock_runs import run_lines
 from benchmarks.measuring import NOWHERE, in_own_process, measured, rechecked, result
 from checkers import formats
-from checkers.linearizability.register import judge_register
+from checkers.models.register import judge_register
 
 _WRONG = 10  # one wrong history in this many short ones
 

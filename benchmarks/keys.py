@@ -15,9 +15,9 @@ from typing import Any
 
 from benchmarks.measuring import measured
 from checkers.history.operation import UNKNOWN, Operation
-from checkers.linearizability.model_verdict import ModelVerdict, combined
-from checkers.linearizability.models import CasRegister
-from checkers.linearizability.search import search
+from checkers.models.model_verdict import ModelVerdict, combined
+from checkers.models.objects import CasRegister
+from checkers.models.search import search
 
 _VALUES = 5
 _TAKES = 10  # the longest operation; one is called at every moment

@@ -17,11 +17,11 @@ from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.reader import parse, read, read_commits
 from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.judge import judge
-from checkers.linearizability.model_verdict import ModelVerdict
-from checkers.linearizability.models import IMPOSSIBLE, Model
-from checkers.linearizability.mutex import judge_mutex
-from checkers.linearizability.register import judge_register
-from checkers.linearizability.search import search
+from checkers.models.model_verdict import ModelVerdict
+from checkers.models.mutex import judge_mutex
+from checkers.models.objects import IMPOSSIBLE, Model
+from checkers.models.register import judge_register
+from checkers.models.search import search
 from checkers.text.errors import FencepostError, HistoryError, ModelError
 from checkers.vocabulary.anomalies import ANOMALIES, Anomaly
 from checkers.vocabulary.counts import COVERAGE

@@ -56,7 +56,7 @@ JUDGMENT = (
 """From the history to the verdict, as `PACKAGES`: so each anomaly's file can have its own words."""
 
 ALONE = {
-    "checkers.linearizability": {
+    "checkers.models": {
         "checkers.text.errors",
         "checkers.history.records",
         "checkers.vocabulary.verdict",

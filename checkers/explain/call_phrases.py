@@ -10,7 +10,7 @@ from checkers.formats.operations import with_article
 from checkers.formats.values import written
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import Outcome
-from checkers.linearizability.models import expected_and_new
+from checkers.models.objects import expected_and_new
 from checkers.text.places import cited
 
 if TYPE_CHECKING:

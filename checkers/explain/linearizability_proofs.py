@@ -30,8 +30,8 @@ from typing import Final
 
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.model_verdict import ModelVerdict
-from checkers.linearizability.models import expected_and_new, owner_of
+from checkers.models.model_verdict import ModelVerdict
+from checkers.models.objects import expected_and_new, owner_of
 from checkers.vocabulary.verdict import Validity
 
 Judge = Callable[[Sequence[Operation]], ModelVerdict]

@@ -14,9 +14,9 @@ from checkers.explain.linearizability_proofs import Judge, OrderProof, smallest
 from checkers.formats.event import Call
 from checkers.formats.keys import name_of
 from checkers.formats.operations import Operations, resource
-from checkers.linearizability.budget import Resource
-from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
-from checkers.linearizability.models import Fenced, FencedNested, Nested, Unseen
+from checkers.models.budget import Resource
+from checkers.models.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
+from checkers.models.objects import Fenced, FencedNested, Nested, Unseen
 from checkers.text.places import cited
 from checkers.vocabulary.verdict import Account, Finding
 

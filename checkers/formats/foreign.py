@@ -31,10 +31,11 @@ from checkers.formats.operations import FENCED, token, with_article
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
 from checkers.judge import judge
-from checkers.linearizability.budget import MIB, Budget
-from checkers.linearizability.model_verdict import Clash, ModelVerdict
-from checkers.linearizability.models import MODELS as OBJECTS
-from checkers.linearizability.models import (
+from checkers.models.budget import MIB, Budget
+from checkers.models.model_verdict import Clash, ModelVerdict
+from checkers.models.mutex import judge_mutex
+from checkers.models.objects import MODELS as OBJECTS
+from checkers.models.objects import (
     CasRegister,
     Fenced,
     FencedMutex,
@@ -44,9 +45,8 @@ from checkers.linearizability.models import (
     ReentrantFencedMutex,
     Register,
 )
-from checkers.linearizability.mutex import judge_mutex
-from checkers.linearizability.register import judge_register
-from checkers.linearizability.search import BUDGET, search
+from checkers.models.register import judge_register
+from checkers.models.search import BUDGET, search
 from checkers.text.errors import HistoryError, ModelError
 from checkers.text.nearest import nearest
 from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict

@@ -15,8 +15,8 @@ from checkers.formats.operations import with_article
 from checkers.formats.values import frozen, in_edn, pair_of, written
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.model_verdict import Clash, DeadEnd
-from checkers.linearizability.models import Fenced, FencedNested, Nested
+from checkers.models.model_verdict import Clash, DeadEnd
+from checkers.models.objects import Fenced, FencedNested, Nested
 from checkers.text.errors import ModelError
 
 HAS_INITIAL = "the header of a Fencepost history has its initial value: drop --initial"

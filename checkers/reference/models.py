@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.models import expected_and_new, owner_of
+from checkers.models.objects import expected_and_new, owner_of
 from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reason
 
 _STORES = frozenset({"write", "cas"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checkers import formats
 from checkers.formats import Foreign
 from checkers.formats.foreign import MODELS
-from checkers.linearizability.search import search
+from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
 
 

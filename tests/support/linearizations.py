@@ -12,7 +12,7 @@ from typing import Any
 
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.models import IMPOSSIBLE, Model
+from checkers.models.objects import IMPOSSIBLE, Model
 from tests.support.differential import disagreements, random_histories
 from tests.support.model_histories import KINDS, random_history
 

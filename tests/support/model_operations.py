@@ -6,7 +6,7 @@ from typing import Any
 
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.search import search
+from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
 
 

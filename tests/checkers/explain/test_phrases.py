@@ -10,7 +10,7 @@ import pytest
 
 import checkers
 from checkers.formats.foreign import judge_foreign
-from checkers.linearizability.budget import Budget
+from checkers.models.budget import Budget
 from tests.support.repository import HISTORIES
 
 

@@ -15,8 +15,8 @@ from checkers.formats import VOCABULARY, Foreign, jepsen
 from checkers.formats.event import Event
 from checkers.formats.foreign import MODELS, judge_foreign
 from checkers.formats.text import Text
-from checkers.linearizability.budget import Budget
-from checkers.linearizability.register import judge_register
+from checkers.models.budget import Budget
+from checkers.models.register import judge_register
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 from tests.support.foreign_histories import (

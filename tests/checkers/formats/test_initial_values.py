@@ -13,7 +13,7 @@ from checkers import formats
 from checkers.formats.foreign import MODELS, judge_foreign
 from checkers.formats.initial_values import state_of
 from checkers.formats.writing import as_ours, export
-from checkers.linearizability.models import Fenced, FencedNested, Nested
+from checkers.models.objects import Fenced, FencedNested, Nested
 from checkers.text.errors import HistoryError, ModelError
 from checkers.vocabulary.verdict import Validity
 

@@ -14,7 +14,7 @@ from checkers import formats
 from checkers.formats.foreign import MODELS, judge_foreign
 from checkers.formats.operations import with_article
 from checkers.formats.writing import as_ours, export
-from checkers.linearizability.budget import Budget
+from checkers.models.budget import Budget
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 

@@ -10,16 +10,16 @@ import pytest
 from checkers.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, History, Op
-from checkers.linearizability.model_verdict import ModelVerdict
-from checkers.linearizability.models import CasRegister, Mutex, OwnedMutex
-from checkers.linearizability.mutex import judge_mutex
-from checkers.linearizability.register import judge_register
-from checkers.linearizability.search import search
 from checkers.lists.lost_updates import lost_updates
 from checkers.locks.double_beliefs import double_beliefs
 from checkers.locks.double_grants import double_grants
 from checkers.locks.early_grants import early_grants
 from checkers.locks.tokens import duplicate_tokens, token_regressions
+from checkers.models.model_verdict import ModelVerdict
+from checkers.models.mutex import judge_mutex
+from checkers.models.objects import CasRegister, Mutex, OwnedMutex
+from checkers.models.register import judge_register
+from checkers.models.search import search
 from checkers.reference import definitions
 from checkers.reference.lists import is_list, lost_elements, overwritten
 from checkers.reference.models import is_mutex, is_register

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from checkers.history.operation import Operation
-from checkers.linearizability.budget import States
-from checkers.linearizability.models import IMPOSSIBLE, Model
+from checkers.models.budget import States
+from checkers.models.objects import IMPOSSIBLE, Model
 from checkers.text.errors import ModelError
 
 

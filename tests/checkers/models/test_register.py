@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.blocks import both_first
-from checkers.linearizability.model_verdict import Clash, Contradiction, DeadEnd, OutOfScopeError
-from checkers.linearizability.register import judge_register, register_clash
-from checkers.linearizability.register_columns import register_columns
+from checkers.models.blocks import both_first
+from checkers.models.model_verdict import Clash, Contradiction, DeadEnd, OutOfScopeError
+from checkers.models.register import judge_register, register_clash
+from checkers.models.register_columns import register_columns
 from checkers.vocabulary.verdict import Validity
 from tests.support.examples import examples
 from tests.support.linearizations import every_history, explained, mismatches, register_step

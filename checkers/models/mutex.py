@@ -28,16 +28,16 @@ import numpy as np
 
 from checkers.history.operation import Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.blocks import NEVER, both_first
-from checkers.linearizability.budget import Budget
-from checkers.linearizability.model_verdict import (
+from checkers.models.blocks import NEVER, both_first
+from checkers.models.budget import Budget
+from checkers.models.model_verdict import (
     Clash,
     Contradiction,
     ModelVerdict,
     OutOfScopeError,
 )
-from checkers.linearizability.models import OwnedMutex, owner_of
-from checkers.linearizability.search import BUDGET, judge_each
+from checkers.models.objects import OwnedMutex, owner_of
+from checkers.models.search import BUDGET, judge_each
 
 
 def judge_mutex(operations: Sequence[Operation], budget: Budget = BUDGET) -> ModelVerdict:

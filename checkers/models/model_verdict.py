@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from checkers.linearizability.budget import Resource
+from checkers.models.budget import Resource
 from checkers.text.errors import FencepostError
 from checkers.vocabulary.verdict import Validity
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.models.model import IMPOSSIBLE, State, key_of
+from checkers.models.objects.model import IMPOSSIBLE, State, key_of
 
 
 def owner_of(op: Operation) -> Hashable:

@@ -9,7 +9,7 @@ from typing import Final
 
 from checkers.history.operation import Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.models.model import IMPOSSIBLE, State, key_of, kind_by_answer, observed
+from checkers.models.objects.model import IMPOSSIBLE, State, key_of, kind_by_answer, observed
 
 
 class Unseen(enum.Enum):

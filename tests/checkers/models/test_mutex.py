@@ -8,9 +8,9 @@ import pytest
 
 from checkers.history.operation import Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.budget import Budget
-from checkers.linearizability.model_verdict import Clash, Contradiction, DeadEnd
-from checkers.linearizability.mutex import judge_mutex
+from checkers.models.budget import Budget
+from checkers.models.model_verdict import Clash, Contradiction, DeadEnd
+from checkers.models.mutex import judge_mutex
 from checkers.vocabulary.verdict import Validity
 from tests.support.linearizations import every_history, explained, mismatches, owned_mutex_step
 

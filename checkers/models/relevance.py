@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from checkers.history.operation import Operation
-from checkers.linearizability.models import Model, Reaches
-from checkers.linearizability.transitions import Transitions, optional_method
+from checkers.models.objects import Model, Reaches
+from checkers.models.transitions import Transitions, optional_method
 
 _WHOLE = None  # the part of an operation that concerns all of the object
 _LARGE = 10  # an answer of so many bytes, as a power of two, takes another step

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.history.records import Outcome
-from checkers.linearizability.models import (
+from checkers.models.objects import (
     IMPOSSIBLE,
     MODELS,
     CasRegister,
@@ -19,7 +19,7 @@ from checkers.linearizability.models import (
     OwnedMutex,
     Register,
 )
-from checkers.linearizability.search import search
+from checkers.models.search import search
 from checkers.text.errors import ModelError
 from checkers.vocabulary.verdict import Validity
 from tests.support.examples import examples

@@ -43,16 +43,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.history.operation import Operation
-from checkers.linearizability.blocks import ALWAYS, NEVER, Ids, Moments, both_first
-from checkers.linearizability.budget import Budget
-from checkers.linearizability.model_verdict import (
+from checkers.models.blocks import ALWAYS, NEVER, Ids, Moments, both_first
+from checkers.models.budget import Budget
+from checkers.models.model_verdict import (
     Clash,
     Contradiction,
     ModelVerdict,
     OutOfScopeError,
 )
-from checkers.linearizability.models import CasRegister
-from checkers.linearizability.register_columns import (
+from checkers.models.objects import CasRegister
+from checkers.models.register_columns import (
     CAS,
     FAILED_CAS,
     INITIAL,
@@ -60,7 +60,7 @@ from checkers.linearizability.register_columns import (
     RegisterColumns,
     register_columns,
 )
-from checkers.linearizability.search import BUDGET, judge_each
+from checkers.models.search import BUDGET, judge_each
 
 Mask = NDArray[np.bool_]
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.models.model import (
+from checkers.models.objects.model import (
     IMPOSSIBLE,
     Reaches,
     State,
@@ -17,7 +17,7 @@ from checkers.linearizability.models.model import (
     kind_by_answer,
     observed,
 )
-from checkers.linearizability.models.sums import Sums
+from checkers.models.objects.sums import Sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import pytest
 from checkers.explain.linearizability_proofs import smallest
 from checkers.history.operation import Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.model_verdict import ModelVerdict
-from checkers.linearizability.models import (
+from checkers.models.model_verdict import ModelVerdict
+from checkers.models.objects import (
     CasRegister,
     Counter,
     FencedMutex,
@@ -24,7 +24,7 @@ from checkers.linearizability.models import (
     ReentrantMutex,
     Set,
 )
-from checkers.linearizability.search import search
+from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
 from tests.support.model_histories import KINDS, random_history
 

@@ -12,7 +12,7 @@ import pytest
 
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.models import (
+from checkers.models.objects import (
     IMPOSSIBLE,
     MODELS,
     CasRegister,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEnd
-from checkers.linearizability.models import Counter, Register
-from checkers.linearizability.search import search
+from checkers.models.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEnd
+from checkers.models.objects import Counter, Register
+from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
 from tests.support.model_operations import op, overlapping_adds
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import pytest
 
 from checkers.history.operation import Operation
-from checkers.linearizability.budget import MIB, Budget, Resource
-from checkers.linearizability.model_verdict import GaveUp
-from checkers.linearizability.models import (
+from checkers.models.budget import MIB, Budget, Resource
+from checkers.models.model_verdict import GaveUp
+from checkers.models.objects import (
     CasRegister,
     Counter,
     KeyValue,
@@ -22,8 +22,8 @@ from checkers.linearizability.models import (
     Register,
     Set,
 )
-from checkers.linearizability.models.model import key_of
-from checkers.linearizability.search import search
+from checkers.models.objects.model import key_of
+from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
 from tests.support.model_operations import op, overlapping_adds
 
@@ -65,8 +65,8 @@ def test_a_wrong_object_outranks_one_that_took_too_long() -> None:
 
 
 def test_a_long_search_goes_on_unless_another_object_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checkers.linearizability.search.SHORT", 20)
-    monkeypatch.setattr("checkers.linearizability.search.NARROW", 1)
+    monkeypatch.setattr("checkers.models.search.SHORT", 20)
+    monkeypatch.setattr("checkers.models.search.NARROW", 1)
     wrong = op("read", 0, 1, answer=9, key="wrong")
     budget = steps(1_000_000)
 
@@ -207,8 +207,8 @@ def test_results_of_the_model_that_are_no_longer_needed_do_not_count() -> None:
 
 
 APPENDS = """
-from checkers.linearizability.models import KeyValue
-from checkers.linearizability.search import search
+from checkers.models.objects import KeyValue
+from checkers.models.search import search
 from tests.support.model_operations import op
 
 verdict = search([op("append", i, i + 25, chr(97 + i // 10 % 26)) for i in range(0, 300, 10)], KeyValue())

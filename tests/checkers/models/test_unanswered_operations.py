@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.linearizability.models import (
+from checkers.models.objects import (
     CasRegister,
     Register,
 )

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from checkers.history.operation import Operation
-from checkers.linearizability.budget import MIB, Budget
-from checkers.linearizability.models import (
+from checkers.models.budget import MIB, Budget
+from checkers.models.objects import (
     IMPOSSIBLE,
     MODELS,
     UNSEEN,
@@ -25,8 +25,8 @@ from checkers.linearizability.models import (
     ReentrantMutex,
     Set,
 )
-from checkers.linearizability.models.sums import Sums
-from checkers.linearizability.search import search
+from checkers.models.objects.sums import Sums
+from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
 from tests.support.differential import disagreements, random_histories
 from tests.support.linearizations import every_history, explained, mismatches, step_of
@@ -186,8 +186,8 @@ def test_values_that_nothing_sees_are_one_value() -> None:
 
 @pytest.mark.parametrize("name", ["cas-register", "counter", "set", "unique-cas"])
 def test_the_later_passes_agree_with_trying_every_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checkers.linearizability.search.SHORT", -MIB)  # the first pass gives up
-    monkeypatch.setattr("checkers.linearizability.search.NARROW", 1)
+    monkeypatch.setattr("checkers.models.search.SHORT", -MIB)  # the first pass gives up
+    monkeypatch.setattr("checkers.models.search.NARROW", 1)
     model = MODELS[name]() if name in {"counter", "set"} else CasRegister(0)
 
     assert not mismatches(lambda ops: is_right(ops, model), name, step_of(model), model.initial, seed=4)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.blocks import NEVER, Ids, Moments
-from checkers.linearizability.model_verdict import OutOfScopeError
+from checkers.models.blocks import NEVER, Ids, Moments
+from checkers.models.model_verdict import OutOfScopeError
 
 READ: Final = 0
 WRITE: Final = 1

@@ -11,12 +11,12 @@ from typing import Final
 
 from checkers.history.operation import Operation
 from checkers.history.records import Outcome
-from checkers.linearizability.budget import EXAMINED, KEPT, RIVAL, States, of_numbers
-from checkers.linearizability.dead_ends import Node, dead_end
-from checkers.linearizability.model_verdict import DeadEnd
-from checkers.linearizability.models import IMPOSSIBLE, Model
-from checkers.linearizability.relevance import Changes, Open, Plan
-from checkers.linearizability.transitions import (
+from checkers.models.budget import EXAMINED, KEPT, RIVAL, States, of_numbers
+from checkers.models.dead_ends import Node, dead_end
+from checkers.models.model_verdict import DeadEnd
+from checkers.models.objects import IMPOSSIBLE, Model
+from checkers.models.relevance import Changes, Open, Plan
+from checkers.models.transitions import (
     Transitions,
     initial_state,
     never,

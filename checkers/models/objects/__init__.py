@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from checkers.linearizability.models.collections import Counter, KeyValue, Set
-from checkers.linearizability.models.locks import (
+from checkers.models.objects.collections import Counter, KeyValue, Set
+from checkers.models.objects.locks import (
     Fenced,
     FencedMutex,
     FencedNested,
@@ -16,7 +16,7 @@ from checkers.linearizability.models.locks import (
     ReentrantMutex,
     owner_of,
 )
-from checkers.linearizability.models.model import (
+from checkers.models.objects.model import (
     IMPOSSIBLE,
     Coarse,
     Holders,
@@ -30,7 +30,7 @@ from checkers.linearizability.models.model import (
     Reads,
     State,
 )
-from checkers.linearizability.models.registers import UNSEEN, CasRegister, Register, Unseen, expected_and_new
+from checkers.models.objects.registers import UNSEEN, CasRegister, Register, Unseen, expected_and_new
 
 MODELS: dict[str, Callable[[], Model]] = {
     "cas-register": CasRegister,

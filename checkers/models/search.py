@@ -52,9 +52,9 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from checkers.history.operation import Operation, by_key
-from checkers.linearizability.budget import Budget, OutOfBudgetError, Resource
-from checkers.linearizability.configurations import Configurations
-from checkers.linearizability.model_verdict import (
+from checkers.models.budget import Budget, OutOfBudgetError, Resource
+from checkers.models.configurations import Configurations
+from checkers.models.model_verdict import (
     Clash,
     DeadEnd,
     GaveUp,
@@ -63,8 +63,8 @@ from checkers.linearizability.model_verdict import (
     combined,
     decided_by_pairs,
 )
-from checkers.linearizability.models import Model
-from checkers.linearizability.transitions import never, optional_method
+from checkers.models.objects import Model
+from checkers.models.transitions import never, optional_method
 from checkers.vocabulary.verdict import Validity
 
 BUDGET = Budget()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 
-from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEnd
-from checkers.linearizability.relevance import Open
+from checkers.models.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEnd
+from checkers.models.relevance import Open
 
 Node = tuple[Hashable, int, int]
 """A configuration: state, bits of the open operations done, bits of the infos used."""
