@@ -11,12 +11,12 @@ one of `MODELS` or your own:
     judged = checkers.judge_foreign(Path("history.edn"), "cas-register")
 """
 
-from checkers.formats.foreign import MODELS, judge_foreign
 from checkers.history.merge import merge
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.reader import parse, read, read_commits
 from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.judge import judge
+from checkers.models.judge import MODELS, judge_foreign
 from checkers.models.model_verdict import ModelVerdict
 from checkers.models.mutex import judge_mutex
 from checkers.models.objects import IMPOSSIBLE, Model

@@ -13,12 +13,12 @@ from checkers.formats.edn import Keyword
 from checkers.formats.event import Call, CallError, Foreign
 from checkers.formats.fencepost import in_process_order
 from checkers.formats.grants import grants_of, rising_times
-from checkers.formats.initial_values import HAS_INITIAL, first_writes, state_of
 from checkers.formats.keys import name_of
 from checkers.formats.operations import VOCABULARY, operations, resource, token, with_article
 from checkers.formats.values import written
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import History, Op, Outcome
+from checkers.models.initial_values import HAS_INITIAL, first_writes, state_of
 from checkers.text.errors import HistoryError
 from checkers.text.nearest import nearest
 from checkers.text.places import cited

@@ -12,11 +12,11 @@ from typing import TextIO, cast
 
 from checkers import formats, judge, parse
 from checkers.formats import Foreign, json_values
-from checkers.formats.foreign import judge_read
 from checkers.formats.operations import with_article
 from checkers.formats.text import read_text_of
 from checkers.formats.writing import as_ours, export, left_out
 from checkers.history.operation import UNKNOWN
+from checkers.models.judge import judge_read
 from checkers.text.errors import HistoryError
 from checkers.text.printable import shorten
 from checkers.vocabulary.document import VerdictDocument

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checkers import formats
 from checkers.formats import Foreign
-from checkers.formats.foreign import MODELS
+from checkers.models.judge import MODELS
 from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import checkers
-from checkers.formats.foreign import judge_foreign
 from checkers.models.budget import Budget
+from checkers.models.judge import judge_foreign
 from tests.support.repository import HISTORIES
 
 

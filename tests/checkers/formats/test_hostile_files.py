@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checkers import formats
-from checkers.formats.foreign import judge_foreign
 from checkers.formats.writing import as_ours, export
+from checkers.models.judge import judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 from tests.support.examples import examples

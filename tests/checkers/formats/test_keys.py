@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checkers import formats
-from checkers.formats.foreign import judge_foreign
+from checkers.models.judge import judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 

@@ -13,9 +13,9 @@ import checkers
 from checkers import formats
 from checkers.formats import Foreign
 from checkers.formats.event import Event
-from checkers.formats.foreign import judge_foreign
 from checkers.formats.writing import as_ours, export
 from checkers.history.records import Outcome
+from checkers.models.judge import judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 from tests.support.foreign_histories import (

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from checkers import formats
-from checkers.formats.foreign import judge_foreign
 from checkers.formats.writing import as_ours
+from checkers.models.judge import judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Finding
 

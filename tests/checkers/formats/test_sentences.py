@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from checkers import formats
-from checkers.formats.foreign import MODELS, judge_foreign
 from checkers.formats.operations import with_article
 from checkers.formats.writing import as_ours, export
 from checkers.models.budget import Budget
+from checkers.models.judge import MODELS, judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from checkers.explain.linearizability_proofs import smallest
 from checkers.history.operation import Operation
 from checkers.history.records import Outcome
+from checkers.models.explain.proofs import smallest
 from checkers.models.model_verdict import ModelVerdict
 from checkers.models.objects import (
     CasRegister,
@@ -155,7 +155,7 @@ def test_leaving_out_parts_of_a_correct_history_keeps_it_correct(name: str) -> N
 
 
 def test_a_search_for_a_smaller_set_gives_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checkers.explain.linearizability_proofs.WORK", 5)
+    monkeypatch.setattr("checkers.models.explain.proofs.WORK", 5)
     history = [op("write", 2 * n, 2 * n + 1, input=n) for n in range(10)]
     history.append(replace(op("read", 30, 31), output=3))
 

@@ -140,7 +140,7 @@ def test_the_order_of_commits_does_not_go_with_a_model(fencepost: Any) -> None:
 
 
 def test_every_model_is_offered(fencepost: Any) -> None:
-    from checkers.formats.foreign import MODELS
+    from checkers.models.judge import MODELS
 
     ran = fencepost("recheck", "x", "--model", "none")
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import pytest
 
-from checkers.formats.foreign import judge_foreign
+from checkers.models.judge import judge_foreign
 from checkers.vocabulary.verdict import Validity
 from tests.support.repository import ROOT
 

@@ -10,9 +10,9 @@ import pytest
 
 import checkers
 from checkers import formats
-from checkers.formats.foreign import MODELS, judge_foreign
-from checkers.formats.initial_values import state_of
 from checkers.formats.writing import as_ours, export
+from checkers.models.initial_values import state_of
+from checkers.models.judge import MODELS, judge_foreign
 from checkers.models.objects import Fenced, FencedNested, Nested
 from checkers.text.errors import HistoryError, ModelError
 from checkers.vocabulary.verdict import Validity

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkers.formats.foreign import judge_foreign
+from checkers.models.judge import judge_foreign
 from tests.support.foreign_histories import written
 
 

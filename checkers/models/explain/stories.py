@@ -7,14 +7,14 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from checkers.explain.call_phrases import CallWords, answer, as_sentence, noun, shown, what, whom
 from checkers.explain.cycles import around
-from checkers.explain.failed_writes import failed_source
-from checkers.explain.linearizability_proofs import Judge, OrderProof, smallest
 from checkers.formats.event import Call
 from checkers.formats.keys import name_of
 from checkers.formats.operations import Operations, resource
 from checkers.models.budget import Resource
+from checkers.models.explain.call_phrases import CallWords, answer, as_sentence, noun, shown, what, whom
+from checkers.models.explain.failed_writes import failed_source
+from checkers.models.explain.proofs import Judge, OrderProof, smallest
 from checkers.models.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.models.objects import Fenced, FencedNested, Nested, Unseen
 from checkers.text.places import cited

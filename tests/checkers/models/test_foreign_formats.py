@@ -13,9 +13,9 @@ from hypothesis import given
 from checkers import formats
 from checkers.formats import VOCABULARY, Foreign, jepsen
 from checkers.formats.event import Event
-from checkers.formats.foreign import MODELS, judge_foreign
 from checkers.formats.text import Text
 from checkers.models.budget import Budget
+from checkers.models.judge import MODELS, judge_foreign
 from checkers.models.register import judge_register
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity

@@ -1,0 +1,1 @@
+"""Why no order explains a history: the operations that show it, and the sentences."""
