@@ -16,21 +16,26 @@ from checkers.facts.hazard_hits import hazards_of
 from checkers.facts.holds import count_of_grants, grants_without
 from checkers.history.gc_pause import collecting, gc_paused
 from checkers.history.records import Commit, Header, History
-from checkers.lists import lost_updates
-from checkers.locks import double_beliefs, double_grants, early_grants, starvation, stuck_locks, tokens
 from checkers.notices import notices
-from checkers.storage import (
+from checkers.rules import (
     commit_order,
+    double_beliefs,
+    double_grants,
     duplicate_writes,
+    early_grants,
     found_lists,
     ghost_writes,
     late_writes,
+    lost_updates,
     lost_writes,
     mismatched_commits,
     misreads,
     phantom_accepts,
     registers,
     stale_writes,
+    starvation,
+    stuck_locks,
+    tokens,
     unfenced_writes,
 )
 from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, RANK, VIOLATIONS, WORTH_SAYING

@@ -11,7 +11,7 @@ from checkers.facts.holds import count_of_grants, grants_without
 from checkers.facts.token_shapes import shape_of
 from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE
 from checkers.history.records import ENDED, UNUSABLE, Outcome
-from checkers.locks.double_grants import under_faults
+from checkers.rules.double_grants import under_faults
 from checkers.text.printable import shorten
 
 _SECOND = 10**9  # ns

@@ -119,7 +119,7 @@ def test_a_floor_that_can_be_used_alone_imports_little(graph: Any, floor: str) -
         ("checkers.judge", "from harness.target import Target", PACKAGES),
         ("workloads.register", "import harness.core.errors", PACKAGES),
         ("harness.engines.local", "def late():\n    from harness.nemesis import pause", ROOMS),
-        ("checkers.facts.evidence", "from checkers.storage.stale_writes import in_log", JUDGMENT),
+        ("checkers.facts.evidence", "from checkers.rules.stale_writes import in_log", JUDGMENT),
         ("checkers.conflict", "from checkers.storage import stale_writes", JUDGMENT),
         ("harness.core.paths", "from harness.files.atomic_files import PRIVATE", ROOMS),
     ],

@@ -20,11 +20,11 @@ from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.raising import may_have_raised
 from checkers.history.columns import ABSENT, FENCE, OK, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit
-from checkers.storage.earlier_holds import writes_of
-from checkers.storage.late_writes import grants_of, newest
-from checkers.storage.registers import stale_writes_of
-from checkers.storage.short_histories import attempts_if_right
-from checkers.storage.stale_writes import came_after_higher
+from checkers.rules.earlier_holds import writes_of
+from checkers.rules.late_writes import grants_of, newest
+from checkers.rules.registers import stale_writes_of
+from checkers.rules.short_histories import attempts_if_right
+from checkers.rules.stale_writes import came_after_higher
 
 
 def attempts(evidence: Evidence) -> dict[str, int]:

@@ -29,7 +29,7 @@ from checkers.history.columns import (
     Ints,
 )
 from checkers.history.reader import Op, Outcome
-from checkers.locks.double_beliefs import Beliefs
+from checkers.rules.double_beliefs import Beliefs
 from harness.report.lanes import Lanes
 from harness.report.rows import Grants, Groups, ends, keys_by_owner, with_columns
 

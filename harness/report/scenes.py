@@ -17,7 +17,7 @@ from checkers.facts.evidence import gather
 from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Columns, Ints
 from checkers.history.faults import faults_of
 from checkers.history.reader import History, Op, Outcome
-from checkers.locks.stuck_locks import stretches
+from checkers.rules.stuck_locks import stretches
 from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.rule_words import described
 from harness.report.bands import Band

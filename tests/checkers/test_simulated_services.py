@@ -11,8 +11,8 @@ import pytest
 
 from checkers import Commit, History, Validity, Verdict, judge, parse
 from checkers.facts.evidence import Evidence
-from checkers.locks.early_grants import early_grants
-from checkers.locks.tokens import duplicate_tokens, token_regressions
+from checkers.rules.early_grants import early_grants
+from checkers.rules.tokens import duplicate_tokens, token_regressions
 from tests.support.differential import SCALE
 from tests.support.simulated_services import TIMEOUT, TTL
 from tests.support.simulation import Simulation

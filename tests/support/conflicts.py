@@ -6,7 +6,7 @@ from checkers import parse
 from checkers.conflict import Breach, Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Op
-from checkers.storage.registers import observed
+from checkers.rules.registers import observed
 from tests.support.brute_force import renumbered
 from tests.support.in_columns import in_columns, lines_of
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
-from checkers.locks.stuck_locks import stretches
+from checkers.rules.stuck_locks import stretches
 
 LEASE, GRACE, BREATH = 3, 10, 1
 

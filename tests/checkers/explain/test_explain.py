@@ -13,7 +13,7 @@ from checkers.conflict import Breach, Conflict
 from checkers.explain import shapes
 from checkers.explain.findings import doubts_of, explained
 from checkers.facts.evidence import gather
-from checkers.storage import registers, stale_writes
+from checkers.rules import registers, stale_writes
 from tests.support.only_finding import only_finding
 from tests.support.repository import HISTORIES
 

@@ -15,7 +15,7 @@ from checkers.conflict import Conflict
 from checkers.coverage import coverage
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.columns import Operations
-from checkers.storage import (
+from checkers.rules import (
     commit_order,
     duplicate_writes,
     ghost_writes,

@@ -11,7 +11,7 @@ from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import gather
 from checkers.facts.held_values import Values, of_columns
 from checkers.history.records import Op
-from checkers.storage.registers import observed
+from checkers.rules.registers import observed
 from tests.support.brute_force import history_of, read, renumbered, write
 
 INITIAL = (None, 0)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from checkers.facts.evidence import Evidence
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
-from checkers.locks.double_beliefs import double_beliefs
-from checkers.locks.double_grants import double_grants
-from checkers.locks.early_grants import early_grants
 from checkers.reference import definitions
+from checkers.rules.double_beliefs import double_beliefs
+from checkers.rules.double_grants import double_grants
+from checkers.rules.early_grants import early_grants
 from tests.support.brute_force import renumbered
 from tests.support.examples import examples
 

@@ -22,8 +22,8 @@ from checkers.history import growing, reader
 from checkers.history.columns import Operations
 from checkers.history.irregular import IrregularError
 from checkers.history.records import Op, Outcome
-from checkers.storage.late_writes import late_writes
-from checkers.storage.registers import observed
+from checkers.rules.late_writes import late_writes
+from checkers.rules.registers import observed
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.events import BYTES, HOSTILE
 from tests.support.examples import Cases, examples

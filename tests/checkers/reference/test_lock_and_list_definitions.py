@@ -10,11 +10,6 @@ import pytest
 from checkers.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, History, Op
-from checkers.lists.lost_updates import lost_updates
-from checkers.locks.double_beliefs import double_beliefs
-from checkers.locks.double_grants import double_grants
-from checkers.locks.early_grants import early_grants
-from checkers.locks.tokens import duplicate_tokens, token_regressions
 from checkers.models.model_verdict import ModelVerdict
 from checkers.models.mutex import judge_mutex
 from checkers.models.objects import CasRegister, Mutex, OwnedMutex
@@ -23,6 +18,11 @@ from checkers.models.search import search
 from checkers.reference import definitions
 from checkers.reference.lists import is_list, lost_elements, overwritten
 from checkers.reference.models import is_mutex, is_register
+from checkers.rules.double_beliefs import double_beliefs
+from checkers.rules.double_grants import double_grants
+from checkers.rules.early_grants import early_grants
+from checkers.rules.lost_updates import lost_updates
+from checkers.rules.tokens import duplicate_tokens, token_regressions
 from checkers.vocabulary.verdict import Validity
 from tests.support.brute_force import history_of
 from tests.support.differential import SCALE, disagreements, random_histories

@@ -15,9 +15,9 @@ from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, Op, Outcome
 from checkers.reference import definitions
 from checkers.reference.storages import false_rejections, is_right, late_alone, stale_writes
-from checkers.storage.late_writes import late_writes
-from checkers.storage.registers import observed
-from checkers.storage.stale_writes import SEEN_AFTER_NEWER
+from checkers.rules.late_writes import late_writes
+from checkers.rules.registers import observed
+from checkers.rules.stale_writes import SEEN_AFTER_NEWER
 from tests.support.brute_force import (
     explained_with_fences,
     explained_without_a_fence,

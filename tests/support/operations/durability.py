@@ -20,12 +20,12 @@ from checkers.facts.evidence import Evidence
 from checkers.facts.restarts import restarts_of_storage
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.storage.duplicate_writes import LOGGED_TWICE
-from checkers.storage.ghost_writes import FAILED_BUT_LOGGED, FENCE_FAILED_BUT_LOGGED
-from checkers.storage.lost_writes import GONE_FROM_LOG
-from checkers.storage.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT
-from checkers.storage.misreads import READ_BUT_NOT_LOGGED
-from checkers.storage.phantom_accepts import FENCE_NEVER_RAISED, NEVER_LOGGED
+from checkers.rules.duplicate_writes import LOGGED_TWICE
+from checkers.rules.ghost_writes import FAILED_BUT_LOGGED, FENCE_FAILED_BUT_LOGGED
+from checkers.rules.lost_writes import GONE_FROM_LOG
+from checkers.rules.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT
+from checkers.rules.misreads import READ_BUT_NOT_LOGGED
+from checkers.rules.phantom_accepts import FENCE_NEVER_RAISED, NEVER_LOGGED
 from tests.support.object_log import lost_its_token, object_log
 from tests.support.operations.order import orders
 from tests.support.operations.registers import registers

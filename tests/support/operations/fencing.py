@@ -1,6 +1,6 @@
 """What the clients of a fenced storage saw, judged register by register, on objects: Algorithm F.
 
-`checkers.storage.registers` says what is asked, and why that suffices; it is held against this.
+`checkers.rules.registers` says what is asked, and why that suffices; it is held against this.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from checkers.history.columns import ABSENT, NEVER
 from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op
-from checkers.storage.losses import Storage
-from checkers.storage.lost_writes import with_losses
-from checkers.storage.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK, went_back
-from checkers.storage.stale_writes import (
+from checkers.rules.losses import Storage
+from checkers.rules.lost_writes import with_losses
+from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK, went_back
+from checkers.rules.stale_writes import (
     BELOW_THE_START,
     LOGGED_AFTER_NEWER,
     SEEN_AFTER_NEWER,

@@ -16,8 +16,8 @@ from checkers.facts.high_water import HighWater
 from checkers.facts.leases import granted
 from checkers.history.memoized import memoized
 from checkers.history.records import Op
-from checkers.storage.late_writes import AFTER_NEWER_GRANT
-from checkers.storage.stale_writes import came_after_higher
+from checkers.rules.late_writes import AFTER_NEWER_GRANT
+from checkers.rules.stale_writes import came_after_higher
 from tests.support.operations.fencing import observed, resolved, stale_in_log
 from tests.support.operations.registers import registers
 

@@ -37,8 +37,8 @@ from checkers.facts.clusters import Zone, token_of
 from checkers.facts.high_water import HighWater
 from checkers.history.faults import Faults
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.storage.false_or_stale import FALSE_OR_STALE
-from checkers.storage.rejections import NO_CAUSE
+from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.rejections import NO_CAUSE
 from tests.support.operations.earliest import Earliest
 from tests.support.operations.order import LogOrder
 from tests.support.operations.registers import Register, wrote

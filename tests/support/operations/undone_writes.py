@@ -9,8 +9,8 @@ from checkers.conflict import Conflict
 from checkers.facts.clusters import token_of
 from checkers.history.faults import Fault
 from checkers.history.records import Op, Outcome
-from checkers.storage.false_or_stale import FALSE_OR_STALE
-from checkers.storage.rejections import NO_CAUSE
+from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.rejections import NO_CAUSE
 from tests.support.operations.marks import is_stale
 from tests.support.operations.registers import Register
 

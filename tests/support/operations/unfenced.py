@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from checkers.conflict import Conflict
 from checkers.facts.evidence import Evidence
 from checkers.history.records import Outcome
-from checkers.storage.unfenced_writes import CARRIED_NO_TOKEN, LOST_ITS_TOKEN
+from checkers.rules.unfenced_writes import CARRIED_NO_TOKEN, LOST_ITS_TOKEN
 from tests.support.object_log import ObjectLog, lost_its_token, object_log
 from tests.support.operations.registers import registers
 

@@ -1,1 +1,0 @@
-"""Rules of lists that clients append to under a lock."""

@@ -1,1 +1,0 @@
-"""Rules of lock services: their tokens, their leases, and whether they ever give the lock again."""

@@ -1,0 +1,126 @@
+"""Non-linearizable or stale-read: the storage's own order contradicts real time, reads or refusals.
+
+The log fixes the place of every write and fence, and a read stands after the write whose
+value it returned and before the next one. So the clients' history is explained iff no
+operation had returned before another was called that stands at a lower place (see `log_order`).
+A read is a stale-read if a write with a newer token had replaced its value. If only a refusal
+contradicts a read, either the refusal was false or the read was stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.explain.cycles import Question, cycle
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.facts.evidence import Evidence
+from checkers.facts.log_order import Late, LogOrder, order_of
+from checkers.facts.read_places import NOWHERE
+from checkers.history.columns import ABSENT, READ
+from checkers.history.records import Op
+from checkers.rules.false_or_stale import false_or_stale
+
+
+def against_the_log(evidence: Evidence) -> Iterator[Conflict]:
+    """Operations that come too late for their place in the storage's own order."""
+    order = order_of(evidence)
+    return iter(()) if order is None else conflicts_of(order, order.late)
+
+
+def conflicts_of(order: LogOrder, late: Late) -> Iterator[Conflict]:
+    """Accuse what comes too late, by what shows it; or a refusal without which nothing does."""
+    columns = (late.rows, late.reached, late.by, late.refusals)
+    for row, reached, by, refusal in zip(*(each.tolist() for each in columns), strict=True):
+        if refusal == NOWHERE:
+            yield _conflict(order, row, reached, by)
+        else:
+            yield false_or_stale(order.as_stored(row), order.recorded.ops[refusal])
+
+
+def _conflict(order: LogOrder, row: int, reached: int, by: int) -> Conflict:
+    is_read = order.recorded.columns.f[row] == READ
+    shown, anomaly = _wrong_read(order, row, reached) if is_read else ([], "non-linearizable")
+    because = (*map(order.log.op, (*shown, reached)), order.recorded.ops[by])
+    once = {each.index: each for each in because}
+    return AGAINST_THE_LOG.conflict(order.as_stored(row), *once.values(), anomaly=anomaly)
+
+
+def _wrong_read(order: LogOrder, row: int, reached: int) -> tuple[list[int], str]:
+    """What shows that a read's value had been replaced; it is a stale-read if by something newer."""
+    log = order.log
+    place = int(order.reads.last[np.searchsorted(order.reads.rows, row)])
+    is_initial = place < log.first[order.recorded.columns.resource[row]]
+    token = order.recorded.header.initial_token if is_initial else int(log.token[place])
+    passed = np.arange(place + 1, reached + 1)
+    passed = passed[~log.fence[passed]]
+    newer = passed[(log.token[passed] != ABSENT) & ((token == ABSENT) | (log.token[passed] > token))]
+    shown = [*([] if is_initial else [place]), *newer[:1].tolist(), int(passed[0])]
+    return shown, "stale-read" if len(newer) else "non-linearizable"
+
+
+def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
+    op = conflict.accused
+    stored = (each for each in conflict.because if each.f != "read" and each.index != op.index)
+    later = next(each for each in stored if each.f == "fence" or each.value != op.value)
+    if op.f == "read":
+        summary = (
+            f"{n.whom(op)} read {content(op.value)} from {op.resource} although {n.stored(later)}, which"
+            " the storage's own order puts after it, had been accepted before"
+        )
+        moral = f"the read returned {content(op.value)} although {n.stored(later)} had replaced it"
+    else:
+        did = "fenced" if op.f == "fence" else f"wrote {content(op.value)} to"
+        summary = (
+            f"{n.whom(op)} {did} {op.resource} after {n.stored(later)} had been"
+            " accepted, and the storage's own order puts it before"
+        )
+        moral = f"the storage's own order has {n.stored(op)} before what was accepted earlier"
+    by = conflict.because[-1]
+    if by.f == "fence" and not n.numbers(by):
+        return Story(summary=summary, steps=(*_after_a_fence(n, conflict, by), f"So {moral}."))
+    return Story(
+        summary=summary,
+        steps=cycle(
+            n,
+            Question(
+                proof=conflict.proof,
+                fenced=False,
+                log=n.logged(conflict.proof, conflict.accused),
+                accused=conflict.accused,
+            ),
+            moral,
+        ),
+    )
+
+
+def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[str, ...]:
+    """What an acknowledged fence says of the storage's own order, which has its token from something else."""
+    op = conflict.accused
+    stored = (each for each in conflict.because if each.f == "fence" or each.value != op.value)
+    reached = max((each for each in stored if n.numbers(each)), key=lambda each: n.numbers(each)[0])
+    place = f", and it is {n.place(op, first=True)} there" if n.numbers(op) else ""
+    answered = n.answered(fence)
+    return (
+        (
+            f"The storage acknowledged to {n.whom(fence)} a fence with token {fence.token} {answered}:"
+            f" by then its own order must have had {n.stored(reached)} ({n.place(reached, first=True)})."
+        ),
+        f"{n.began(op)[:1].upper()}{n.began(op)[1:]}{place}.",
+    )
+
+
+# because: what had returned before, later in the log
+AGAINST_THE_LOG = Breach(anomaly="non-linearizable", rule="against-the-log", story=_against_the_log)
+
+CHECKER = Checker(
+    name="order",
+    evidence="committed",
+    decides=("stale-read", "non-linearizable"),
+    check=against_the_log,
+    compares_only=True,
+)

@@ -1,0 +1,168 @@
+"""Double grants: two clients held the lock at once, and nothing that was recorded explains it.
+
+Of two grants to different owners, at least one has no promise: no answered acquire or renew of it
+carries a ttl. The other is not past its promised end. Until the later of the two returned,
+neither owner had called a release or revoke, had a renew refused, or ended a call in info,
+since it asked for the lock; and no fault was in force since the earlier of the two calls.
+
+A session may end for a reason that nobody recorded, so this accuses nobody. But a run with a double
+grant is not known to be right.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import lock_on
+from checkers.facts.evidence import Evidence, in_columns
+from checkers.facts.holds import narrowed, of_beliefs
+from checkers.facts.leases import ENDS, leases_of
+from checkers.history.columns import INFO, NEVER
+from checkers.history.faults import Faults, faults_of
+from checkers.history.memoized import memoized
+from checkers.history.ranges import Above
+from checkers.history.records import Op, Outcome
+from checkers.rules.double_beliefs import Beliefs
+
+
+def double_grants(evidence: Evidence) -> Iterator[Conflict]:
+    """Grants to one owner while another held the lock, at least one of them without a promise."""
+    return (
+        HELD_BY_TWO.conflict(later, other)
+        for later, other in _pairs(evidence, Faults(faults_of(evidence.history.faults)))
+    )
+
+
+def under_faults(evidence: Evidence) -> int:
+    """How many more there would be if no fault had been in force."""
+    faults = Faults(faults_of(evidence.history.faults))
+    if not faults:
+        return 0
+    return len(list(_pairs(evidence, Faults([])))) - len(list(_pairs(evidence, faults)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Hold:
+    """A grant, and when its hold may have ended, in ns."""
+
+    grant: Op
+    until: float
+    is_promised: bool
+
+
+def _pairs(evidence: Evidence, faults: Faults) -> Iterator[tuple[Op, Op]]:
+    """Each grant that came while another was held, and that one."""
+    return (pair for holds in _holds_of(evidence) for pair in _held_by_two(holds, faults))
+
+
+@memoized
+def _holds_of(evidence: Evidence) -> list[list[_Hold]]:
+    """The holds of each resource that has one without a promise, by when their grants returned."""
+    found = []
+    involved = narrowed(evidence, of_beliefs).by_resource("acquire", "renew", *ENDS)
+    unanswered = _unanswered(evidence) if involved else {}
+    for _, operations in sorted(involved.items()):
+        own: dict[str | None, list[Op]] = defaultdict(list)
+        for op in operations:
+            own[op.owner].append(op)
+        holds = [hold for each in own.values() for hold in _holds(each, unanswered)]
+        if not all(hold.is_promised for hold in holds):
+            found.append(sorted(holds, key=_by_return))
+    return found
+
+
+def _by_return(hold: _Hold) -> tuple[int, int]:
+    return hold.grant.returned or 0, hold.grant.index
+
+
+def _held_by_two(holds: Sequence[_Hold], faults: Faults) -> Iterator[tuple[Op, Op]]:
+    owners = {owner: number for number, owner in enumerate({hold.grant.owner: None for hold in holds})}
+    number = np.array([owners[hold.grant.owner] for hold in holds], dtype=np.int64)
+    until = np.array([min(hold.until, NEVER) for hold in holds], dtype=np.int64)
+    called = np.array([hold.grant.called for hold in holds], dtype=np.int64)
+    unpromised = np.array([not hold.is_promised for hold in holds], dtype=np.int64)
+    longest = np.append(-1, np.maximum.accumulate(until)[:-1])  # of those that returned before
+    sides = [Above(side * number, until, called, unpromised) for side in (1, -1)]
+    for place, hold in enumerate(holds):
+        returned = hold.grant.returned or 0
+        healed = _last_healed(faults, returned)
+        if min(hold.until, longest[place]) <= returned or hold.grant.called <= healed:
+            continue
+        own = int(number[place])
+        limits = returned, healed, 0 if hold.is_promised else -1
+        found = (above.first((side * own, *limits)) for above, side in zip(sides, (1, -1), strict=True))
+        other = min((each for each in found if each is not None), default=place)
+        if other < place:
+            yield hold.grant, holds[other].grant
+
+
+def _last_healed(faults: Faults, moment: int) -> float:
+    """When the last fault was healed that began by then; -1 if there was none."""
+    begun = bisect_right(faults.began, moment)
+    return faults.healed_by_then[begun - 1] if begun else -1
+
+
+def _holds(own: Sequence[Op], unanswered: Mapping[int, Sequence[int]]) -> Iterator[_Hold]:
+    """The holds of an owner; `own` is what it did with one lock, by call."""
+    beliefs = Beliefs(own)
+    lost = sorted(op.called if op.learned is None else op.learned for op in own if op.outcome is Outcome.INFO)
+    for lease in leases_of(own):
+        grant, is_promised = lease.grant, lease.set_by is not None
+        until = min(beliefs.end(grant), lease.end if is_promised else math.inf)
+        for moments in (lost, unanswered.get(grant.process, ())):
+            until = min([until, *moments[(place := bisect_left(moments, grant.called)) : place + 1]])
+        yield _Hold(grant=grant, until=until, is_promised=is_promised)
+
+
+def _unanswered(evidence: Evidence) -> dict[int, list[int]]:
+    """When the calls of each process ended in info, in ns and in order; if nobody knows, when they began."""
+    columns = in_columns(evidence).columns
+    rows = np.flatnonzero(columns.outcome == INFO)
+    moments = np.where(columns.learned[rows] < 0, columns.called[rows], columns.learned[rows])
+    found: dict[int, list[int]] = defaultdict(list)
+    for process, moment in sorted(zip(columns.process[rows].tolist(), moments.tolist(), strict=True)):
+        found[process].append(moment)
+    return found
+
+
+def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
+    later, other = conflict.accused, conflict.because[0]
+    began = min(later.called, other.called)
+    is_ordered = (other.returned or 0) < later.sent
+    session = f"the session of {n.whom(other)}" if is_ordered else "one of their sessions"
+    return Story(
+        summary=(
+            f"{n.whom(other)} and {n.whom(later)} both held {lock_on(later.resource)} from"
+            f" {n.at(later.returned or 0)} on, at least one of them without a promised lease"
+        ),
+        steps=(
+            *n.grant_steps(other, later),
+            (
+                f"By then, neither {n.whom(other)} nor {n.whom(later)} had started to release it, been"
+                " refused a renewal or waited for an answer in vain,"
+                f" and from {n.at(began)} on no fault was in force."
+            ),
+            "At least one of the two grants came without a ttl, and no renewal of it was recorded with one.",
+            f"So the lock was given to two clients, unless {session} had ended and nobody recorded it.",
+        ),
+        others=chain(
+            n.own(other, other.called, later.returned or 0),
+            n.own(later, later.called, later.returned or 0),
+        ),
+    )
+
+
+# because: the other's grant
+HELD_BY_TWO = Breach(anomaly="double-grant", rule="held-by-two", story=_held_by_two_story)
+
+CHECKER = Checker(name="double-grant", evidence="observed", decides=("double-grant",), check=double_grants)

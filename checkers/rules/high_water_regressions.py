@@ -1,0 +1,51 @@
+"""High-water-regression: a fenced storage lost a value, and with it the mark that the value had raised.
+
+Of each loss (see `lost_writes`) it accuses the first read of a lower token that was called
+after another read had returned a higher one. A lower mark that comes back again is a stale-read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from checkers.conflict import Breach, Conflict, each_once
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import as_read
+from checkers.facts.held_values import Values
+from checkers.rules.losses import Read
+
+
+def high_water_regression(values: Values, lost: Conflict, own: Iterable[Read]) -> Conflict | None:
+    """Of a loss' own reads, the first of a lower mark after another had returned a higher one."""
+    for read in sorted(own, key=lambda each: each.op.index):
+        higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])
+        if higher is not None:
+            because = each_once(read.op, higher, lost.accused, *lost.because)
+            return MARK_WENT_BACK.conflict(read.op, *because, cause=lost)
+    return None
+
+
+def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
+    read, higher = conflict.accused, conflict.because[0]
+    fault = n.restart(higher, read)
+    return Story(
+        summary=(
+            f"the storage of {read.resource} forgot token {higher.token}: {n.whom(read)} read {as_read(read)}"
+            " after that"
+        ),
+        steps=(
+            f"A read by {n.whom(higher)} returned {as_read(higher)} {n.answered(higher)}.",
+            *n.restart_steps(fault, higher),
+            f"After that, {n.whom(read)} called a read {n.sent(read)}.",
+            (
+                f"It returned {as_read(read)} {n.answered(read)}, and the higher token did not come back:"
+                " the storage's highest token had gone down."
+            ),
+        ),
+        proof=(higher, read),
+        fault=fault,
+    )
+
+
+# because: the higher read, what was lost, what shows that
+MARK_WENT_BACK = Breach(anomaly="high-water-regression", rule="mark-went-back", story=_mark_went_back)

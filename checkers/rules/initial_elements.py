@@ -1,0 +1,108 @@
+"""Lost-update of an element that the list had before the run.
+
+It was there before anything was called, so no late write explains that it is gone: the loss is always a
+violation. The way back from a list that lacks it leads to the append that had read it and left it out,
+which is accused; or to a list that nobody wrote, and then its reader is accused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from checkers.conflict import Breach, Conflict
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.facts.list_history import Lists, as_list, found_by
+from checkers.history.records import Element, List, Op
+from checkers.rules.list_phrases import read_without, size_of, written_without
+
+
+def initial_elements(lists: Lists) -> Iterator[Element]:
+    """What the list had before the run; an element that a client appends is that append's."""
+    return (each for each in as_list(lists.header.initial_value) if each not in lists.appender)
+
+
+def lost_by_readers(lists: Lists) -> Iterator[tuple[Element, Conflict]]:
+    """Each such element that is missing from a list that was read, and who dropped it."""
+    left = dict.fromkeys(initial_elements(lists))
+    for reader, shown in lists.readings:
+        if left.keys() <= set(shown):
+            continue
+        for element in [each for each in left if each not in shown]:
+            del left[element]
+            way = _way_back(lists, element, shown)
+            yield (
+                element,
+                INITIAL_WRITTEN_WITHOUT.conflict(way[-1], reader)
+                if way
+                else INITIAL_READ_WITHOUT.conflict(reader),
+            )
+
+
+def lost_in_log(lists: Lists, written: Iterable[Op]) -> Iterator[tuple[Element, Conflict]]:
+    """Each such element that is missing from a list of the storage's own order, and the first without it."""
+    left = dict.fromkeys(initial_elements(lists))
+    for write in written:
+        after = as_list(write.value)
+        if not left.keys() <= set(after):
+            for element in [each for each in left if each not in after]:
+                del left[element]
+                yield element, INITIAL_LOGGED_WITHOUT.conflict(write)
+
+
+def _way_back(lists: Lists, element: Element, found: List) -> Sequence[Op]:
+    """The appends from a list that lacks an element back to the one that had read it."""
+    way = []
+    for op, built_on in lists.back(found):
+        way.append(op)
+        if element in built_on:
+            break
+    return way
+
+
+def _missing(n: Narrator, found: List, of: List) -> Element:
+    """The first element from before the run that one list has, if there is any, and another lacks."""
+    missing = [each for each in as_list(n.history.header.initial_value) if each not in found]
+    return next((each for each in missing if each in of), missing[0])
+
+
+def _before_the_run(n: Narrator, element: Element, resource: str) -> str:
+    initial = as_list(n.history.header.initial_value)
+    return f"Before the run, by the header, {resource} held {size_of(initial)} with {content(element)}."
+
+
+def _missing_from_list(n: Narrator, conflict: Conflict) -> Story:
+    accused = conflict.accused
+    reader = conflict.because[0] if conflict.because else accused
+    element = _missing(n, found_by(reader), found_by(accused))
+    return Story(
+        summary=(
+            f"the element {content(element)}, which {accused.resource} had before the run, was lost: it is"
+            f" missing from the list that {n.whom(reader)} read"
+        ),
+        steps=(
+            _before_the_run(n, element, accused.resource),
+            *read_without(n, element, reader, None if accused is reader else accused),
+            f"Appends only add elements, but {content(element)} is gone.",
+        ),
+        proof=(reader,),
+    )
+
+
+def _logged_without(n: Narrator, conflict: Conflict) -> Story:
+    by = conflict.accused
+    element = _missing(n, as_list(by.value), found_by(by))
+    return Story(
+        summary=(
+            f"the element {content(element)}, which {by.resource} had before the run, was lost: {n.whom(by)}"
+            " wrote a list without it"
+        ),
+        steps=(_before_the_run(n, element, by.resource), *written_without(n, element, by)),
+        proof=(by,),
+    )
+
+
+INITIAL_READ_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_missing_from_list)
+# because: the read that lacks it
+INITIAL_WRITTEN_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_missing_from_list)
+INITIAL_LOGGED_WITHOUT = Breach(anomaly="lost-update", rule="logged-without", story=_logged_without)

@@ -1,0 +1,85 @@
+"""Late-write, which is only counted: a superseded holder wrote before its successor did.
+
+It was called after a newer token had been granted, and took effect. The fence cannot see it,
+because it has not met the newer token yet; it is what makes lost updates possible. Where the lock
+gives no tokens, it was called after a later hold had been granted (see `earlier_holds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence
+from checkers.history.columns import ACQUIRE, OK, Flags, Ints, indices
+from checkers.history.memoized import memoized
+from checkers.history.ranks import Summit
+from checkers.rules import earlier_holds
+from checkers.rules.registers import stale_writes_of
+from checkers.rules.short_histories import attempts_if_right
+
+
+@memoized
+def late_writes(evidence: Evidence) -> Sequence[Conflict]:
+    """Writes that took effect, called after a newer token had been granted; stale ones are none."""
+    if attempts_if_right(evidence) is not None:
+        return ()
+    zones = zones_of(evidence)
+    grants = grants_of(zones)
+    if not len(grants):
+        return ()
+    stale = zones.recorded.flags_of(each.accused for each in stale_writes_of(evidence))
+    return (*_late(zones, grants, stale), *earlier_holds.late(evidence, stale))
+
+
+def _late(zones: ZoneColumns, grants: Ints, stale: Flags) -> Iterator[Conflict]:
+    granted = newest(zones, grants)
+    accepted = zones.fenced_write[indices(~stale[zones.fenced_write])]
+    late = accepted[granted.before(zones.ranks.called[accepted]) > zones.height[accepted]]
+    if not len(late):
+        return
+    by = grants[granted.entries_before(zones.ranks.called[late])]
+    order = zones.recorded.order_of_resources[zones.columns.resource[late]]
+    for place in np.argsort(order, kind="stable").tolist():
+        yield AFTER_NEWER_GRANT.conflict(zones.ops[int(late[place])], zones.ops[int(by[place])])
+
+
+def grants_of(zones: ZoneColumns) -> Ints:
+    """The rows of the grants."""
+    columns = zones.columns
+    return indices((columns.f == ACQUIRE) & (columns.outcome == OK))
+
+
+def newest(zones: ZoneColumns, grants: Ints) -> Summit:
+    """The newest token that had been granted before a moment."""
+    return Summit(zones.ranks.size, zones.ranks.returned[grants], zones.height[grants])
+
+
+def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
+    write, grant = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}"
+            f" after token {grant.token} had been granted to {n.whom(grant)}, which had not yet"
+            " written"
+        ),
+        steps=(
+            *n.grant_steps(grant),
+            f"{n.who(write)} sent {content(write.value)} with the older token {write.token} {n.sent(write)}.",
+            "It was accepted: the storage had not seen the newer token yet, so no fence could tell.",
+        ),
+    )
+
+
+# because: the grant
+AFTER_NEWER_GRANT = Breach(anomaly="late-write", rule="after-newer-grant", story=_after_newer_grant)
+
+CHECKER = Checker(
+    name="late-write", evidence="observed", decides=("late-write",), check=late_writes, compares_only=True
+)

@@ -1,0 +1,306 @@
+"""Lost-update: was everything that was appended under the lock still there when the list was read?
+
+An element is *known* from the first moment at which its append had returned ok, or a
+list with it had been read: by a read, or by an append before it wrote. It is lost if it
+is absent from a list read that was called after that moment (what the list had before the run:
+from any, see `initial_elements`); or if two appends that
+took effect read the same list, since the later of them wrote over the other's element;
+or, where there is a commit log, if a list stands there without it, after one
+that had it.
+
+**Who dropped it.** Each list was written by one append, which had read another list,
+and so on: from a list that lacks the element, this chain leads back to the append that
+read before the element came, and wrote after. The way back ends before an append that
+certainly came before the element: the element's own append built on its list, or was
+called after its return, or, behind a fence, has a higher token (unless the lower one was
+called when the element was known, and so was a stale write). The last append on the way
+is accused. If there is none, no append overwrote the element: the reader got a list from
+before it, and is accused itself.
+
+**Which are violations.** A fence lets tokens through in order, and that is not enough: a
+holder reads, an older holder's write arrives late, with a token that is still good, and
+the new holder writes what it had read and its own element. Neither the lock service nor
+the storage did anything wrong. So a lost update is only counted if an append on the way
+back explains it: its token is not below that of the lost one, and it was called before
+the element was known, so that it can have read before the element came. In a right run
+the append that dropped the element is one of these, so a right run is never accused.
+Nothing explains an append that had read the element and left it out. Where the lock gives no tokens,
+its hold must not surely come before that of the lost one (see `hold_order`).
+
+If a new holder raises the fence before it reads (`fence_on_acquire`), no older holder's
+write can come in between. Then only an append of the same token explains it: the
+holder's own, whose outcome it never learned and which it did not wait for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import chain
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.facts.evidence import Evidence
+from checkers.facts.list_history import Lists, as_list, found_by, lists_of
+from checkers.history.memoized import memoized
+from checkers.history.records import Element, List, Op, Outcome
+from checkers.rules.initial_elements import lost_by_readers, lost_in_log
+from checkers.rules.list_phrases import read_without, size_of, written_without
+
+
+def lost_updates(evidence: Evidence) -> Iterator[Conflict]:
+    """What clients saw: for each append that dropped elements of others or from before, one conflict.
+
+    What the storage's own order shows is left to it.
+    """
+    logged = _dropped_in_log(evidence)
+    for lists in lists_of(evidence):
+        known = {element for element, conflict in logged if conflict.accused.resource == lists.resource}
+        lost = {loss.element: loss for loss in losses(lists)}
+        overwritten = ((each, _overwritten(lists, loss)) for each, loss in lost.items())
+        found = chain(lost_by_readers(lists), overwritten)
+        yield from _worst(conflict for element, conflict in found if element not in known)
+        yield from _worst(_same_list(lists, {*lost, *known}))
+
+
+def dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
+    """Decided exactly: appends that stand in the log without what the list before them had."""
+    return _worst(conflict for _, conflict in _dropped_in_log(evidence))
+
+
+@memoized
+def _dropped_in_log(evidence: Evidence) -> tuple[tuple[Element, Conflict], ...]:
+    """Each element that the log loses, and the conflict."""
+    return tuple(_without_what_was_there(evidence))
+
+
+def _without_what_was_there(evidence: Evidence) -> Iterator[tuple[Element, Conflict]]:
+    if evidence.log is None or not evidence.resources("append"):
+        return
+    written: dict[str, list[Op]] = defaultdict(list)
+    for entry in evidence.log.entries:
+        if not entry.is_unrecorded and not entry.commit.fence:
+            written[entry.op.resource].append(entry.op)
+    for lists in lists_of(evidence):
+        yield from lost_in_log(lists, written[lists.resource])
+        there: dict[Element, Op] = {}  # with the write that brought it, for the first time or back again
+        before: List = ()
+        for write in written[lists.resource]:
+            after = as_list(write.value)
+            if after[: len(before)] == before:  # as nearly always
+                for element in after[len(before) :]:
+                    there.setdefault(element, write)
+            else:
+                present = set(after)
+                dropped = {element: by for element, by in there.items() if element not in present}
+                yield from _dropped_by(lists, write, dropped)
+                there = {element: there.get(element, write) for element in after}
+            before = after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """An element that is absent from a list that was read when it was known."""
+
+    element: Element
+    reader: Op
+
+
+def losses(lists: Lists) -> Iterator[Loss]:
+    """Each element that was lost, and who first read a list without it.
+
+    Linear in the lists: those that were known and not lost are looked through only
+    where a list lacks one of them.
+    """
+    coming = list(lists.known.items())
+    upto = 0
+    there: dict[Element, None] = {}  # known by now, and not lost
+    for reader, shown in lists.readings:
+        while upto < len(coming) and coming[upto][1].time < reader.called:
+            there[coming[upto][0]] = None
+            upto += 1
+        present = set(shown)
+        if there.keys() <= present:
+            continue
+        for element in [each for each in there if each not in present]:
+            del there[element]
+            yield Loss(element=element, reader=reader)
+
+
+def _overwritten(lists: Lists, loss: Loss) -> Conflict:
+    """The append that dropped an element, and whether that is a violation."""
+    lost, known = lists.appender[loss.element], lists.known[loss.element]
+    way = list(lists.way_back(found_by(loss.reader), lost, known))
+    if not way:
+        return READ_WITHOUT.conflict(loss.reader, lost, known.by)
+    return WRITTEN_WITHOUT.conflict(
+        way[-1], lost, known.by, loss.reader, counted=lists.explains(way, lost, known.time)
+    )
+
+
+def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Iterator[tuple[Element, Conflict]]:
+    """The loss of each of these elements that any client knew of, by this write for certain.
+
+    What it had read came from before the write that `brought` the element: so that is the
+    one which it must not have known. Or it had read a list from which a late write had
+    dropped the element already.
+    """
+    after = as_list(write.value)
+    for element, by in brought.items():
+        known = lists.known.get(element)
+        if known is not None:
+            lost = lists.appender[element]
+            way = list(lists.way_back(after, lost, known))
+            is_explained = lists.explains((write,), by, _known_of(lists, by)) or lists.explains(
+                way, lost, known.time
+            )
+            yield element, LOGGED_WITHOUT.conflict(write, lost, known.by, counted=is_explained)
+
+
+def _known_of(lists: Lists, append: Op) -> float:
+    """When an append was first known to have taken effect."""
+    known = None if append.element is None else lists.known.get(append.element)
+    return math.inf if known is None else known.time
+
+
+def _both_read(lists: Lists, first: Op, second: Op) -> Conflict:
+    """The loss of an element by an append that had read the same list."""
+    return SAME_LIST_READ.conflict(
+        second,
+        first,
+        *lists.shown(first),
+        *lists.shown(second),
+        counted=lists.explains((second,), first, _known_of(lists, first)),
+    )
+
+
+def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conflict]:
+    """Of the appends that are known to have taken effect on one list, each dropped the one before."""
+    same: dict[List, list[Op]] = defaultdict(list)
+    for op in lists.appends:
+        built_on = lists.built_on(op)
+        if built_on is not None and op.element in lists.known:
+            same[built_on].append(op)
+    for appends in same.values():
+        appends.sort(key=lambda op: (-1 if op.token is None else op.token, lists.asked(op), op.called))
+        for first, second in itertools.pairwise(appends):
+            if lost.isdisjoint({first.element, second.element}):
+                yield _both_read(lists, first, second)
+
+
+def _worst(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
+    """One conflict for each accused: one that nothing explains, if there is any."""
+    found: dict[int, Conflict] = {}
+    for conflict in conflicts:
+        known = found.setdefault(conflict.accused.index, conflict)
+        if known.counted and not conflict.counted:
+            found[conflict.accused.index] = conflict
+    yield from found.values()
+
+
+def _absent(n: Narrator, conflict: Conflict) -> Story:
+    """About the client that read a list without it, whether or not its read is accused."""
+    lost, shown, *rest = conflict.because
+    reader = rest[0] if rest else conflict.accused
+    return Story(
+        summary=(
+            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
+            f" lost: it is missing from the list that {n.whom(reader)} read afterwards"
+        ),
+        steps=(
+            *_known(n, lost, shown),
+            *read_without(n, lost.element, reader),
+            f"An element that was appended under the lock must stay, but {content(lost.element)} is gone.",
+        ),
+        proof=(lost, shown, reader),
+    )
+
+
+def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
+    (lost, *shown), by = conflict.because, conflict.accused
+    return Story(
+        summary=(
+            f"{n.whom(lost)} and {n.whom(by)} both appended to the same list of {lost.resource}:"
+            f" {content(lost.element)} or {content(by.element)} was lost"
+        ),
+        steps=(
+            *(
+                f"{n.who(op)}, whose append was called {n.sent(op)}, read {size_of(_built_on(op))} and wrote"
+                f" it back with {content(op.element)}{_with_answer(n, op)}."
+                for op in (lost, by)
+            ),
+            *(f"{n.who(op)} read a list that shows it {n.answered(op)}." for op in shown),
+            "Both read the same list, and both took effect: the later one overwrote the other.",
+            *_fenced_first(n, lost, by),
+        ),
+        proof=(lost, by, *shown),
+    )
+
+
+def _with_answer(n: Narrator, append: Op) -> str:
+    return f", acknowledged {n.answered(append)}" if append.outcome is Outcome.OK else ""
+
+
+def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[str, ...]:
+    """Why a write that was late is no excuse, where new holders fence before they read."""
+    if not n.history.header.fence_on_acquire or (lost.token or 0) >= (by.token or 0):
+        return ()
+    return (
+        (
+            f"No late write excuses this: in this run a new holder fences before it reads (fence_on_acquire"
+            f" in line 1), so once {n.whom(by)} had read with token {by.token}, nothing with the older token"
+            f" {lost.token} could still be written."
+        ),
+    )
+
+
+def _logged_without(n: Narrator, conflict: Conflict) -> Story:
+    lost, shown, by = conflict.because[0], conflict.because[-1], conflict.accused
+    return Story(
+        summary=(
+            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
+            f" lost: {n.whom(by)} wrote a list without it"
+        ),
+        steps=(
+            *_known(n, lost, shown),
+            *written_without(n, lost.element, by),
+        ),
+        proof=(lost, shown, by),
+    )
+
+
+def _known(n: Narrator, lost: Op, shown: Op) -> tuple[str, ...]:
+    """Why the element had been in the list for certain."""
+    sent = f"{n.who(lost)} appended {content(lost.element)}{n.with_token(lost)} {n.sent(lost)}"
+    if shown is lost:
+        return (f"{sent}, and the storage said ok {n.answered(lost)}.",)
+    return (
+        f"{sent}.",
+        f"A list that {n.whom(shown)} read had it {n.answered(shown)}, so it had been stored by then.",
+    )
+
+
+def _built_on(append: Op) -> List:
+    """What an append read; one that does not say wrote that, and its element."""
+    if append.seen is not None:
+        return append.seen
+    return append.value[:-1] if isinstance(append.value, tuple) else ()
+
+
+# because: the lost append, what proves it
+READ_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
+# because: the lost append, what proves it, the read that lacks it
+WRITTEN_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
+# because: the lost append, who read what the two wrote
+SAME_LIST_READ = Breach(anomaly="lost-update", rule="same-list-read", story=_same_list_read)
+# because: the lost append, what proves it
+LOGGED_WITHOUT = Breach(anomaly="lost-update", rule="logged-without", story=_logged_without)
+
+OBSERVED = Checker(name="lost-update", evidence="observed", decides=("lost-update",), check=lost_updates)
+COMMITTED = Checker(name="lost-update", evidence="committed", decides=("lost-update",), check=dropped_in_log)

@@ -1,0 +1,258 @@
+"""Lost-write: a write that had been there is gone for good, and no later one replaced it.
+
+**By the log**, it is missing although clients know that it had been there (see `missing`).
+
+**By what clients saw**, the storage went back for good to what it had held before.
+
+A read that returns an older value than one that had surely been there when it was
+called is a stale-read, as a replica that lags behind gives it: the newer value comes
+back. If it does not come back, the storage has lost it. So, of a read r that returned
+u, and w, the last value that had been there for certain when r was called:
+
+- w was *replaced by the past* if u had been there before w was even sent. (If u and w
+  overlapped, u may have been written over w: nothing is lost then.)
+- It is *back* if a client read it again after r had returned, or another value that
+  had been there when r was called and is not older than w.
+- The past *stayed* if after r had returned a client read a value from before w again,
+  and to the end of the record nothing was sent or read that is not from before w.
+- The past was *acted on* if a write that was sent after r had returned was accepted,
+  although the fence refuses it at w's token and lets it pass at u's.
+
+w was lost for good iff r shows that it was replaced by the past, it is not back, and
+the past stayed, or was acted on, or the storage was restarted after w had been sent and
+before r returned. Its finding is **lost-write**.
+
+Where there is a fence, the mark may have gone back, too: **high-water-regression**. The reads
+of the past that followed show what the loss did, and are not wrong by themselves. Stale writes
+that the mark of the past lets through are: they name the loss as their cause.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict, each_once
+from checkers.explain.effects import acceptance
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import as_read, content
+from checkers.facts.cluster_columns import zones_of
+from checkers.facts.clusters import token_of
+from checkers.facts.evidence import Evidence
+from checkers.facts.held_values import Values
+from checkers.history.columns import ABSENT, NEVER
+from checkers.history.ranges import Above
+from checkers.history.records import Op, Outcome
+from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.high_water_regressions import high_water_regression
+from checkers.rules.losses import (
+    Loss,
+    Read,
+    StaleWrites,
+    Storage,
+    is_after_restart,
+    losses_of,
+    reads_of_suspects,
+)
+from checkers.rules.missing import missing
+from checkers.rules.phantom_accepts import FENCE_NEVER_RAISED
+from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
+
+_OF_THE_PAST = (OLDER_THAN_ACCEPTED, WENT_BACK, FALSE_OR_STALE)
+
+
+def lost_in_log(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes and fences that had been there, and that the log lacks."""
+    known = missing(evidence)
+    for row in known.lost.tolist():
+        reads = [known.readers[row]] if row in known.readers else []
+        yield GONE_FROM_LOG.conflict(zones_of(evidence).ops[row], *reads)
+    for row in known.lost_fences.tolist():
+        yield FENCE_NEVER_RAISED.conflict(zones_of(evidence).ops[row], anomaly="lost-write")
+
+
+def with_losses(
+    values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[Conflict]
+) -> list[Conflict]:
+    """The conflicts of one resource; what a loss explains becomes that loss, or names it as its cause.
+
+    Args:
+        values_of: makes the values of the resource; asked only if something may have been lost.
+        storage: that holds it.
+        conflicts: what is wrong with it if it has lost nothing.
+    """
+    suspects = [each.accused for each in conflicts if _is_suspect(each)]
+    if not suspects:
+        return list(conflicts)
+    values = values_of()
+    stale = StaleWrites(
+        storage, values, [each.accused for each in conflicts if each.anomaly == "stale-write"]
+    )
+    reads = reads_of_suspects(values, storage, suspects)
+    losses = losses_of(values, storage, reads, stale)
+    lost = [_lost_write(values, loss) for loss in losses.values()]
+    own_reads: dict[int, list[Read]] = {value: [] for value in losses}
+    for read in reads:
+        if read.last in losses and values.claimed[read.last] <= values.moments(read.op)[1]:
+            own_reads[read.last].append(read)
+    regressions = [
+        high_water_regression(values, own, own_reads[loss.value]) if storage.fenced else None
+        for loss, own in zip(losses.values(), lost, strict=True)
+    ]
+    results = [each or own for each, own in zip(regressions, lost, strict=True)]
+    back = _returns(values, storage, reads)
+    explained = {read.op.index for own in own_reads.values() for read in own}
+    causes = _Causes(values, storage, list(zip(losses.values(), results, strict=True)))
+    return [
+        *lost,
+        *(each for each in regressions if each is not None),
+        *(
+            causes.named(_with_return(conflict, back))
+            for conflict in conflicts
+            if not (_is_suspect(conflict) and conflict.accused.index in explained)
+        ),
+    ]
+
+
+def _is_suspect(conflict: Conflict) -> bool:
+    """Does it accuse a read of a value that should have been replaced?"""
+    return conflict.accused.f == "read" and conflict.breach in _OF_THE_PAST
+
+
+def _lost_write(values: Values, loss: Loss) -> Conflict:
+    read = loss.read
+    past, lost = values.zone(read.value), values.zone(read.last)
+    if lost.write is None:  # impossible: nothing had been there before what stood there at first
+        raise AssertionError("the initial value cannot be lost to an older one")
+    shown = each_once(lost.write, lost.settled_by, past.settled_by, read.op, *loss.witness)
+    return GONE_FOR_GOOD.conflict(lost.write, *shown)
+
+
+def _returns(values: Values, storage: Storage, reads: Iterable[Read]) -> dict[int, Op]:
+    """For each read after a restart: what came back. Only that shows that nothing was lost."""
+    after_restart = [read for read in reads if storage.restarts and is_after_restart(values, storage, read)]
+    found = {read.op.index: values.came_back(read.last, read.op) for read in after_restart}
+    return {index: op for index, op in found.items() if op is not None}
+
+
+def _with_return(conflict: Conflict, back: Mapping[int, Op]) -> Conflict:
+    op = back.get(conflict.accused.index)
+    if op is None or not _is_suspect(conflict):
+        return conflict
+    return replace(conflict, because=tuple(each_once(conflict.accused, *conflict.because, op)))
+
+
+class _Causes:
+    """The losses that stale writes may follow from, and what is reported of each."""
+
+    def __init__(self, values: Values, storage: Storage, losses: Sequence[tuple[Loss, Conflict]]) -> None:
+        self._storage = storage
+        self._losses = losses
+        settled = [_moment(values.zone(loss.value).settled) for loss, _ in losses]
+        lost = [values.zone(loss.value).token for loss, _ in losses]
+        past = [int(values.token[loss.read.value]) for loss, _ in losses]
+        columns = [np.array(each, dtype=np.int64) for each in (settled, lost, past)]
+        self._above = Above(-columns[0], columns[1], -columns[2]) if losses else None
+
+    def named(self, conflict: Conflict) -> Conflict:
+        """A stale write with the loss that it follows from: nothing newer than what was lost proves it stale.
+
+        The mark of the past lets it through, and the one before does not.
+        """
+        if conflict.anomaly != "stale-write" or self._above is None or not self._storage.fenced:
+            return conflict
+        newest = max((op.token for op in conflict.because if op.token is not None), default=NEVER)
+        token, strict = token_of(conflict.accused), self._storage.strict
+        refused_from = token if strict else token + 1
+        limits = (-conflict.accused.called, max(newest, refused_from) - 1, -token - (not strict))
+        found = self._above.first(limits)
+        return conflict if found is None else replace(conflict, cause=self._losses[found][1])
+
+
+def _moment(time: float) -> int:
+    return int(time) if math.isfinite(time) else NEVER if time > 0 else ABSENT + 1
+
+
+def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
+    lost = conflict.accused
+    reads = [op for op in conflict.because if op.f == "read" and op.value != lost.value]
+    seen = [op for op in conflict.because if op.f == "read" and op.value == lost.value]
+    back = next(read for read in reads if (read.returned or 0) > lost.called)
+    past = [op for op in conflict.because if op.returned is not None and op.returned < lost.called]
+    after = [op for op in conflict.because if op.called > (back.returned or 0)]
+    fault = n.restart(lost, back)
+    return Story(
+        summary=(
+            f"the storage lost {content(lost.value)}{n.with_token(lost)}, which {n.whom(lost)} had"
+            f" written to {lost.resource}: it went back to what it had held before"
+        ),
+        steps=(
+            *(_was_there(n, op) for op in past[:1]),
+            n.sent_step(lost),
+            acceptance(n, (lost, *seen)),
+            *n.restart_steps(fault, lost),
+            (
+                f"After that, a read by {n.whom(back)}, called {n.sent(back)}, returned {as_read(back)},"
+                f" which had been there before {content(lost.value)} was even sent."
+            ),
+            *(_after(n, op, lost) for op in after),
+            (
+                f"No client ever saw {content(lost.value)} again: it was gone for good, and no write had"
+                " replaced it."
+            ),
+        ),
+        proof=(*conflict.because, lost),
+        fault=fault,
+    )
+
+
+def _was_there(n: Narrator, op: Op) -> str:
+    if op.f == "read":
+        return f"A read by {n.whom(op)} returned {as_read(op)} {n.answered(op)}, so it was there then."
+    return acceptance(n, (op,))
+
+
+def _after(n: Narrator, op: Op, lost: Op) -> str:
+    if op.f == "read":
+        return (
+            f"A later read by {n.whom(op)}, called {n.sent(op)}, returned {as_read(op)}:"
+            f" {content(lost.value)} and everything after it was gone."
+        )
+    return (
+        f"Then {content(op.value)} with token {op.token} was sent by {n.whom(op)} {n.sent(op)} and took"
+        f" effect: a fence that remembered token {lost.token} would have refused it."
+    )
+
+
+def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
+    lost, reads = conflict.accused, conflict.because
+    fault = n.restart(lost, None)
+    return Story(
+        summary=(
+            f"the storage lost {content(lost.value)}{n.with_token(lost)}, which {n.whom(lost)} had"
+            f" written to {lost.resource}: its own order of writes does not have it"
+        ),
+        steps=(
+            n.sent_step(lost),
+            *([acceptance(n, (lost,))] if lost.outcome is Outcome.OK else []),
+            *(acceptance(n, (lost, read)) for read in reads),
+            *n.restart_steps(fault, lost),
+            f"But it is {n.place(lost)}, which has every write that the storage still knows.",
+        ),
+        proof=(lost, *reads),
+        fault=fault,
+    )
+
+
+# because: what shows it was there, the past before and after
+GONE_FOR_GOOD = Breach(anomaly="lost-write", rule="gone-for-good", story=_gone_for_good)
+# because: the read that saw it, if one did
+GONE_FROM_LOG = Breach(anomaly="lost-write", rule="gone-from-log", story=_gone_from_log)
+
+CHECKER = Checker(
+    name="lost-write", evidence="committed", decides=("lost-write",), check=lost_in_log, compares_only=True
+)

@@ -1,0 +1,123 @@
+"""Non-linearizable: a read that no write explains.
+
+Written values are unique, so a read belongs to one write. It is wrong if no client wrote that
+value there, if it was written with another token, or not before the read had returned. It is
+also wrong if the log lacks the write, which was never acknowledged and which no restart can have undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.explain.cycles import Question, cycle
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence
+from checkers.history.records import Op
+from checkers.rules.missing import missing
+
+
+def misreads(zones: ZoneColumns) -> Iterator[Conflict]:
+    """Reads of what was not written, not with that token, or not yet; in the order of their calls."""
+    found = [(row, UNWRITTEN, -1) for row in zones.unwritten_reads.tolist()]
+    for breach, pair in ((WRONG_TOKEN, zones.wrong_token_reads), (READ_EARLY, zones.early_reads)):
+        rows, writes = (each.tolist() for each in pair)
+        found += [(row, breach, write) for row, write in zip(rows, writes, strict=True)]
+    for row, breach, write in sorted(found, key=lambda each: each[0]):
+        because = () if write < 0 else (zones.ops[write],)
+        yield breach.conflict(zones.ops[row], *because)
+
+
+def reads_not_logged(evidence: Evidence) -> Iterator[Conflict]:
+    """Reads of what the log lacks."""
+    known = missing(evidence)
+    for row in known.contradicted.tolist():
+        yield READ_BUT_NOT_LOGGED.conflict(known.readers[row], zones_of(evidence).ops[row])
+
+
+def _unwritten(n: Narrator, conflict: Conflict) -> Story:
+    read = conflict.accused
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)}{n.with_token(read)} from {read.resource},"
+            " which no client had written there"
+        ),
+        steps=(
+            f"{n.who(read)} read {content(read.value)}{n.with_token(read)} {n.answered(read)}.",
+            (
+                f"No write of {content(read.value)} to {read.resource} was ever called, and it is not the"
+                " initial value."
+            ),
+        ),
+        others=tuple(op for op in [n.index.writer(read)] if op is not None),
+    )
+
+
+def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
+    read, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} with token {read.token},"
+            f" but it was written with token {write.token}"
+        ),
+        steps=(
+            n.sent_step(write),
+            (
+                f"{n.who(read)} read {content(read.value)} with token {read.token} {n.answered(read)}, but"
+                " each value is written once: this value and this token do not belong together."
+            ),
+        ),
+    )
+
+
+def _read_early(n: Narrator, conflict: Conflict) -> Story:
+    read, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=f"{n.whom(read)} read {content(read.value)} from {read.resource} before it was written",
+        steps=cycle(
+            n,
+            Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
+            f"{content(write.value)} cannot be read before it is written",
+        ),
+    )
+
+
+def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
+    read, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(write.value)} from {read.resource}{_why(read)}, which the"
+            " storage's own order of writes does not have"
+        ),
+        steps=(
+            n.sent_step(write),
+            f"{n.who(read)} read it{_why(read)} {n.answered(read)}, so it took effect.",
+            f"But it is {n.place(write)}, which has every write that was stored.",
+        ),
+    )
+
+
+def _why(reader: Op) -> str:
+    return " in order to append to it" if reader.f == "append" else ""
+
+
+UNWRITTEN = Breach(anomaly="non-linearizable", rule="unwritten", story=_unwritten)
+# because: the write
+WRONG_TOKEN = Breach(anomaly="non-linearizable", rule="wrong-token", story=_wrong_token)
+# because: the write
+READ_EARLY = Breach(anomaly="non-linearizable", rule="read-early", story=_read_early)
+# because: the write
+READ_BUT_NOT_LOGGED = Breach(
+    anomaly="non-linearizable", rule="read-but-not-logged", story=_read_but_not_logged
+)
+
+CHECKER = Checker(
+    name="reads-not-logged",
+    evidence="committed",
+    decides=("non-linearizable",),
+    check=reads_not_logged,
+    compares_only=True,
+)

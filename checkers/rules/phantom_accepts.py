@@ -1,0 +1,68 @@
+"""Phantom-accept: a write or fence was acknowledged, and the storage never did it.
+
+A write is missing from the log, which is complete; no read returned its value, and the storage
+was not restarted after it had been sent (else it is a lost-write, see `missing`). Where fences
+are logged, the same holds of a fence whose token the mark cannot have had when it was acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.facts.evidence import Evidence
+from checkers.facts.recorded import recorded
+from checkers.rules.missing import missing
+
+
+def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
+    """What the storage acknowledged and never stored."""
+    known = missing(evidence)
+    for breach, rows in ((NEVER_LOGGED, known.never_stored), (FENCE_NEVER_RAISED, known.never_raised)):
+        for row in rows.tolist():
+            yield breach.conflict(recorded(evidence).ops[row])
+
+
+def _never_logged(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    return Story(
+        summary=f"the storage acknowledged {n.request(write)}, but never stored it",
+        steps=(
+            n.sent_step(write),
+            f"The storage said ok {n.answered(write)}, so it must have stored it.",
+            f"But {content(write.value)} is {n.place(write)}, which has every write that was stored.",
+        ),
+    )
+
+
+def _never_raised(n: Narrator, conflict: Conflict) -> Story:
+    fence = conflict.accused
+    return Story(
+        summary=(f"the storage acknowledged {n.request(fence)}, but its own order has no such token by then"),
+        steps=(
+            n.sent_step(fence),
+            (
+                f"The storage said ok {n.answered(fence)}: from then on its highest token had to be"
+                f" {fence.token} or above."
+            ),
+            (
+                f"But by its own order, which includes fences, nothing with token {fence.token} or above can"
+                " have been accepted by then."
+            ),
+        ),
+    )
+
+
+NEVER_LOGGED = Breach(anomaly="phantom-accept", rule="never-logged", story=_never_logged)
+FENCE_NEVER_RAISED = Breach(anomaly="phantom-accept", rule="fence-never-raised", story=_never_raised)
+
+CHECKER = Checker(
+    name="phantom-accept",
+    evidence="committed",
+    decides=("phantom-accept",),
+    check=phantom_accepts,
+    compares_only=True,
+)

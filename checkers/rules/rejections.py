@@ -1,0 +1,152 @@
+"""False-rejection: a write or fence was refused as stale although nothing can have made it stale by then.
+
+A fence refuses a token because of a newer one (strict: or an equal one) that it has
+met. `causes` says which tokens of a fenced storage those can have been. If there is none, the
+rejection was false. If there is one that a level which came too late hides, one of two
+answers was wrong (see `false_or_stale`).
+
+Where no fence is promised, tokens are in no order and nothing hides anything: a
+rejection is false iff nothing with a high enough token can have been accepted
+before it returned.
+
+With a commit log the mark is known at each place, whatever raised it. The cause is the first
+place with a mark high enough, and the log can have got there once all that comes up to there
+had been called. What the log lacks may be the cause only if it may have been there for a while
+(see `raising`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+from checkers.conflict import Breach, Conflict
+from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
+from checkers.explain.narrator import Narrator, Story
+from checkers.facts.causes import Causes, called_of_zones, causes, first_call, refused_heights
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence
+from checkers.facts.log_order import order_of
+from checkers.facts.raising import unlogged
+from checkers.history.columns import Flags, indices
+from checkers.history.ranks import UNRANKED, stable_order
+from checkers.history.records import Op
+from checkers.rules import commit_order
+from checkers.rules.false_or_stale import below_proved_marks, false_or_stale
+
+
+def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:
+    """Rejections by storages that promise no fence, though they can have met no newer token."""
+    raising = np.concatenate((zones.optional, zones.fences))
+    heights = np.concatenate((zones.level, zones.height[raising]))
+    starts = np.concatenate(
+        (called_of_zones(zones, np.arange(len(zones.level))), zones.ranks.called[raising])
+    )
+    order = stable_order(heights)
+    ever = np.append(np.minimum.accumulate(starts[order][::-1])[::-1], UNRANKED)
+    least = np.searchsorted(heights[order], refused_heights(zones))
+    uncaused = zones.rejected[ever[least] > zones.ranks.returned[zones.rejected]]
+    for rejected in zones.operations(uncaused):
+        yield _false(rejected)
+
+
+def of_fenced(zones: ZoneColumns, broken: Flags, odd: Flags) -> Iterator[Conflict]:
+    """Rejections without a cause, and what contradicts the cause that a rejection must have had."""
+    found = causes(zones, broken)
+    yield from _uncaused(zones, found)
+    yield from below_proved_marks(zones, found, odd)
+
+
+def _uncaused(zones: ZoneColumns, found: Causes) -> Iterator[Conflict]:
+    for place in indices(found.cause < 0).tolist():
+        rejected = zones.ops[int(zones.rejected[place])]
+        if found.is_without[place]:
+            yield _false(rejected)
+        else:
+            first = found.levels.first_of_each[found.definite[place]]
+            yield false_or_stale(zones.write_of(int(first)), rejected)
+
+
+def of_logged(evidence: Evidence) -> Iterator[Conflict]:
+    """Rejections that the log does not explain, and what contradicts the place that explains one."""
+    zones, order = zones_of(evidence), order_of(evidence)
+    rejected, columns = zones.rejected, zones.columns
+    if order is None or not len(rejected):
+        return
+    log, inclusive = order.log, zones.header.policy == "inclusive"
+    resource, returned = columns.resource[rejected], zones.ranks.returned[rejected]
+    by_another = first_call(zones, unlogged(evidence), refused_heights(zones))
+    may_be_another = by_another <= returned
+    place = order.first_mark(resource, columns.token[rejected], above=inclusive)
+    at_start = place < log.first[resource]
+    starts = np.append(order.starts, UNRANKED)[place]
+    in_time = at_start | (starts <= returned)
+    for row in rejected[~in_time & ~may_be_another].tolist():
+        yield _false(zones.ops[row])
+    caused = in_time & ~may_be_another
+    if zones.header.fenced and caused.any():
+        late = order.late_by_refusals(rejected[caused], place[caused])
+        yield from commit_order.conflicts_of(order, late)
+
+
+def _false(rejected: Op) -> Conflict:
+    return NO_CAUSE.conflict(rejected)
+
+
+def _no_cause(n: Narrator, conflict: Conflict) -> Story:
+    op = conflict.accused
+    least = n.least_above(op)
+    in_time = n.index.raising(op.resource, least, op.returned or 0)
+    found = excuses(n, op, chain(in_time, _unrecorded(n, op.resource, least)))
+    return Story(
+        summary=(
+            f"the storage refused {n.request(op)} as stale, though no newer token can have been accepted"
+        ),
+        steps=(
+            n.sent_step(op),
+            (
+                f"The storage refused it as stale {n.answered(op)}, which is right only once it has"
+                f" accepted a token of {least} or more."
+            ),
+            *_too_late(n, op, least, found),
+            f"So nothing can have made token {op.token} stale: it was refused without a cause.",
+        ),
+        others=tuple(op for excuse in found for op in excuse.operations),
+    )
+
+
+def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) -> Iterator[str]:
+    """Why nothing with such a token can have been accepted in time."""
+    first = n.index.first_raising(rejected.resource, least, rejected.returned or 0)
+    fenced = n.index.has_fence(rejected.resource, least) or any(excuse.op.f == "fence" for excuse in found)
+    kinds = "write to" if not fenced else "write or fence on"
+    is_of_all = n.log is None and not n.index.was_sent(rejected, least)
+    accepted = "" if found or is_of_all else "that can have been accepted "
+    sent = f"But every {kinds} {rejected.resource} {accepted}with such a token was sent only after that"
+    if found:
+        yield f"{sent}, or cannot have been accepted by then."
+    elif first is not None:
+        yield f"{sent}: the first, {_with_token(n, first)}, {n.sent(first)}."
+    else:
+        yield f"But no write to {rejected.resource} with such a token was ever accepted, or can have been."
+    for excuse in found[:MOST_EXPLAINED]:
+        yield f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}."
+
+
+def _with_token(n: Narrator, op: Op) -> str:
+    return n.name(op) if op.f == "fence" else f"{n.name(op)}{n.with_token(op)}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _unrecorded(n: Narrator, resource: str, least: int) -> Iterator[Op]:
+    """What no client sent, and raised the mark to `least` or more in the storage's own order."""
+    commits = () if n.log is None else n.log.unmatched_of(resource)
+    return (each.op for each in commits if each.is_unrecorded and (each.token or 0) >= least)
+
+
+NO_CAUSE = Breach(anomaly="false-rejection", rule="no-cause", story=_no_cause)

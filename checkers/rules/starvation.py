@@ -1,0 +1,144 @@
+"""Starvation, which is only counted: a client was refused for long while nobody held the lock.
+
+An advisory lock that is unlocked on another pooled connection stays with the session that took it:
+that client gets it again and again, and the others hardly ever. No rule is broken, since each grant is
+good, but the lock is not shared.
+
+A client is starved if from one of its grants to the next it was refused for longer than five times the
+service's grace while, by the clients' own accounts, nobody held the lock: from the request that was
+granted until the answer to the release, or until a renewal failed, or until the client was killed.
+Time in which a fault was in force on the service or on the client does not count, and gaps of up to a
+tenth of the grace between two of its acquires are passed over (see `stuck_locks`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import lock_on, times
+from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.holds import narrowed
+from checkers.facts.intervals import Interval, joined, without
+from checkers.facts.leases import ENDS, granted
+from checkers.history.faults import client_of
+from checkers.history.memoized import memoized
+from checkers.history.records import Header, Op, Outcome
+from checkers.rules.double_beliefs import Beliefs, killed_at
+from checkers.rules.long_waits import of_starved
+from checkers.rules.surroundings import Surroundings, surroundings_of
+
+GRACES = 5
+"""How many times the service's grace a client is refused before it counts as starved."""
+
+
+_Starved = tuple[Sequence[Op], float]
+"""The acquires of a client that were refused, and how long nobody held the lock meanwhile, in ns."""
+
+
+def starved(evidence: Evidence) -> Iterator[Conflict]:
+    """The last refused acquire of each client that was starved, once for each lock."""
+    for refused, _ in _times(as_seen(evidence)).values():
+        yield REFUSED_FOR_LONG.conflict(refused[-1], *refused[:1])
+
+
+@memoized
+def _times(evidence: Evidence) -> dict[int, _Starved]:
+    """By the index of the last refused acquire."""
+    return {refused[-1].index: (refused, time) for refused, time in _found(evidence)}
+
+
+def _found(evidence: Evidence) -> Iterator[_Starved]:
+    header = evidence.history.header
+    surroundings = surroundings_of(header, evidence.history.faults)
+    least = GRACES * header.grace
+    chosen = narrowed(evidence, lambda holds: of_starved(holds, least, header.clients))
+    end_of = killed_at(evidence)
+    for _, operations in sorted(chosen.by_resource("acquire", "renew", "release", "revoke").items()):
+        of_client: dict[int, list[Op]] = defaultdict(list)
+        for op in operations:
+            if op.f == "acquire":
+                of_client[client_of(op.process, header)].append(op)
+        refusals = [
+            refused
+            for own in of_client.values()
+            for refused in _between_grants(own)
+            if (refused[-1].returned or 0) - refused[0].called > least
+        ]
+        if refusals:
+            held = joined([*_held(operations, end_of), *surroundings.down(0)])
+            found = ((refused, _free(surroundings, refused, held)) for refused in refusals)
+            yield from _longest((each for each in found if each[1] > least), header)
+
+
+def _between_grants(own: Iterable[Op]) -> Iterator[Sequence[Op]]:
+    """The refused acquires of one client, by call, in stretches without any other."""
+    refused: list[Op] = []
+    for op in own:
+        if op.outcome is Outcome.FAIL:
+            refused.append(op)
+        elif refused:
+            yield refused
+            refused = []
+    if refused:
+        yield refused
+
+
+def _held(operations: Iterable[Op], end_of: Callable[[Op], float]) -> Iterator[Interval]:
+    """When somebody held the lock, or was giving it back, by the clients' own accounts."""
+    of_owner: dict[str | None, list[Op]] = defaultdict(list)
+    for op in operations:
+        of_owner[op.owner].append(op)
+        if op.f in ENDS:
+            yield op.called, op.called if op.learned is None else op.learned
+    for own in of_owner.values():
+        beliefs = Beliefs(own)
+        for grant in granted(own):
+            yield grant.sent, max(grant.returned or 0, min(beliefs.end(grant), end_of(grant)))
+
+
+def _free(surroundings: Surroundings, refused: Sequence[Op], held: Sequence[Interval]) -> float:
+    """How long nobody held the lock while a client was refused, in ns."""
+    waited = joined((each for op in refused for each in surroundings.waited(op)), surroundings.breath)
+    return sum(end - start for start, end in without(waited, held))
+
+
+def _longest(found: Iterable[_Starved], header: Header) -> Iterator[_Starved]:
+    """Of each client, the stretch in which it was starved for the longest time."""
+    longest: dict[int, _Starved] = {}
+    for refused, time in found:
+        client = client_of(refused[0].process, header)
+        if client not in longest or time > longest[client][1]:
+            longest[client] = refused, time
+    yield from longest.values()
+
+
+def _refused_for_long(n: Narrator, conflict: Conflict) -> Story:
+    last = conflict.accused
+    refused, time = _times(as_seen(n.evidence))[last.index]
+    first, whom, lock = refused[0], n.whom(last), lock_on(last.resource)
+    grace = n.lasting(n.history.header.grace)
+    often = "once" if len(refused) == 1 else times(len(refused))
+    return Story(
+        summary=f"{whom} was refused {lock} for {n.lasting(time)} in which nobody held it",
+        steps=(
+            (
+                f"{n.who(last)} asked for {lock} {often} from {n.at(first.called)} (line {first.lines[0]}) to"
+                f" {n.at(last.returned or last.called)} (line {last.lines[-1]}), and was refused each time."
+            ),
+            (
+                f"By the clients' own accounts, nobody held it for {n.lasting(time)} of that time, and no"
+                f" fault was in force on the lock service or on {whom}."
+            ),
+            f"That is more than {GRACES} times the time that the service may take ({grace}).",
+        ),
+    )
+
+
+# because: the first refused acquire
+REFUSED_FOR_LONG = Breach(anomaly="starvation", rule="refused-for-long", story=_refused_for_long)
+
+CHECKER = Checker(name="starvation", evidence="observed", decides=("starvation",), check=starved)

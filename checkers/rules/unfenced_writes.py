@@ -1,0 +1,127 @@
+"""Unfenced-write: a storage that is said to be fenced accepted a write without a token.
+
+Such a write takes no part in the order of tokens: it does not raise the mark, and no
+mark can refuse it. All it shows is that its value was there. A write that was
+sent with a token, and that the commit log has without one, got past the fence as well: but
+it is a write of that token, and stale where it stands after a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.explain.effects import ending
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.log_columns import LogColumns
+from checkers.history.columns import OK
+from checkers.history.ranks import stable_order
+from checkers.history.records import Outcome
+from checkers.rules.short_histories import attempts_if_right
+
+_COMPARES_TOKENS = (
+    "A fence compares tokens: a write without one gets past it, even long after the lock was lost."
+)
+
+
+def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes without a token that took effect, and those that lost theirs on the way."""
+    if not evidence.history.header.fenced or attempts_if_right(evidence) is not None:
+        return
+    log = log_of(evidence)
+    yield from _sent_without_a_token(zones_of(evidence))
+    if log is not None:
+        yield from _stored_without_a_token(log)
+
+
+def _sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
+    """Writes without a token that took effect: by their ok, by a read, or by the commit log."""
+    columns = zones.columns
+    places = np.arange(zones.bare, len(zones.level))
+    order = zones.recorded.order_of_resources[zones.resource[places]]
+    for place in places[stable_order(order)].tolist():
+        row = int(zones.write[place - zones.initials])
+        answered = columns.outcome[row] == OK or (zones.log is not None and zones.log.first_of_row[row] >= 0)
+        shown = () if answered else zones.operations(zones.reads_of(place)[:1])
+        yield CARRIED_NO_TOKEN.conflict(zones.ops[row], *shown)
+
+
+def _stored_without_a_token(log: LogColumns) -> Iterator[Conflict]:
+    """Their clients had a token, and some way to the storage leaves it out; or no client sent them."""
+    unmatched = log.unmatched_positions
+    for position in unmatched[log.lost_their_tokens[unmatched]].tolist():
+        entry = log.entry(position)
+        yield LOST_ITS_TOKEN.conflict(entry.accused, entry.near)
+
+
+def _carried_no_token(n: Narrator, conflict: Conflict) -> Story:
+    write, reads = conflict.accused, conflict.because
+    place = n.place(write) if n.numbers(write) and write.outcome is not Outcome.OK else ""
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} to {write.resource} without a token, and the"
+            " storage, which claims to be fenced, accepted it"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)} without a token {n.sent(write)}.",
+            *([f"{ending(n, write)}."] if not reads else []),
+            *([f"It is {place} in the storage's own order: it took effect."] if place else []),
+            *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
+            _COMPARES_TOKENS,
+        ),
+        proof=(write, *reads),
+    )
+
+
+def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    if not write.lines:
+        return Story(
+            summary=(
+                f"an unknown client wrote {content(write.value)} to {write.resource} without a token, and the"
+                " storage, which claims to be fenced, accepted it"
+            ),
+            steps=(
+                (
+                    f"In the storage's own order, {content(write.value)} is number"
+                    f" {n.commit(write).seq}, and has no token. No client sent it there."
+                ),
+                _COMPARES_TOKENS,
+            ),
+            proof=conflict.because,
+        )
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}, and"
+            " the storage, which claims to be fenced, accepted it without the token"
+        ),
+        steps=(
+            n.sent_step(write),
+            f"In the storage's own order, it is number {n.commit(write).seq}, and has no token.",
+            _COMPARES_TOKENS,
+        ),
+        proof=(write, *conflict.because),
+    )
+
+
+# because: the read, if no answer shows that it took effect
+CARRIED_NO_TOKEN = Breach(anomaly="unfenced-write", rule="no-token", story=_carried_no_token)
+# because: a write that fits the log
+LOST_ITS_TOKEN = Breach(anomaly="unfenced-write", rule="lost-its-token", story=_lost_its_token)
+
+OBSERVED, COMMITTED = (
+    Checker(
+        name="unfenced-write",
+        evidence=evidence,
+        decides=("unfenced-write",),
+        check=unfenced_writes,
+        compares_only=True,
+    )
+    for evidence in ("observed", "committed")
+)

@@ -1,0 +1,137 @@
+"""Late writes, and stale ones that were tried, on literal columns of several resources."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from checkers import parse
+from checkers.coverage import coverage
+from checkers.facts.evidence import Evidence, gather
+from checkers.history.records import History
+from checkers.rules.late_writes import late_writes
+from tests.support.in_columns import in_columns
+
+
+class Recording:
+    """A history in the making; each operation is called and returns before the next."""
+
+    def __init__(self, **header: object) -> None:
+        self._lines: list[dict[str, object]] = [{"fencepost": 1, "target": "t", **header}]
+
+    def op(self, f: str, resource: str, token: int | None = None, kind: str = "ok", **fields: object) -> Any:
+        time = len(self._lines)
+        value = {"value": f"v{time}"} if f == "write" else {}
+        asked = {"process": time, "f": f, "resource": resource} | fields
+        answer = asked | value | ({} if token is None else {"token": token})
+        called = answer if f in {"write", "fence"} else asked
+        end = {"type": "fail", "error": "stale"} if kind == "stale" else {"type": kind}
+        self._lines += [called | {"type": "invoke", "time": time}, answer | end | {"time": time + 1}]
+        return self
+
+    def write(self, resource: str, token: int, kind: str = "ok") -> Any:
+        return self.op("write", resource, token, kind)
+
+    def grant(self, resource: str, token: int) -> Any:
+        return self.op("acquire", resource, token, owner=f"c{len(self._lines)}")
+
+    def both(self) -> tuple[History, History]:
+        lines = [json.dumps(line) + "\n" for line in self._lines]
+        return parse(lines), in_columns(lines)
+
+    def late(self) -> list[tuple[str, int | None]]:
+        plain, columns = self.both()
+        found = list(late_writes(gather(columns)))
+        assert found == list(late_writes(Evidence(history=plain)))
+        return [(each.accused.resource, each.accused.token) for each in found]
+
+    def stale(self) -> tuple[int, int, int]:
+        plain, columns = self.both()
+        counts = coverage(gather(columns))
+        assert counts == coverage(Evidence(history=plain))
+        return (
+            counts["stale_writes_attempted"],
+            counts["stale_writes_rejected"],
+            counts["stale_writes_accepted"],
+        )
+
+
+def granted(**header: object) -> Recording:
+    """Tokens 1 to 9 were granted on both resources: any write below 9 is late."""
+    run = Recording(**header)
+    for resource in ("r0", "r1"):
+        run.grant(resource, 1).grant(resource, 9)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("f", "token", "kind", "fields"),
+    [("write", 5, "stale", {}), ("read", 0, "ok", {"value": None}), ("fence", 1, "ok", {})],
+    ids=["write", "read", "fence"],
+)
+def test_late_writes_come_in_the_order_of_their_resources(
+    f: str, token: int, kind: str, fields: dict[str, None]
+) -> None:
+    run = granted().op(f, "r1", token, kind, **fields).write("r0", 5).write("r1", 5)
+
+    assert run.late() == [("r1", 5), ("r0", 5)]
+
+
+def test_a_resource_whose_first_write_was_right_is_still_the_first() -> None:
+    run = granted().write("r1", 2).write("r1", 3).write("r0", 4)
+
+    assert run.late() == [("r1", 2), ("r1", 3), ("r0", 4)]
+
+
+def test_late_writes_of_a_resource_come_in_the_order_of_their_calls() -> None:
+    run = granted(policy="inclusive")
+    for token in range(1, 9):
+        for _ in range(4):
+            run.write("r0", token).write("r1", token)
+
+    tokens = [token for token in range(1, 9) for _ in range(4)]
+
+    assert run.late() == [("r0", token) for token in tokens] + [("r1", token) for token in tokens]
+
+
+def test_a_write_below_the_initial_token_is_not_a_stale_attempt() -> None:
+    initial = {"value": "old", "token": 5}
+
+    assert Recording(initial=initial).write("r0", 3).stale() == (0, 0, 0)
+    assert Recording(initial=initial).write("r0", 3, "stale").stale() == (0, 0, 0)
+    assert Recording(initial=initial).write("r0", 5).write("r0", 3).stale() == (1, 0, 1)
+
+
+def test_writes_below_the_initial_token_are_compared_with_each_other() -> None:
+    run = Recording(initial={"value": "old", "token": 5})
+    run.write("r0", 3).write("r1", 2).write("r0", 2, "stale").write("r0", 1, "info").write("r1", 1)
+
+    assert run.stale() == (2, 1, 1)
+
+
+def test_a_stale_attempt_without_an_answer_is_not_counted() -> None:
+    run = Recording(policy="inclusive").write("r0", 5)
+    run.write("r0", 4).write("r0", 3, "stale").write("r0", 2, "info").write("r0", 5).write("r0", 5, "stale")
+
+    assert run.stale() == (2, 1, 1)
+
+
+def test_a_rejected_write_is_stale_below_what_may_have_been_accepted() -> None:
+    run = Recording().write("r0", 5, "info").write("r0", 3, "stale").write("r0", 6, "stale")
+
+    assert run.stale() == (1, 1, 0)
+
+
+def test_a_write_after_a_newer_fence_is_a_stale_attempt() -> None:
+    assert Recording().op("fence", "r0", 5).write("r0", 1).stale() == (1, 0, 1)
+    assert Recording().op("fence", "r0", 5).write("r0", 1, "stale").stale() == (1, 1, 0)
+    assert Recording().op("fence", "r0", 5).write("r0", 2).write("r0", 1).stale() == (2, 0, 2)
+
+
+def test_without_grants_nothing_is_late() -> None:
+    run = Recording(fenced=False).write("r0", 5).write("r0", 4)
+
+    assert run.late() == []
+    assert coverage(gather(run.both()[1]))["late_writes_attempted"] == 0

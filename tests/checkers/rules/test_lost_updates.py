@@ -1,0 +1,250 @@
+"""Lost updates, against their quadratic definition, and in literal histories."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkers import Commit
+from checkers.conflict import Conflict
+from checkers.facts.appends import with_lists
+from checkers.facts.evidence import gather
+from checkers.facts.list_history import as_list
+from checkers.history.records import History, List, Op
+from checkers.reference.lists import lost_elements, overwritten
+from checkers.rules.initial_elements import INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT
+from checkers.rules.lost_updates import SAME_LIST_READ, lost_updates
+from tests.support.appends import append, history, read
+from tests.support.examples import examples
+
+OF_THE_FIRST = (INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT)
+ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
+
+
+def judged(*operations: Op, **header: Any) -> list[tuple[object, object, bool]]:
+    """Of each conflict: the element of the accused (or "read"), the one that was lost, is it only counted?"""
+    conflicts = lost_updates(gather(history(*operations, **header)))
+    return [(each.accused.element or "read", each.because[0].element, each.counted) for each in conflicts]
+
+
+def test_sequential_appends_are_not_lost() -> None:
+    assert not judged(append(0, 1, 5, "", "a"), append(2, 3, 6, "a", "b"), read(4, 5, "ab", 6))
+
+
+def test_a_late_write_between_a_new_holders_read_and_write_is_counted() -> None:
+    late = append(1, 4, 5, "", "a")
+    new = append(2, 6, 6, "", "b")
+
+    assert judged(late, new, read(7, 8, "b", 6)) == [("b", "a", True)]
+
+
+def test_a_lost_update_is_a_violation_with_fence_on_acquire() -> None:
+    late = append(1, 4, 5, "", "a")
+    new = append(2, 6, 6, "", "b")
+
+    assert judged(late, new, read(7, 8, "b", 6), fence_on_acquire=True) == [("b", "a", False)]
+
+
+def test_an_append_whose_list_was_read_did_not_write_another_one() -> None:
+    first, second = append(0, 1, 1, None, "a", "info"), append(0, 1, 2, None, "b", "info")
+    dropped = append(6, 7, 3, None, "c", "info")
+
+    assert judged(first, second, read(4, 5, "ab", 2), dropped, read(8, 9, "bc", 3)) == [("c", "a", False)]
+
+
+def test_two_appends_to_the_same_list_lose_one_even_without_a_read() -> None:
+    assert judged(append(1, 4, 5, "x", "a"), append(2, 6, 6, "x", "b")) == [("b", "a", True)]
+
+
+def test_of_two_appends_to_the_same_list_one_without_a_token_came_first() -> None:
+    assert judged(append(1, 4, 0, "x", "a"), append(2, 6, None, "x", "b")) == [("a", "b", False)]
+
+
+@pytest.mark.parametrize("token", [5, 7])
+def test_a_reader_of_an_unknown_append_proves_that_two_read_the_same_list(token: int) -> None:
+    unknown = replace(append(1, 3, token, None, "a", "info"), value=("x", "a"))
+    reader = read(4, 5, "xa", token)
+
+    (conflict,) = lost_updates(gather(history(unknown, reader, append(2, 8, 6, "x", "b"))))
+
+    assert [(op.f, op.element) for op in conflict.because[1:]] == [("read", None)]
+
+
+def test_a_list_that_only_the_log_shows_does_not_say_what_was_read() -> None:
+    unknown = replace(append(1, 3, 5, None, "a", "info"), value=("x", "a"))
+
+    assert not judged(unknown, append(2, 8, 6, "x", "c"))
+
+
+def test_a_longer_list_shows_what_an_unknown_append_had_read() -> None:
+    unknown = replace(append(1, 3, 5, None, "a", "info"), value=("x", "a"))
+    next_one = append(2, 3, 5, None, "b", "info")
+
+    assert judged(unknown, next_one, read(4, 5, "xab", 5), append(2, 8, 6, "x", "c")) == [("c", "a", True)]
+
+
+def test_an_unknown_append_was_not_lost() -> None:
+    assert not judged(append(1, 4, 5, "", "a", "info"), append(2, 6, 6, "", "b"), read(7, 8, "b", 6))
+
+
+def test_an_append_whose_list_was_read_is_known() -> None:
+    unknown = append(1, 3, 5, None, "a", "info")
+
+    assert judged(unknown, read(4, 5, "a", 5), append(2, 8, 6, "", "b"), read(9, 10, "b", 6)) == [
+        ("b", "a", True)
+    ]
+
+
+def test_a_late_write_explains_it_though_the_next_read_is_unknown() -> None:
+    late = append(1, 4, 5, "x", "a")
+    new = append(2, 6, 6, None, "v", "info")
+    later = append(8, 9, 7, None, "w", "info")
+
+    assert judged(late, new, later, append(10, 11, 8, "xvw", "d")) == [("v", "a", True)]
+
+
+def test_a_holder_that_read_an_old_list_is_accused_and_nothing_explains_it() -> None:
+    first, second = append(0, 1, 5, "", "a"), append(2, 3, 6, "a", "b")
+    old = append(4, 5, 7, "a", "c")
+
+    assert judged(first, second, old, read(6, 7, "ac", 7)) == [("c", "b", False)]
+
+
+def test_a_client_that_left_out_what_it_had_read_is_accused() -> None:
+    careless = replace(append(2, 3, 6, "a", "b"), value=("b",))
+
+    assert judged(append(0, 1, 5, "", "a"), careless, read(4, 5, "b", 6)) == [("b", "a", False)]
+
+
+def test_a_read_of_an_old_list_is_accused_itself() -> None:
+    first, second = append(0, 1, 5, "", "a"), append(2, 3, 6, "a", "b")
+
+    assert judged(first, second, read(4, 5, "a", 5)) == [("read", "b", False)]
+    assert judged(first, second, read(4, 5, None)) == [("read", "a", False)]
+
+
+def test_a_list_that_no_append_wrote_leads_back_to_none() -> None:
+    first, second = append(0, 1, 5, "", "a"), append(2, 3, 6, "a", "b")
+
+    assert judged(first, second, read(4, 5, "b", 6)) == [("read", "a", False)]
+
+
+def test_the_way_back_goes_by_what_an_append_read_not_by_what_it_wrote() -> None:
+    late, new = append(1, 10, 5, "x", "a"), append(2, 3, 6, "x", "b")
+    careless = replace(append(4, 12, 7, "xb", "c"), value=("b", "c"))
+
+    assert judged(late, new, careless, read(13, 14, "bc", 7)) == [("b", "a", True)]
+
+
+def test_a_lower_token_came_before_unless_sent_after_the_element_was_known() -> None:
+    known = append(0, 4, 6, "", "b")
+
+    assert judged(known, append(4, 6, 5, "", "a"), read(7, 8, "a", 5)) == [("read", "b", False)]
+    assert judged(known, append(5, 6, 5, "", "a"), read(7, 8, "a", 5)) == [("a", "b", False)]
+
+
+def test_without_a_fence_the_stale_append_is_accused() -> None:
+    old = append(1, 6, 5, "", "a")
+    new = append(2, 3, 6, "", "b")
+
+    assert judged(old, new, read(7, 8, "a", 5), fenced=False) == [("a", "b", False)]
+
+
+def test_a_holders_own_append_that_came_late_is_counted_also_with_fences() -> None:
+    unknown = append(1, 2, 6, "", "a", "info")
+    again = append(3, 9, 6, "", "b")
+
+    found = judged(unknown, again, read(5, 6, "a", 6), read(10, 11, "b", 6), fence_on_acquire=True)
+
+    assert found == [("b", "a", True)]
+
+
+def test_an_append_without_a_token_is_explained_by_nothing() -> None:
+    assert judged(append(1, 4, None, "", "a"), append(2, 6, 6, "", "b"), read(7, 8, "b", 6)) == [
+        ("b", "a", False)
+    ]
+
+
+def test_one_append_that_dropped_several_is_one_conflict() -> None:
+    late = [append(1, 4, 5, "", "a"), append(5, 6, 5, "a", "c")]
+
+    ((accused, _, is_counted),) = judged(*late, append(2, 7, 6, "", "b"), read(8, 9, "b", 6))
+
+    assert (accused, is_counted) == ("b", True)
+
+
+def test_a_resource_with_plain_writes_too_is_not_judged() -> None:
+    write = replace(read(10, 11, None), f="write", value="z", token=9)
+
+    assert not judged(append(0, 1, 5, "", "a"), write, read(12, 13, "z", 9))
+
+
+def test_the_storages_own_order_says_which_list_was_written() -> None:
+    unknown = append(1, 3, 5, None, "a", "info")
+    run = history(unknown, append(4, 5, 6, "xa", "b"), initial_token=0)
+    commits = [Commit(seq=1, resource="r0", token=5, value=("x", "a"))]
+
+    assert with_lists(run, commits).operations[0].value == ("x", "a")
+
+
+def test_a_seen_list_shows_what_was_written() -> None:
+    unknown, other = append(1, 3, 5, None, "a", "info"), append(1, 3, 5, None, "c", "info")
+    known = replace(other, element="d", seen=("x",))
+
+    run = with_lists(history(unknown, other, known, append(4, 5, 6, "xa", "b"), read(6, 7, "xab", 6)))
+
+    assert [op.value for op in run.operations[:3]] == [("x", "a"), ("c",), ("x", "d")]
+    assert with_lists(run) is run
+
+
+@st.composite
+def lists(draw: st.DrawFn) -> History:
+    """Appends and reads of lists that some of the others wrote, of every outcome, with ties in time."""
+    initial = draw(st.sampled_from(["", "", "x", "xy"]))
+    written: list[List] = [tuple(initial), tuple(initial[1:])]
+    operations = []
+    for element in "abcdefg"[: draw(st.integers(1, 7))]:
+        called, returned = sorted((draw(st.integers(0, 20)), draw(st.integers(0, 20))))
+        shown = "".join(draw(st.sampled_from(written)))
+        if draw(st.booleans()):
+            outcome = draw(st.sampled_from(["ok", "ok", "info", "fail"]))
+            token = draw(st.sampled_from([1, 2, 3, None]))
+            one = append(called, returned, token, shown, element, outcome)
+            known = draw(st.sampled_from(["all", "all", "seen", "none"])) if outcome == "info" else "all"
+            written.append((*shown, element))
+            if known != "all":
+                one = replace(one, value=None, seen=one.seen if known == "seen" else None)
+            operations.append(one)
+        else:
+            operations.append(read(called, returned, shown, 1))
+    fenced, fence_on_acquire = draw(st.booleans()), draw(st.booleans())
+    return history(*operations, initial=initial, fenced=fenced, fence_on_acquire=fence_on_acquire)
+
+
+def reported(conflicts: list[Conflict]) -> set[object]:
+    """The lost elements; "of the first" for one that was there before the run."""
+    return {
+        "of the first" if each.breach in OF_THE_FIRST else each.because[0].element
+        for each in conflicts
+        if each.breach is not SAME_LIST_READ
+    }
+
+
+@settings(max_examples=examples(800 * ROUNDS), deadline=None)
+@given(lists())
+def test_agrees_with_the_definition(run: History) -> None:
+    conflicts = list(lost_updates(gather(run)))
+    is_list = any(op.f == "append" for op in run.operations)
+    first = as_list(run.header.initial_value) if is_list else ()
+    lost = {"of the first" if each in first else each for each in lost_elements(run.operations, first)}
+
+    assert bool(conflicts) == bool(lost or overwritten(run.operations))
+    assert reported(conflicts) <= lost
+    assert bool(reported(conflicts)) == bool(lost)
+    accused = [each.accused.index for each in conflicts if each.breach is not SAME_LIST_READ]
+    assert len(accused) == len(set(accused))
