@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.checker import Checker
 from checkers.coverage import coverage
 from checkers.cross_check import cross_check
 from checkers.deduplicate import deduplicate
+from checkers.explain.checker import Checker
 from checkers.explain.findings import doubts_of, explained
 from checkers.facts.evidence import Evidence, as_seen, gather, log_of
 from checkers.facts.hazard_hits import hazards_of

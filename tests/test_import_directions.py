@@ -45,8 +45,8 @@ JUDGMENT = (
     "checkers.facts.hold_order",
     "checkers.facts.shown_appends",
     "checkers.explain.narrator",  # the words that all explanations share
-    "checkers.conflict",
-    "checkers.checker",
+    "checkers.explain.conflict",
+    "checkers.explain.checker",
     "checkers.locks",  # here and in the next two: one file per anomaly
     "checkers.lists",
     "checkers.storage",
@@ -120,7 +120,7 @@ def test_a_floor_that_can_be_used_alone_imports_little(graph: Any, floor: str) -
         ("workloads.register", "import harness.core.errors", PACKAGES),
         ("harness.engines.local", "def late():\n    from harness.nemesis import pause", ROOMS),
         ("checkers.facts.evidence", "from checkers.rules.stale_writes import in_log", JUDGMENT),
-        ("checkers.conflict", "from checkers.storage import stale_writes", JUDGMENT),
+        ("checkers.explain.conflict", "from checkers.storage import stale_writes", JUDGMENT),
         ("harness.core.paths", "from harness.files.atomic_files import PRIVATE", ROOMS),
     ],
 )

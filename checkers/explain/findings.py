@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from checkers.checker import Checker
-from checkers.conflict import Conflict
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Conflict
 from checkers.explain.effects import first_reader
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.proof import holds, prove

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.checker import Checker
-from checkers.conflict import Conflict
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Conflict
 from checkers.explain.shapes import conflicts_among, may_be_known
 from checkers.facts.evidence import Evidence, as_seen, gather, log_of
 from checkers.history.memoized import memoized

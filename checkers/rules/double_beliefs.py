@@ -15,8 +15,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.facts.evidence import Evidence

@@ -20,8 +20,8 @@ from itertools import chain
 
 import numpy as np
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.facts.evidence import Evidence, in_columns

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.effects import acceptance, ending, first_reader
 from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
 from checkers.explain.narrator import Narrator, Story

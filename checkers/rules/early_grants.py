@@ -19,8 +19,8 @@ from itertools import chain
 
 import numpy as np
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict, each_once
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on

@@ -14,7 +14,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from checkers.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.edges import Refusal
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict, each_once
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.effects import acceptance, ending, first_reader
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.facts.cluster_columns import ZoneColumns

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from checkers.conflict import Breach, Conflict, each_once
+from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read
 from checkers.facts.held_values import Values

@@ -42,8 +42,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.facts.evidence import Evidence

@@ -35,8 +35,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict, each_once
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content

@@ -46,8 +46,8 @@ from itertools import chain, groupby
 
 import numpy as np
 
-from checkers.checker import Checker
-from checkers.conflict import Conflict, firsts
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Conflict, firsts
 from checkers.facts.causes import were_shut_out
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, as_seen

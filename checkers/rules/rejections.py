@@ -22,7 +22,7 @@ from itertools import chain
 
 import numpy as np
 
-from checkers.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator, Story
 from checkers.facts.causes import Causes, called_of_zones, causes, first_call, refused_heights

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from checkers.conflict import Breach, Conflict, each_once
+from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content

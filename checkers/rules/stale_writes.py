@@ -24,8 +24,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict, each_once
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
 from checkers.explain.narrator import Narrator, Story

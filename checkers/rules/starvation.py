@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on, times
 from checkers.facts.evidence import Evidence, as_seen

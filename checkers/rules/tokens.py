@@ -13,8 +13,8 @@ from itertools import islice
 
 import numpy as np
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import cycle_of_grants
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.history.columns import ABSENT, INFO, NEVER, OK, Flags, Ints, indices
 from checkers.history.faults import Faults

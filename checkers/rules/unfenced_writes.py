@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.effects import ending
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content

@@ -12,7 +12,7 @@ import pytest
 
 import checkers
 from checkers import Commit, Finding, History, Validity, judge
-from checkers.checker import Checker
+from checkers.explain.checker import Checker
 from checkers.history.records import Header, Op, Outcome
 from checkers.judge import AS_SEEN, COMMITTED, OTHERS
 from checkers.vocabulary.anomalies import ANOMALIES

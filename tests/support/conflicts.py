@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checkers import parse
-from checkers.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Op
 from checkers.rules.registers import observed

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import pytest
 
 import checkers
-from checkers.conflict import Breach, Conflict
 from checkers.explain import shapes
+from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.findings import doubts_of, explained
 from checkers.facts.evidence import gather
 from checkers.rules import registers, stale_writes

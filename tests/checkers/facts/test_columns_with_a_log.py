@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from checkers import judge
-from checkers.conflict import Conflict
 from checkers.coverage import coverage
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.columns import Operations
 from checkers.rules import (

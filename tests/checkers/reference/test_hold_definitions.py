@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, Header, History, Op
 from checkers.judge import examine

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, History, Op
 from checkers.models.model_verdict import ModelVerdict

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from checkers import judge
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, Op, Outcome
 from checkers.reference import definitions

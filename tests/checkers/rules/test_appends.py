@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from checkers import Commit, judge
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.appends import with_lists
 from checkers.facts.evidence import gather
 from checkers.history.records import Op

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers import Commit
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.appends import with_lists
 from checkers.facts.evidence import gather
 from checkers.facts.list_history import as_list

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checkers import Commit, parse
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import gather
 from checkers.rules.lost_updates import dropped_in_log, lost_updates
 from tests.support.simulation import Simulation

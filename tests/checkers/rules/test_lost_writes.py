@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from checkers import parse
-from checkers.conflict import Conflict, firsts
+from checkers.explain.conflict import Conflict, firsts
 from checkers.facts.clusters import Zone
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import FaultEvent, History, Op, Outcome

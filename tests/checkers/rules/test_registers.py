@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence
 from checkers.history.records import Op, Outcome
 from checkers.rules.registers import observed

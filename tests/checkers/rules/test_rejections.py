@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.conflict import Breach
+from checkers.explain.conflict import Breach
 from checkers.history.records import Op
 from checkers.rules.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import NO_CAUSE

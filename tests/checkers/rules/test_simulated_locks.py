@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from checkers import History, parse
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence
 from checkers.history.faults import client_of, faults_of
 from checkers.reference import definitions, starvation

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import gather
 from checkers.history.records import Commit, Header, Op
 from checkers.rules.registers import resolved

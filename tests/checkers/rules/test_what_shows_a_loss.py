@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from checkers import Commit
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import gather
 from checkers.history.records import FaultEvent, Op
 from checkers.rules.lost_writes import lost_in_log

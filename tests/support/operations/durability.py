@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.clusters import Zone
 from checkers.facts.evidence import Evidence
 from checkers.facts.restarts import restarts_of_storage

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from checkers.conflict import Conflict, each_once, firsts
+from checkers.explain.conflict import Conflict, each_once, firsts
 from checkers.facts.clusters import Zone, token_of
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.held_values import Values

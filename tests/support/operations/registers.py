@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from checkers.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Conflict
 from checkers.facts.clusters import Zone, initial_zone, written_zone
 from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater

@@ -32,7 +32,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import accumulate
 
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.clusters import Zone, token_of
 from checkers.facts.high_water import HighWater
 from checkers.history.faults import Faults

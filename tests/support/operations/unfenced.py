@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.conflict import Conflict
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence
 from checkers.history.records import Outcome
 from checkers.rules.unfenced_writes import CARRIED_NO_TOKEN, LOST_ITS_TOKEN
