@@ -15,7 +15,6 @@ from checkers.history.merge import merge
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.reader import parse, read, read_commits
 from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
-from checkers.judge import judge
 from checkers.models.judge import MODELS, judge_foreign
 from checkers.models.model_verdict import ModelVerdict
 from checkers.models.mutex import judge_mutex
@@ -23,6 +22,7 @@ from checkers.models.objects import IMPOSSIBLE, Model
 from checkers.models.register import judge_register
 from checkers.models.search import search
 from checkers.text.errors import FencepostError, HistoryError, ModelError
+from checkers.verdict.judge import judge
 from checkers.vocabulary.anomalies import ANOMALIES, Anomaly
 from checkers.vocabulary.counts import COVERAGE
 from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from checkers.history.reader import read, read_commits
-    from checkers.judge import judge
     from checkers.text.errors import FencepostError
+    from checkers.verdict.judge import judge
     from checkers.vocabulary.verdict import Verdict
     from harness.run.run_to_verdict import run
     from harness.target import Target, load

@@ -50,8 +50,8 @@ JUDGMENT = (
     "checkers.locks",  # here and in the next two: one file per anomaly
     "checkers.lists",
     "checkers.storage",
-    "checkers.explain.findings",
-    "checkers.judge",
+    "checkers.verdict.findings",
+    "checkers.verdict.judge",
 )
 """From the history to the verdict, as `PACKAGES`: so each anomaly's file can have its own words."""
 
@@ -116,7 +116,7 @@ def test_a_floor_that_can_be_used_alone_imports_little(graph: Any, floor: str) -
 @pytest.mark.parametrize(
     ("module", "line", "floors"),
     [
-        ("checkers.judge", "from harness.target import Target", PACKAGES),
+        ("checkers.verdict.judge", "from harness.target import Target", PACKAGES),
         ("workloads.register", "import harness.core.errors", PACKAGES),
         ("harness.engines.local", "def late():\n    from harness.nemesis import pause", ROOMS),
         ("checkers.facts.evidence", "from checkers.rules.stale_writes import in_log", JUDGMENT),

@@ -19,7 +19,6 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from checkers import formats
-from checkers.explain.findings import doubts_of
 from checkers.formats import Foreign, Operations, json_values
 from checkers.formats.event import Call
 from checkers.formats.grants import grants_of
@@ -27,7 +26,6 @@ from checkers.formats.keys import name_of
 from checkers.formats.operations import FENCED, token, with_article
 from checkers.history.operation import UNKNOWN, Operation
 from checkers.history.records import Outcome
-from checkers.judge import judge
 from checkers.models.budget import MIB, Budget
 from checkers.models.explain.failed_writes import failed_source
 from checkers.models.explain.stories import gave_up, story
@@ -49,6 +47,8 @@ from checkers.models.register import judge_register
 from checkers.models.search import BUDGET, search
 from checkers.text.errors import HistoryError, ModelError
 from checkers.text.nearest import nearest
+from checkers.verdict.findings import doubts_of
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
 
 _BELOW_ALL = -(1 << 63)  # a service's first token may be 0

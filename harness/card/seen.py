@@ -11,7 +11,7 @@ from pathlib import Path
 from checkers.facts.leases import granted
 from checkers.history.faults import faults_of
 from checkers.history.records import Outcome
-from checkers.notices import TOKENS_LOOK_LIKE
+from checkers.verdict.notices import TOKENS_LOOK_LIKE
 from checkers.vocabulary.document import FindingDocument
 from harness.card.releases import (
     LostRelease,

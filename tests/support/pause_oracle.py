@@ -1,4 +1,4 @@
-"""Whom pauses stopped, operation by operation: what `checkers.coverage` counts on columns."""
+"""Whom pauses stopped, operation by operation: what `checkers.verdict.coverage` counts on columns."""
 
 from __future__ import annotations
 

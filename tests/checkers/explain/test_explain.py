@@ -11,9 +11,9 @@ import pytest
 import checkers
 from checkers.explain import shapes
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.findings import doubts_of, explained
 from checkers.facts.evidence import gather
 from checkers.rules import registers, stale_writes
+from checkers.verdict.findings import doubts_of, explained
 from tests.support.only_finding import only_finding
 from tests.support.repository import HISTORIES
 

@@ -11,8 +11,8 @@ from checkers.explain import shapes
 from checkers.explain.proof import alone
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, History, Op, Value
-from checkers.judge import AS_SEEN, COMMITTED, OTHERS
 from checkers.rules import lost_writes
+from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
 from tests.support.examples import Cases

@@ -13,8 +13,8 @@ import pytest
 from checkers.explain import cycles
 from checkers.facts.evidence import gather
 from checkers.history.records import WRITES, Header, Op, Outcome
-from checkers.judge import examine
 from checkers.reference.precedence import INITIAL, Edge, Reason
+from checkers.verdict.judge import examine
 from tests.support.broken_storages import BROKEN
 from tests.support.differential import SCALE
 from tests.support.object_log import ObjectLog, object_log

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from checkers import judge
-from checkers.coverage import coverage
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.columns import Operations
@@ -28,6 +27,7 @@ from checkers.rules import (
     stale_writes,
     unfenced_writes,
 )
+from checkers.verdict.coverage import coverage
 from checkers.vocabulary.verdict import Verdict
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd

@@ -13,7 +13,7 @@ from checkers import parse
 from checkers.facts.evidence import gather
 from checkers.history.irregular import IrregularError
 from checkers.history.records import Commit, History
-from checkers.judge import examine
+from checkers.verdict.judge import examine
 from checkers.vocabulary.verdict import Finding
 from tests.support.broken_storages import BROKEN, KINDS, RIGHT
 from tests.support.differential import SCALE, compared, disagreed

@@ -11,13 +11,13 @@ import pytest
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, Header, History, Op
-from checkers.judge import examine
 from checkers.reference import definitions, holds
 from checkers.rules import earlier_holds
 from checkers.rules.early_grants import early_grants
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
-from checkers.storage.attempts import attempts
+from checkers.verdict.attempts import attempts
+from checkers.verdict.judge import examine
 from tests.support.differential import disagreements, random_histories
 from tests.support.holds_without_tokens import tokenless_history
 from tests.support.small_histories import lock_history

@@ -8,7 +8,6 @@ import pytest
 
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, Op
-from checkers.judge import judge
 from checkers.rules.ghost_writes import FENCE_FAILED_BUT_LOGGED, ghost_writes
 from checkers.rules.late_writes import late_writes
 from checkers.rules.lost_writes import GONE_FROM_LOG, lost_in_log
@@ -17,6 +16,7 @@ from checkers.rules.misreads import READ_BUT_NOT_LOGGED, reads_not_logged
 from checkers.rules.phantom_accepts import NEVER_LOGGED, phantom_accepts
 from checkers.rules.unfenced_writes import LOST_ITS_TOKEN, unfenced_writes
 from checkers.text.errors import HistoryError
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
 from tests.support.brute_force import fenced as fence_of
 from tests.support.brute_force import history_of, read, renumbered, write

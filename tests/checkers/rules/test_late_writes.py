@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from checkers import parse
-from checkers.coverage import coverage
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import History
 from checkers.rules.late_writes import late_writes
+from checkers.verdict.coverage import coverage
 from tests.support.in_columns import in_columns
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from checkers import Commit
 from checkers.facts.evidence import gather
 from checkers.history.records import Op, Outcome
-from checkers.judge import examine
+from checkers.verdict.judge import examine
 from tests.support.brute_force import history_of, read, renumbered, write
 
 LOST: dict[str, Any] = {"outcome": Outcome.INFO, "returned": None}

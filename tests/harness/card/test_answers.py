@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checkers.history.records import Op
-from checkers.notices import TOKENS_LOOK_LIKE
+from checkers.verdict.notices import TOKENS_LOOK_LIKE
 from harness.card.answers import Answer, answers, is_answered
 from harness.card.releases import LostRelease
 from harness.card.seen import Seen

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from checkers import parse
-from checkers.coverage import coverage
 from checkers.facts.evidence import gather
 from checkers.history.records import Commit
+from checkers.verdict.coverage import coverage
 
 SECOND = 1_000_000_000
 

@@ -14,7 +14,7 @@ from checkers.facts.holds import count_of_grants, narrowed, of_pauses
 from checkers.facts.leases import ENDS, granted, lease_of
 from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.records import Op
-from checkers.storage.attempts import attempts
+from checkers.verdict.attempts import attempts
 from checkers.vocabulary.counts import COVERAGE
 from checkers.vocabulary.fault_kinds import KINDS
 

@@ -14,7 +14,7 @@ import checkers
 from checkers import Commit, Finding, History, Validity, judge
 from checkers.explain.checker import Checker
 from checkers.history.records import Header, Op, Outcome
-from checkers.judge import AS_SEEN, COMMITTED, OTHERS
+from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.counts import COVERAGE, NONE, WORK
 from checkers.vocabulary.document import VerdictDocument
@@ -149,7 +149,7 @@ def test_a_checker_that_crashes_makes_the_verdict_unknown(monkeypatch: pytest.Mo
         raise ZeroDivisionError("half a token")
 
     broken = Checker(name="broken", evidence="observed", decides=("stuck-lock",), check=crash)
-    monkeypatch.setattr(import_module("checkers.judge"), "OTHERS", (*OTHERS, broken))
+    monkeypatch.setattr(import_module("checkers.verdict.judge"), "OTHERS", (*OTHERS, broken))
 
     verdict = judge(run(REJECTED))
     worse = judge(run(ACCEPTED))

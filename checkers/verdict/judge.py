@@ -6,17 +6,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.coverage import coverage
-from checkers.cross_check import cross_check
-from checkers.deduplicate import deduplicate
 from checkers.explain.checker import Checker
-from checkers.explain.findings import doubts_of, explained
 from checkers.facts.evidence import Evidence, as_seen, gather, log_of
 from checkers.facts.hazard_hits import hazards_of
 from checkers.facts.holds import count_of_grants, grants_without
 from checkers.history.gc_pause import collecting, gc_paused
 from checkers.history.records import Commit, Header, History
-from checkers.notices import notices
 from checkers.rules import (
     commit_order,
     double_beliefs,
@@ -38,6 +33,11 @@ from checkers.rules import (
     tokens,
     unfenced_writes,
 )
+from checkers.verdict.coverage import coverage
+from checkers.verdict.cross_check import cross_check
+from checkers.verdict.deduplicate import deduplicate
+from checkers.verdict.findings import doubts_of, explained
+from checkers.verdict.notices import notices
 from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, RANK, VIOLATIONS, WORTH_SAYING
 from checkers.vocabulary.counts import none_of
 from checkers.vocabulary.document import HazardsDocument

@@ -10,7 +10,7 @@ import pytest
 
 from checkers import Commit, parse
 from checkers.facts.evidence import gather
-from checkers.notices import notices
+from checkers.verdict.notices import notices
 
 SECOND = 1_000_000_000
 LATE = (

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.coverage import coverage
 from checkers.facts import holds
 from checkers.facts.evidence import Evidence
 from checkers.history.columns import Operations
 from checkers.history.records import FaultEvent, Header, History
+from checkers.verdict.coverage import coverage
 from tests.support.differential import disagreements, random_histories
 from tests.support.pause_oracle import counts_of_pauses
 from tests.support.selection import seeds
