@@ -43,7 +43,7 @@ def once(count: int) -> None:
     # Imported here, because each client repeats this module's imports: it should have as few as the command.
     from harness.clients.pool import started
     from harness.run import deployment
-    from harness.target import load
+    from harness.spec import load
 
     nowhere = cast("Cluster", Nowhere())
     target = load("etcd-postgres", [f"workload.clients={count}"])

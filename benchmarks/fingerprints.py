@@ -18,7 +18,7 @@ from pathlib import Path
 from harness.campaign.canary import ZOO, bugs
 from harness.campaign.fingerprint import fingerprint, shape
 from harness.run.recheck import judge_file
-from harness.target.reading import shipped_folder
+from harness.spec.reading import shipped_folder
 
 NOT_LOCAL = frozenset({"header-revision-etcd-3-4", "redlock-one-clock-jumped", "sequence-number-token"})
 FENCEPOST = Path(sys.executable).with_name("fencepost")

@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from checkers.verdict.judge import judge
     from checkers.vocabulary.verdict import Verdict
     from harness.run.run_to_verdict import run
-    from harness.target import Target, load
+    from harness.spec import Target, load
 
 __all__ = ["FencepostError", "Target", "Verdict", "judge", "load", "read", "read_commits", "run"]
 
 _HOMES = {
     "FencepostError": "checkers",
-    "Target": "harness.target",
+    "Target": "harness.spec",
     "Verdict": "checkers",
     "judge": "checkers",
-    "load": "harness.target",
+    "load": "harness.spec",
     "read": "checkers",
     "read_commits": "checkers",
     "run": "harness.run.run_to_verdict",

@@ -263,7 +263,7 @@ _NEEDED = (
     "harness.cli.schemas",
     "harness.cli.selection",
     "harness.run.show",
-    "harness.target",
+    "harness.spec",
 )
 
 

@@ -39,10 +39,10 @@ def _readers() -> Mapping[str, Callable[[bytes], None]]:
     """Return the readers, as functions of some bytes."""
     import atheris
 
-    with atheris.instrument_imports(include=["checkers", "harness.target", "workloads"]):
+    with atheris.instrument_imports(include=["checkers", "harness.spec", "workloads"]):
         import checkers
         import checkers.formats
-        import harness.target
+        import harness.spec
         from checkers.text.errors import FencepostError
         from fuzzing.surfaces import ROOT
         from workloads.client import NotApplied, Unknown
@@ -55,10 +55,10 @@ def _readers() -> Mapping[str, Callable[[bytes], None]]:
 
     def target(data: bytes) -> None:
         (folder / "t.toml").write_bytes(data)
-        harness.target.load(folder / "t.toml")
+        harness.spec.load(folder / "t.toml")
 
     def setting(data: bytes) -> None:
-        harness.target.load(shipped, [data.decode(errors="replace")])
+        harness.spec.load(shipped, [data.decode(errors="replace")])
 
     def history(data: bytes) -> None:
         checkers.judge(checkers.parse(data.splitlines(keepends=True)))

@@ -116,7 +116,7 @@ def test_a_floor_that_can_be_used_alone_imports_little(graph: Any, floor: str) -
 @pytest.mark.parametrize(
     ("module", "line", "floors"),
     [
-        ("checkers.verdict.judge", "from harness.target import Target", PACKAGES),
+        ("checkers.verdict.judge", "from harness.spec import Target", PACKAGES),
         ("workloads.register", "import harness.core.errors", PACKAGES),
         ("harness.engines.local", "def late():\n    from harness.nemesis import pause", ROOMS),
         ("checkers.facts.evidence", "from checkers.rules.stale_writes import in_log", JUDGMENT),

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from harness.engines.local_systems import never
 from harness.run import deployment
-from harness.target import Target, load, shipped
-from harness.target.locks import LOCKS
-from harness.target.storages import STORAGES
+from harness.spec import Target, load, shipped
+from harness.spec.locks import LOCKS
+from harness.spec.storages import STORAGES
 
 HEAD = """\
 | lock | storage | fencing | what is special | expects | engine | target |

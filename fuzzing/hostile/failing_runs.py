@@ -18,7 +18,7 @@ from harness.files.run_folder import RunFolder
 from harness.processes.program import Command
 from harness.processes.server_failure import not_ready
 from harness.run.runner import RunOptions
-from harness.target import Target
+from harness.spec import Target
 
 
 def _server(folder: Path) -> None:

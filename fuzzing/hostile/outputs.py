@@ -156,7 +156,7 @@ def _run(folder: Path) -> Iterator[Output]:
 
 def _own_run(folder: Path) -> Iterator[Output]:
     """The user has run the same program in the same folder: the commands to repeat it lead there."""
-    from harness.target.executed import Executed
+    from harness.spec.executed import Executed
 
     with patch.object(Executed, "is_trusted", property(lambda _: True)):
         yield _prints("recheck", "recheck", folder)

@@ -16,10 +16,10 @@ from harness.core.duration import DURATION_PATTERN, NS, parse_duration
 from harness.core.errors import ConfigurationError
 from harness.core.fields import STRICT, Duration, Size
 from harness.core.suggestions import did_you_mean
-from harness.target.fields import NAME_PATTERN
-from harness.target.file_errors import PATTERNS, Problem, report
-from harness.target.reading import frozen, parse
-from harness.target.toml import Key
+from harness.spec.fields import NAME_PATTERN
+from harness.spec.file_errors import PATTERNS, Problem, report
+from harness.spec.reading import frozen, parse
+from harness.spec.toml import Key
 
 SHRINKING = 5 * NS["m"]
 MOST_REPEATS = 1000

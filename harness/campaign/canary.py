@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from harness.campaign.cells import Cell, of_file
 from harness.core.errors import ConfigurationError
 from harness.core.suggestions import did_you_mean
-from harness.target.reading import in_folder, shipped_folder
+from harness.spec.reading import in_folder, shipped_folder
 
 ZOO = "zoo"
 TWIN = "-twin"

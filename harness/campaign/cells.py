@@ -17,10 +17,10 @@ from harness.campaign.fault_sets import FAULT_SETS, without_granted
 from harness.core.errors import ConfigurationError
 from harness.core.suggestions import did_you_mean
 from harness.run.reuse import servers_to_reuse
-from harness.target.locks import LockSpec
-from harness.target.reading import frozen, load, load_text, parse, shipped
-from harness.target.selection import Selection, found, targets
-from harness.target.toml import dumps
+from harness.spec.locks import LockSpec
+from harness.spec.reading import frozen, load, load_text, parse, shipped
+from harness.spec.selection import Selection, found, targets
+from harness.spec.toml import dumps
 
 UNFENCED = "none"
 

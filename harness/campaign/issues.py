@@ -20,8 +20,8 @@ from harness.campaign.status import Outcome
 from harness.core.errors import ConfigurationError
 from harness.core.paths import path_of
 from harness.files import received
-from harness.target.reading import MAX_SIZE, parse
-from harness.target.toml import Key, lines_of_keys
+from harness.spec.reading import MAX_SIZE, parse
+from harness.spec.toml import Key, lines_of_keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

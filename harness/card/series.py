@@ -11,8 +11,8 @@ from typing import Literal
 from checkers.text.printable import shorten
 from harness.core.duration import format_duration, parse_duration
 from harness.core.errors import ConfigurationError
-from harness.target import Target
-from harness.target.reading import load_text
+from harness.spec import Target
+from harness.spec.reading import load_text
 
 Kind = Literal["calm", "pause", "partition", "late-renewal", "restart", "failover"]
 STOP_POINTS = ("granted", "acquired", "before-write", "write-sent", "before-release")

@@ -25,7 +25,7 @@ from harness.engines.choice import EngineName, choose
 from harness.engines.engine import Engine
 from harness.engines.reuse import ReusingEngine
 from harness.run.runner import RunOptions
-from harness.target import load
+from harness.spec import load
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

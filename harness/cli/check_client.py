@@ -28,10 +28,10 @@ from harness.run import deployment
 from harness.run.attachment import belongings
 from harness.run.removal import removed_at_end
 from harness.run.storage_set_up import set_up
-from harness.target import Target
-from harness.target.attached import running_at
-from harness.target.hazards import points_aimed_at
-from harness.target.reading import load_text
+from harness.spec import Target
+from harness.spec.attached import running_at
+from harness.spec.hazards import points_aimed_at
+from harness.spec.reading import load_text
 from workloads.line_protocol.conformance import RESOURCES, Expected, conformance
 from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, ProgramError, start_fields
 

@@ -11,8 +11,8 @@ from harness.core.printing import pass_on, say, show_document
 
 if TYPE_CHECKING:
     from harness.engines.cleanup import Sweep
-    from harness.target import StorageSpec, Target
-    from harness.target.selection import Selection
+    from harness.spec import StorageSpec, Target
+    from harness.spec.selection import Selection
 
 
 def text_stream(output: str) -> TextIO:

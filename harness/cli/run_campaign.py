@@ -36,8 +36,8 @@ from harness.engines.engine import Engine
 from harness.files.environment import git_commit, tested_commit
 from harness.report.sentences import count
 from harness.run.engine_fit import refusal
-from harness.target.executed import executed_here
-from harness.target.reading import load, load_text
+from harness.spec.executed import executed_here
+from harness.spec.reading import load, load_text
 
 _MOST_NEXT = 5
 

@@ -23,8 +23,8 @@ from harness.report.console import Console, console
 from harness.report.verdict_text import JudgedRun, Line, summary, verdict_lines
 from harness.run.deployment import passwords
 from harness.run.runner import RunOptions, run
-from harness.target import Target
-from harness.target.executed import depends_on_folder
+from harness.spec import Target
+from harness.spec.executed import depends_on_folder
 
 
 def run_all(

@@ -28,7 +28,7 @@ def schemas() -> dict[str, Schema]:
 
 def target() -> Schema:
     """Describe a target file, for editors that read `#:schema`."""
-    from harness.target import Target
+    from harness.spec import Target
 
     return {"$schema": DIALECT, **_without_null(Target.model_json_schema())}
 

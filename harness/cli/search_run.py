@@ -24,7 +24,7 @@ from harness.report.verdict_text import Line, Tone, verdict_lines
 from harness.run.runner import RunOptions
 from harness.search.closeness import VIOLATED, described
 from harness.search.search import Tried, search
-from harness.target import Target
+from harness.spec import Target
 
 EVERY = 10  # seconds
 

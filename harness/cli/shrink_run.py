@@ -36,8 +36,8 @@ from harness.report.sentences import count
 from harness.run.recheck import judge_file
 from harness.shrink.excerpt import smallest
 from harness.shrink.smaller_target import SmallerTarget
-from harness.target.executed import ADD_TRUST, executed_in
-from harness.target.reading import load_text
+from harness.spec.executed import ADD_TRUST, executed_in
+from harness.spec.reading import load_text
 
 RUNS = "minimal-runs"
 

@@ -10,7 +10,7 @@ from harness.campaign import night
 from harness.campaign.execution import TARGETS
 from harness.core.errors import ConfigurationError
 from harness.files.run_folder import HEADER, HISTORY, PLAN, VERDICT
-from harness.target.executed import ADD_TRUST, Executed
+from harness.spec.executed import ADD_TRUST, Executed
 
 
 def require_trust(executed: Executed, where: str | Path, *, trust: bool, remedy: str = ADD_TRUST) -> None:

@@ -30,9 +30,9 @@ from harness.report.recorded_run import recorded_plan
 from harness.report.rows import Lines, with_columns
 from harness.report.verdict_text import Line, Tone, found_in
 from harness.run.runner import RunOptions, run
-from harness.target import Target, load
-from harness.target.reading import in_folder, shipped_folder
-from harness.target.toml import head_comment
+from harness.spec import Target, load
+from harness.spec.reading import in_folder, shipped_folder
+from harness.spec.toml import head_comment
 
 ZOO = "zoo"  # the folder
 TWIN = "-twin"

@@ -24,7 +24,7 @@ from harness.files.environment import repetition_in
 from harness.report.verdict_text import JudgedRun, explanation
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
-from harness.target import Target, load
+from harness.spec import Target, load
 
 RUNS = "fencepost"  # the folder within --basetemp
 

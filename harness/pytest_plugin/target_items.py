@@ -13,7 +13,7 @@ from harness.core.errors import ConfigurationError, FencepostError
 from harness.files import received
 from harness.files.run_folder import PLAN
 from harness.pytest_plugin import runs
-from harness.target.reading import parse
+from harness.spec.reading import parse
 
 
 class NotAsExpectedError(Exception):

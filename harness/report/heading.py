@@ -15,7 +15,7 @@ from harness.report.recorded_run import Recorded
 from harness.report.rows import with_columns
 from harness.report.timeline import Timeline
 from harness.report.zoo_twins import shipped_target
-from harness.target.toml import changed_in, head_comment
+from harness.spec.toml import changed_in, head_comment
 
 _RUN_ID = re.compile(r"(\d{8}T\d{6})-[0-9a-f]+")
 _OLD_CHANGES = re.compile(r"\S+\.toml with (?P<options>--set .*)")  # as older versions wrote them

@@ -29,7 +29,7 @@ from harness.report.step_references import label, numbered
 from harness.report.thinning import Kept
 from harness.report.timeline import Timeline, timeline
 from harness.report.untested import untested
-from harness.target.reading import shipped
+from harness.spec.reading import shipped
 
 _MOST_SCENES = 100
 _MOST_NARRATED = 25

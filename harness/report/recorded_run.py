@@ -21,7 +21,7 @@ from harness.files.column_folder import column_folder
 from harness.files.run_folder import COMMITS, HEADER, HISTORY, PLAN, VERDICT
 from harness.report.environment_facts import Environment, surroundings
 from harness.report.recorded_plan import RecordedPlan
-from harness.target.toml import loads
+from harness.spec.toml import loads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

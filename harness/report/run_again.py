@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.core.invocation import Command, Repetition, again
 from harness.files import run_files
-from harness.target.executed import ADD_TRUST, NOTHING, Executed, executed_again
+from harness.spec.executed import ADD_TRUST, NOTHING, Executed, executed_again
 
 
 @dataclass(frozen=True, slots=True)

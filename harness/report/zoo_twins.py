@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.target.reading import in_folder, shipped, shipped_folder
+from harness.spec.reading import in_folder, shipped, shipped_folder
 
 _ZOO = "zoo"
 _RIGHT = ("{bug}-twin", "{bug}-fence-on-acquire")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.run import deployment
 from harness.run.removal import Belongings
-from harness.target import Target
+from harness.spec import Target
 from workloads import locks, storages
 
 

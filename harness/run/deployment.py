@@ -20,15 +20,15 @@ from harness.nemesis.reach import servers_hit
 from harness.network.topology import FOLLOWERS, Address, AttachedSpec, ServerSpec, Topology
 from harness.processes.program import Command, missing
 from harness.run import services
-from harness.target import LockSpec, StorageSpec, Target
-from harness.target.attached import running_at
-from harness.target.executed import commands
-from harness.target.hazards import hazard_table
-from harness.target.locks import EtcdLock, EtcdService, RedisLock
-from harness.target.names import HAZARDS
-from harness.target.own_locks import HazelcastOfProgram
-from harness.target.passwords import password_of
-from harness.target.storages import EtcdStorage, OwnStorage, PostgresStorage, SqliteStorage
+from harness.spec import LockSpec, StorageSpec, Target
+from harness.spec.attached import running_at
+from harness.spec.executed import commands
+from harness.spec.hazards import hazard_table
+from harness.spec.locks import EtcdLock, EtcdService, RedisLock
+from harness.spec.names import HAZARDS
+from harness.spec.own_locks import HazelcastOfProgram
+from harness.spec.passwords import password_of
+from harness.spec.storages import EtcdStorage, OwnStorage, PostgresStorage, SqliteStorage
 from workloads import custom_class
 from workloads.client import UNWRITTEN
 from workloads.line_protocol.program_client import start_fields

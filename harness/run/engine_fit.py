@@ -10,7 +10,7 @@ from harness.engines.engine import Engine
 from harness.engines.joined import with_attached
 from harness.engines.local import LocalEngine
 from harness.run import deployment
-from harness.target import Target
+from harness.spec import Target
 
 
 @dataclass(frozen=True, slots=True)

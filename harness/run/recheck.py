@@ -25,7 +25,7 @@ from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, VERDICT, 
 from harness.report.interruption import interruption
 from harness.report.recorded_plan import RecordedPlan
 from harness.report.recorded_run import Parsed, recorded_plan
-from harness.target.toml import loads
+from harness.spec.toml import loads
 from workloads.storages import WITH_COMMIT_ORDER
 
 Stage = Callable[[str], None]

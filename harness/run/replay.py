@@ -11,9 +11,9 @@ from checkers.history.files import read_bytes
 from checkers.text import limits
 from harness.core.errors import ConfigurationError
 from harness.nemesis.plan import PlannedFault
-from harness.target import Target
-from harness.target.drawing import of_seed
-from harness.target.hazards import plan_of
+from harness.spec import Target
+from harness.spec.drawing import of_seed
+from harness.spec.hazards import plan_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.engines.reuse import reusable, same_servers
 from harness.network.topology import ServerSpec
 from harness.run import deployment
-from harness.target import Target
+from harness.spec import Target
 from workloads.locks import LOCKS
 from workloads.storages import STORAGES
 

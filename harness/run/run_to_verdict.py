@@ -14,7 +14,7 @@ from harness.engines.choice import EngineName, choose
 from harness.engines.cleanup import sweep
 from harness.engines.engine import Engine
 from harness.run import runner as running
-from harness.target import Target
+from harness.spec import Target
 
 
 def _ignore(_event: Event) -> None:

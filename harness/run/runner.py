@@ -44,13 +44,13 @@ from harness.run.server_logs import keep_logs, logs_kept_on_failure
 from harness.run.storage_set_up import set_up
 from harness.run.trial import prove_usable
 from harness.run.workload_phase import WorkloadPhase
-from harness.target import Target
-from harness.target.attached import running_at
-from harness.target.drawing import of_seed
-from harness.target.executed import depends_on_folder, executed_here
-from harness.target.fields import PROGRAM
-from harness.target.hazards import plan_of
-from harness.target.plain_text import readable_passwords
+from harness.spec import Target
+from harness.spec.attached import running_at
+from harness.spec.drawing import of_seed
+from harness.spec.executed import depends_on_folder, executed_here
+from harness.spec.fields import PROGRAM
+from harness.spec.hazards import plan_of
+from harness.spec.plain_text import readable_passwords
 from workloads import append, storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from contextlib import closing
 
 from harness.core.errors import ServerNotReadyError
-from harness.target import LockSpec, StorageSpec, Target
-from harness.target.locks import HttpLock
-from harness.target.storages import HttpStorage
-from harness.target.url import endpoint
+from harness.spec import LockSpec, StorageSpec, Target
+from harness.spec.locks import HttpLock
+from harness.spec.storages import HttpStorage
+from harness.spec.url import endpoint
 from workloads.client import NotApplied
 from workloads.http_connection import HttpConnection
 

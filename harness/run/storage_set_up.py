@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ServerNotReadyError
 from harness.run.refusals import as_error
-from harness.target.fields import PROGRAM
+from harness.spec.fields import PROGRAM
 from workloads import storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings

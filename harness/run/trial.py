@@ -21,8 +21,8 @@ from harness.engines.engine import Cluster
 from harness.engines.readiness import too_old
 from harness.run import deployment
 from harness.run.refusals import as_error
-from harness.target import Target
-from harness.target.attached import running_at
+from harness.spec import Target
+from harness.spec.attached import running_at
 from workloads import locks, storages
 from workloads.client import Answer, Lock, NotApplied, Unknown, outcome_of
 from workloads.settings import LockSettings, StorageSettings

@@ -19,7 +19,7 @@ from harness.nemesis.observer import Observer
 from harness.nemesis.plan import PlanLog, PlannedFault
 from harness.nemesis.reach import Reach
 from harness.run.deployment import resources
-from harness.target import Target
+from harness.spec import Target
 
 SECOND = 1_000_000_000  # ns
 TICK = 0.1  # seconds between two checks

@@ -16,9 +16,9 @@ from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import SEEDS, RunOptions
 from harness.search.behaviors import Behaviors
 from harness.search.closeness import VIOLATED, Closeness, closeness
-from harness.target import Target
-from harness.target.drawing import of_seed
-from harness.target.hazards import plan_of
+from harness.spec import Target
+from harness.spec.drawing import of_seed
+from harness.spec.hazards import plan_of
 
 _CHANGED = 0.5  # of the runs repeat a plan with changed moments, if there is one with moments
 _FARTHEST = 0.1  # of the run; standard deviation of a change

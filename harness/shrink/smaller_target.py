@@ -26,9 +26,9 @@ from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
 from harness.shrink.expecting import expecting
 from harness.shrink.reduce import reduced
-from harness.target import Target
-from harness.target.reading import load_text
-from harness.target.toml import head_comment, loads, with_changes
+from harness.spec import Target
+from harness.spec.reading import load_text
+from harness.spec.toml import head_comment, loads, with_changes
 
 _TRIES = 2  # runs of each smaller target
 _FEWEST_CLIENTS = (2, 3, 4)

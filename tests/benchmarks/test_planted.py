@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.planted import BUGS, CORRECT, SETTINGS, Bug, cell, changes
 from harness.run import deployment
-from harness.target import load
+from harness.spec import load
 
 STALE = {"verdict": "invalid", "findings": [{"anomaly": "stale-write"}, {"anomaly": "stale-write"}]}
 

@@ -15,7 +15,7 @@ import pytest
 from harness.engines.engine import Engine
 from harness.nemesis.partition import partition
 from harness.run import deployment
-from harness.target import load
+from harness.spec import load
 from tests.support.command import fencepost
 from tests.support.missing import miss
 from tests.support.repository import ROOT

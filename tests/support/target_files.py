@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigurationError
-from harness.target import load
+from harness.spec import load
 
 SMALL = """\
 name = "small"

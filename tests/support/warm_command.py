@@ -32,7 +32,7 @@ NEEDED = (
     "harness.engines.choice",
     "harness.report.run",
     "harness.run.show",
-    "harness.target",
+    "harness.spec",
     "jinja2",
 )
 

@@ -8,8 +8,8 @@ from contextlib import closing
 from typing import Any
 
 from harness.engines.engine import Cluster
-from harness.target import load
-from harness.target.reading import shipped_folder
+from harness.spec import load
+from harness.spec.reading import shipped_folder
 from tests.support.stopped import frozen
 from tests.support.systems import (
     commits_of,

@@ -14,7 +14,7 @@ from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine
 from harness.files import known_digests, log_limit, page_folder, received
 from harness.run.deployment import topology
-from harness.target import load, reading, shipped, toml
+from harness.spec import load, reading, shipped, toml
 from tests.support.repository import ROOT
 from tools.tables import BEGIN, END, TABLES, with_table
 from tools.target_table import table

@@ -226,7 +226,7 @@ def _passed(number: int) -> str:
 def _repeated(seed: Seed, targets: Path | None) -> Iterator[str]:
     """Yield the command that repeats a seed, by its target file in a folder if there is one, and notes."""
     from harness.cli.trust import is_in_recorded_run
-    from harness.target.executed import NOTHING
+    from harness.spec.executed import NOTHING
 
     file = _written(targets, seed) if targets else None
     if seed.replay is None:
@@ -248,7 +248,7 @@ def _has_changed(seed: Seed) -> bool:
     """Would the stored command run another target than the stored one? Not if its file is gone."""
     from harness.core.errors import HistoryError
     from harness.files import received
-    from harness.target.reading import MAX_SIZE
+    from harness.spec.reading import MAX_SIZE
 
     file = Path(seed.replay.target) if seed.replay else Path()
     try:
@@ -262,7 +262,7 @@ def _written(folder: Path, seed: Seed) -> Path:
     """Write the target file of a seed into a folder."""
     from harness.core.errors import ConfigurationError
     from harness.files import received
-    from harness.target.reading import MAX_SIZE
+    from harness.spec.reading import MAX_SIZE
 
     name, text = f"{seed.cell}-{seed.fingerprint}.toml", seed.target.encode()
     try:

@@ -16,7 +16,7 @@ from harness.core.printing import say
 
 if TYPE_CHECKING:
     from harness.run.replay import Replay
-    from harness.target import Target
+    from harness.spec import Target
 
 
 @click.command(short_help="Run targets.")
@@ -61,14 +61,14 @@ def run(
     trust: bool,
 ) -> int:
     """Run targets: a shipped target's name, a file, a folder, or a pattern such as 'etcd-*'."""
-    from harness.target.selection import targets as select
+    from harness.spec.selection import targets as select
 
     selected = select(names)
     print_unselected(selected)
     if not selected.names:
         return ExitCode.NOTHING_SELECTED
     if hazard is not None:
-        from harness.target.hazards import check_aimed, overrides_for
+        from harness.spec.hazards import check_aimed, overrides_for
 
         if no_faults:
             raise click.UsageError("--hazard and --no-faults contradict each other: drop one of them")
@@ -129,9 +129,9 @@ def _load_all(
     """Read all targets before anything starts, and report all their errors; `both`: with unfenced copies."""
     from harness.cli.trust import is_in_recorded_run, require_trust
     from harness.core.errors import ConfigurationError
-    from harness.target import load
-    from harness.target.executed import executed_here
-    from harness.target.unfenced import unfenced_overrides
+    from harness.spec import load
+    from harness.spec.executed import executed_here
+    from harness.spec.unfenced import unfenced_overrides
 
     loaded: list[Target] = []
     errors: list[str] = []

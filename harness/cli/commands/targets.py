@@ -13,7 +13,7 @@ from harness.core.printing import show, show_document
 @click.option("--format", "output", default="text", type=FORMATS, help="json: one list, on stdout.")
 def targets(output: str) -> None:
     """List the shipped targets."""
-    from harness.target import load, shipped
+    from harness.spec import load, shipped
 
     rows = [(name, path, load(path)) for name, path in shipped().items()]
     if output == "json":

@@ -23,10 +23,10 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     from harness.core.errors import ConfigurationError
     from harness.run import deployment
     from harness.run.engine_fit import engine_fit
-    from harness.target import load
-    from harness.target.plain_text import readable_passwords
-    from harness.target.selection import targets as select
-    from harness.target.warnings import warnings
+    from harness.spec import load
+    from harness.spec.plain_text import readable_passwords
+    from harness.spec.selection import targets as select
+    from harness.spec.warnings import warnings
 
     selected = select(files)
     print_unselected(selected)

@@ -21,7 +21,7 @@ from harness.campaign.page.page import page
 from harness.campaign.summary import headline, markdown
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
-from harness.target.reading import load_text
+from harness.spec.reading import load_text
 from tests.support import shards
 from tests.support.campaign_runs import finished, job, plan, verdict
 from tests.support.junit_readers import validated

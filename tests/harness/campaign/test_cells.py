@@ -12,8 +12,8 @@ from harness.campaign.cells import expand
 from harness.campaign.schedule import jobs
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
-from harness.target.drawing import of_seed
-from harness.target.reading import load_text, shipped
+from harness.spec.drawing import of_seed
+from harness.spec.reading import load_text, shipped
 
 
 def campaign(**sections: object) -> Campaign:

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from harness.campaign.canary import ZOO
-from harness.target.reading import shipped_folder
+from harness.spec.reading import shipped_folder
 from tests.support.command import DEADLINE
 from tests.support.dask_cluster import two_workers, workers
 from tests.support.installed_command import start

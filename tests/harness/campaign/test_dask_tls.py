@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from harness.campaign.canary import ZOO
-from harness.target.reading import shipped_folder
+from harness.spec.reading import shipped_folder
 from tests.support.certificates import Certificates, certified
 from tests.support.command import DEADLINE
 from tests.support.installed_command import start

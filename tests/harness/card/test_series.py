@@ -22,7 +22,7 @@ from harness.engines.engine import Engine
 from harness.files.run_folder import HISTORY
 from harness.run import deployment
 from harness.run.runner import RunOptions
-from harness.target.hazards import hazard_table
+from harness.spec.hazards import hazard_table
 from tests.support.missing import need
 from tests.support.repository import ROOT
 from workloads.client import GIVES_NONE

@@ -10,8 +10,8 @@ import pytest
 
 from harness.engines.engine import Engine
 from harness.run import deployment
-from harness.target import load
-from harness.target.hazards import check_aimed, overrides_for, plan_of
+from harness.spec import load
+from harness.spec.hazards import check_aimed, overrides_for, plan_of
 from tests.support.challenged import run_until_challenged
 from tests.support.command import refused, run_target
 

@@ -17,7 +17,7 @@ from checkers.text.nearest import nearest
 from harness.cli import main
 from harness.core.exit_codes import ExitCode
 from harness.report.run import write
-from harness.target.toml import lines_of_keys
+from harness.spec.toml import lines_of_keys
 from tests.support.repository import HISTORIES, ROOT
 
 DEEP = "[" * 100_000 + "]" * 100_000

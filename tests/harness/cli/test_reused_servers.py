@@ -13,7 +13,7 @@ import pytest
 from harness.core.exit_codes import ExitCode
 from harness.network.topology import Topology
 from harness.run import deployment
-from harness.target import load
+from harness.spec import load
 from tests.support.challenged import durations, repeated
 from tests.support.command import fencepost
 from tests.support.held import processes_of, wait_until

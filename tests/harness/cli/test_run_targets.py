@@ -15,7 +15,7 @@ from harness.engines.engine import Engine, Refusal
 from harness.network.topology import Topology
 from harness.run import deployment
 from harness.run.runner import RunOptions
-from harness.target import load
+from harness.spec import load
 from tests.support.missing import need
 from tests.support.report_folder import text_of
 

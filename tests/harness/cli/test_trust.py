@@ -14,8 +14,8 @@ from harness.cli.shrink_run import shrink_history, shrink_target, trusted_target
 from harness.core.exit_codes import ExitCode
 from harness.engines.local import LocalEngine
 from harness.run.runner import RunOptions, run
-from harness.target import load
-from harness.target.executed import executed_here
+from harness.spec import load
+from harness.spec.executed import executed_here
 from tests.support.campaign_runs import finished, job, plan
 from tests.support.command import fencepost, refused
 from tests.support.repository import ROOT

@@ -14,7 +14,7 @@ from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.core.exit_codes import ExitCode
 from harness.engines.choice import choose
 from harness.run.deployment import topology
-from harness.target.reading import in_folder, shipped_folder
+from harness.spec.reading import in_folder, shipped_folder
 from tests.support.challenged import repeated, was_not_exercised
 from tests.support.command import fencepost
 from tests.support.missing import need

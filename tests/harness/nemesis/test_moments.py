@@ -21,7 +21,7 @@ from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog, PlannedFault
 from harness.nemesis.reach import Reach
-from harness.target.reading import load_text
+from harness.spec.reading import load_text
 from tests.support.target_files import SMALL
 from tests.support.waiting import wait_for
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from harness.core.errors import ConfigurationError
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.overlap import sides_hit
-from harness.target.reading import load_text
+from harness.spec.reading import load_text
 
 SIDES = {"lock": ("etcd-1", "etcd-2", "etcd-3"), "storage": ("postgres",)}
 EVERY = {"every": "8s", "lasts": "1s"}

@@ -17,7 +17,7 @@ from harness.nemesis import slow as slow_network
 from harness.nemesis.slow import slow
 from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import Edge
-from harness.target import Target, load
+from harness.spec import Target, load
 from tests.support.crossed import Crossed
 from tests.support.waiting import wait_for
 

@@ -15,8 +15,8 @@ from harness.engines.local import LocalEngine
 from harness.pytest_plugin import runs
 from harness.run.recheck import judge_folder
 from harness.run.runner import RunOptions
-from harness.target import Target
-from harness.target.drawing import of_seed
+from harness.spec import Target
+from harness.spec.drawing import of_seed
 from tests.support.challenged import repeated
 
 pytest_plugins = ["pytester"]

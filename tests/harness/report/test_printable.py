@@ -21,8 +21,8 @@ from harness.cli.progress import progress
 from harness.clients.recorder import Recorder
 from harness.report.console import PlainConsole, Screen
 from harness.report.verdict_text import Line
-from harness.target.file_errors import Problem
-from harness.target.toml import dumps
+from harness.spec.file_errors import Problem
+from harness.spec.toml import dumps
 
 UNSEEN = {
     "a C0 control": ("\x1b", r"\x1b"),

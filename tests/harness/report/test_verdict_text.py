@@ -8,7 +8,7 @@ from typing import Any
 from checkers import ANOMALIES
 from harness.core.invocation import Repetition
 from harness.report.verdict_text import JudgedRun, Tone, summary, verdict_lines
-from harness.target.executed import executed_again
+from harness.spec.executed import executed_again
 from tests.support.paused_writer import STALE, paused_history
 from tests.support.target_files import OWN_PROGRAM
 from tests.support.verdicts import verdict_of

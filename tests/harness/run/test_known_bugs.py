@@ -8,8 +8,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from harness.target import load
-from harness.target.reading import in_folder, shipped_folder
+from harness.spec import load
+from harness.spec.reading import in_folder, shipped_folder
 from tests.support.challenged import repeated, run_until_challenged
 from tests.support.command import run_target
 from tests.support.repository import ROOT

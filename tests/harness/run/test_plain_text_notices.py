@@ -14,7 +14,7 @@ import pytest
 from harness.core.events import Notice
 from harness.engines.local import LocalEngine
 from harness.run.runner import RunOptions, run
-from harness.target import load
+from harness.spec import load
 
 TARGET = """
 name = "far"

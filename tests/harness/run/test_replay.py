@@ -12,8 +12,8 @@ import pytest
 
 from harness.core.errors import ConfigurationError
 from harness.run.replay import read_plan
-from harness.target import load
-from harness.target.hazards import plan_of
+from harness.spec import load
+from harness.spec.hazards import plan_of
 
 Unpack = Callable[[str], Path]
 

@@ -6,8 +6,8 @@ import pytest
 
 from harness.core.errors import ConfigurationError
 from harness.run.reuse import servers_to_reuse
-from harness.target import Target, load
-from harness.target.reading import in_folder, shipped_folder
+from harness.spec import Target, load
+from harness.spec.reading import in_folder, shipped_folder
 
 
 def servers(name: str, *changes: str, by_default: bool = True) -> str:

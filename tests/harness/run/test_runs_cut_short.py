@@ -21,7 +21,7 @@ import pytest
 from psutil import Process
 
 from harness.files.known_digests import Known
-from harness.target import load
+from harness.spec import load
 from tests.support.command import DEADLINE, fencepost
 from tests.support.installed_command import start
 from tests.support.selection import BOTH_ENGINES

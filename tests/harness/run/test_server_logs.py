@@ -17,7 +17,7 @@ from harness.network.topology import Address
 from harness.processes.server_failure import not_ready
 from harness.run import deployment
 from harness.run.server_logs import logs_kept_on_failure
-from harness.target import load
+from harness.spec import load
 from tests.support.command import DEADLINE
 from tests.support.installed_command import start
 from tests.support.missing import need

@@ -12,7 +12,7 @@ from harness.core.exit_codes import ExitCode
 from harness.engines.choice import choose
 from harness.engines.local import LocalEngine
 from harness.run.deployment import topology
-from harness.target.reading import shipped_folder
+from harness.spec.reading import shipped_folder
 from tests.support.command import run_target
 from tests.support.missing import need
 

@@ -16,7 +16,7 @@ from harness.core.errors import (
 )
 from harness.shrink import smaller_target
 from harness.shrink.smaller_target import SmallerTarget
-from harness.target import Target
+from harness.spec import Target
 
 TARGET = """
 name = "t"

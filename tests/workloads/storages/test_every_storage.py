@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.network.topology import ServerSpec, Topology
-from harness.target.storages import STORAGES
+from harness.spec.storages import STORAGES
 from tests.support import systems
 from tests.support.missing import need
 from tests.support.stopped import frozen

@@ -12,8 +12,8 @@ from harness.engines.engine import Cluster
 from harness.nemesis.member_partition import partition_members, sides_of
 from harness.network import postgres_server
 from harness.network.topology import STANDBY, ServerSpec, Topology
-from harness.target import load
-from harness.target.reading import shipped_folder
+from harness.spec import load
+from harness.spec.reading import shipped_folder
 from tests.support.missing import need
 from tests.support.systems import endpoints, storage_settings
 from tests.support.waiting import wait_for

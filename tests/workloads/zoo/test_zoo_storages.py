@@ -11,8 +11,8 @@ from redis.exceptions import RedisError
 
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Cluster
-from harness.target import load
-from harness.target.reading import shipped_folder
+from harness.spec import load
+from harness.spec.reading import shipped_folder
 from tests.support.systems import (
     Memory,
     endpoints,

@@ -1,0 +1,173 @@
+"""Servers that already run, before the run and after it: where they are, and how to log in to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, WithJsonSchema
+
+from harness.core.fields import STRICT
+from harness.nemesis.contradictions import Contradiction
+from harness.spec.fields import VARIABLE_PATTERN, Memory
+
+AT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):([0-9]{1,5})")
+SCHEMA_PATTERN = r"^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):[0-9]{1,5}$"
+EXAMPLE = "127.0.0.1:2379"
+PORTS = {"dynamodb": 8000, "postgres": 5432, "redis": 6379, "redlock": 6379, "zookeeper": 2181}
+"""The usual port of each kind that is not etcd."""
+MOST_PORTS = 65536
+MOST_SERVERS = 9
+FEWEST_OF_REDLOCK = 3
+
+
+def _address(text: str, info: ValidationInfo) -> str:
+    found = AT.fullmatch(text)
+    if not found or not 0 < int(found[2]) < MOST_PORTS:
+        example = f"127.0.0.1:{PORTS[info.data['kind']]}" if info.data.get("kind") in PORTS else EXAMPLE
+        raise ValueError(f'must be host:port with a port from 1 to {MOST_PORTS - 1}, such as "{example}"')
+    return text
+
+
+def _different(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    if not 0 < len(addresses) <= MOST_SERVERS:
+        raise ValueError(f"must name 1 to {MOST_SERVERS} servers")
+    if len(set(addresses)) < len(addresses):
+        raise ValueError("must not name a server twice")
+    return addresses
+
+
+ServerAddress = Annotated[
+    str,
+    AfterValidator(_address),
+    WithJsonSchema({"type": "string", "pattern": SCHEMA_PATTERN, "examples": [EXAMPLE]}),
+]
+_Addresses = Annotated[tuple[ServerAddress, ...], AfterValidator(_different)]
+_Path = Annotated[str, Field(min_length=1)]
+
+
+class _Running(BaseModel):
+    """Servers that may already run, and their password."""
+
+    model_config = STRICT
+
+    kind: str
+    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
+    """The environment variable with the password, for servers that already run."""
+    password_file: _Path | None = None
+    """The file with that password, instead of a variable."""
+
+
+class MayHaveEndpoints(_Running):
+    """A side of the user's own: its servers, if the target names them, already run."""
+
+    running: _Addresses | None = Field(None, alias="endpoints")
+    """The addresses of its servers; it gets a proxy in front of each instead."""
+
+
+class MayRunAlready(_Running):
+    """A side whose servers Fencepost starts, if the target does not name some that already run."""
+
+    running: _Addresses | None = Field(None, alias="servers")
+    """The addresses of servers that already run, such as ["127.0.0.1:2379"]."""
+    user: str = ""
+    """The user that clients log in as, on servers that already run."""
+    ca_file: _Path | None = None
+    """The certificate authority of servers that already run: clients speak TLS to them."""
+    cert_file: _Path | None = None
+    """The certificate that clients show to servers that already run, with key_file."""
+    key_file: _Path | None = None
+    """The private key of cert_file, not encrypted."""
+    memory: Memory | None = None
+    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
+
+
+ACCESS = ("user", "password_env", "password_file", "ca_file", "cert_file", "key_file", "database")
+"""The keys that say how to reach servers that already run."""
+OF_STARTED = ("nodes", "image", "memory", "version", "replica", "durable", "replication", "server")
+"""The keys about servers that Fencepost starts."""
+GENERATED = "Fencepost generates the password of the servers that it starts: remove the key"
+_SINGLE = ("redis", "postgres", "dynamodb")
+_WITHOUT_PASSWORD = ("postgres",)  # pg_hba.conf may trust a user
+_WITHOUT_USER = ("redis", "redlock")  # a password may be that of the user "default"
+
+
+def names(first: str, running: tuple[str, ...] | None, started: int = 1) -> tuple[str, ...]:
+    """Return the names of servers: `first` with a number if there are several."""
+    count = len(running) if running else started
+    return (first,) if count == 1 else tuple(f"{first}-{number + 1}" for number in range(count))
+
+
+def numbered(first: str, running: tuple[str, ...] | None, started: int) -> tuple[str, ...]:
+    """Return the names of servers, each with a number."""
+    return tuple(f"{first}-{number + 1}" for number in range(len(running) if running else started))
+
+
+def running_at(spec: Any) -> tuple[str, ...]:
+    """Return the addresses of a side's servers that already run; () if Fencepost starts them."""
+    return getattr(spec, "running", None) or ()
+
+
+def contradictions(side: str, spec: Any) -> Iterator[Contradiction]:
+    """Yield settings of a side that contradict whether its servers already run."""
+    if "running" not in type(spec).model_fields:
+        return
+    given = spec.model_fields_set
+    alias = type(spec).model_fields["running"].alias
+    if not spec.running:
+        if alias == "servers":
+            yield from _of_running((side, key) for key in ACCESS if key in given)
+        return
+    for key in OF_STARTED:
+        if key in given:
+            yield Contradiction(
+                (side, key), f"is for servers that Fencepost starts: remove it, or {side}.{alias}"
+            )
+    if alias == "servers":
+        yield from _login(side, spec)
+        yield from _certificate(side, spec)
+        yield from _count(side, spec)
+
+
+def _of_running(keys: Iterator[tuple[str, str]]) -> Iterator[Contradiction]:
+    for side, key in keys:
+        is_password = key.startswith("password")
+        yield Contradiction(
+            (side, key),
+            f"{GENERATED}, or name the servers that already run in {side}.servers"
+            if is_password
+            else f"is for servers that already run: name them in {side}.servers, or remove the key",
+        )
+
+
+def _login(side: str, spec: Any) -> Iterator[Contradiction]:
+    password = spec.password_env or spec.password_file
+    if spec.kind == "postgres" and not spec.user:
+        yield Contradiction((side, "servers"), f"needs the user to log in as: give {side}.user")
+    if spec.user and not password and spec.kind not in _WITHOUT_PASSWORD:
+        yield Contradiction((side, "user"), "needs its password: give password_env, or password_file")
+    elif password and not spec.user and spec.kind not in _WITHOUT_USER:
+        key = "password_env" if spec.password_env else "password_file"
+        yield Contradiction((side, key), "needs the user whose password it is: give user")
+
+
+def _certificate(side: str, spec: Any) -> Iterator[Contradiction]:
+    if spec.cert_file and not spec.key_file:
+        yield Contradiction((side, "cert_file"), "needs its private key: give key_file")
+    elif spec.key_file and not spec.cert_file:
+        yield Contradiction((side, "key_file"), "needs the certificate whose key it is: give cert_file")
+    elif spec.cert_file and not spec.ca_file:
+        yield Contradiction((side, "cert_file"), "is for TLS, which clients speak only with ca_file: give it")
+
+
+def _count(side: str, spec: Any) -> Iterator[Contradiction]:
+    count, key = len(spec.running), (side, "servers")
+    if spec.kind in _SINGLE and count > 1:
+        yield Contradiction(key, f'must name one server: {side}.kind "{spec.kind}" uses no other')
+    if spec.kind == "redlock" and count < FEWEST_OF_REDLOCK:
+        yield Contradiction(key, f"must name at least {FEWEST_OF_REDLOCK} servers, most of which must grant")
+    if getattr(spec, "is_in_the_lock", False):
+        yield Contradiction(
+            key, 'has none of its own with storage.fencing "lock-key": name them in lock.servers'
+        )

@@ -1,0 +1,180 @@
+"""Errors in target files, in the file's own terms: place, key, value, and the allowed values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from checkers.text.printable import shorten, without_passwords
+from checkers.text.redaction import HIDDEN, names_a_password
+from harness.core.suggestions import did_you_mean
+from harness.nemesis.faults import FAULTS
+from harness.spec.fields import (
+    CLASS_PATTERN,
+    ETCD_RELEASE_PATTERN,
+    IMAGE_PATTERN,
+    NAME_PATTERN,
+    VARIABLE_PATTERN,
+    kind_of,
+)
+from harness.spec.locks import LOCKS
+from harness.spec.models import ClientSpec, Target, WorkloadSpec
+from harness.spec.names import HAZARDS
+from harness.spec.passwords import REMEDIES, needless
+from harness.spec.storages import STORAGES
+from harness.spec.toml import Key
+
+KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES, "faults": FAULTS}
+"""The sections with kinds, each of which has its own keys."""
+
+WORDS = {
+    "missing": "is missing",
+    "bool_type": "must be true or false",
+    "model_type": "must be a table",
+    "dict_type": "must be a table",
+    "union_tag_not_found": "must be a table",
+    "model_attributes_type": "must be a table",
+    "tuple_type": 'must be a list in brackets, such as ["a", "b"]',
+    "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
+}
+
+WORDS_OF_FAULTS = {
+    "model_attributes_type": "must be a table, such as [[faults]]",
+    "union_tag_not_found": "must be a table, such as [[faults]]",
+    "tuple_type": "must be a list of tables: write [[faults]], in two brackets, above each",
+}
+
+PATTERNS = {
+    NAME_PATTERN: "must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first",
+    CLASS_PATTERN: 'must be "package.module:Class"',
+    VARIABLE_PATTERN: 'must be the name of an environment variable, such as "PGPASSWORD"',
+    ETCD_RELEASE_PATTERN: 'must be a release of etcd from 3.5.0, such as "3.6.7"',
+    IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
+}
+"""The meaning of each pattern, in words."""
+
+MISSING = object()
+LONGEST_VALUE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One error."""
+
+    key: Key
+    what: str
+    data: Mapping[str, Any]  # the whole file; the value is shown from it
+
+    @property
+    def hidden(self) -> bool:
+        """Is its value a password?"""
+        return self.what in REMEDIES or any(names_a_password(str(part)) for part in self.key)
+
+    def __str__(self) -> str:
+        path = ".".join(shorten(str(part), LONGEST_VALUE) for part in self.key)
+        value = _at(self.data, self.key)
+        if value is MISSING or isinstance(value, dict):
+            shown = ""
+        else:
+            shown = f" = {HIDDEN if self.hidden else _shown(value)}"
+        return f"{path}{shown}: {self.what}" if path else self.what
+
+
+def report(problems: Iterable[Problem], place: Callable[[Key], str]) -> list[str]:
+    """Return one line for each problem, in the file's order."""
+    lines = [(place(problem.key), str(problem)) for problem in problems]
+    return [f"{where}: {problem}" for where, problem in sorted(lines, key=_by_line)]
+
+
+def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
+    """Convert pydantic's errors to our own wording."""
+    return [
+        Problem(key, _what(detail, key, data), data)
+        for detail in error.errors(include_url=False)
+        for key in [_key(detail["loc"], detail["type"])]
+    ]
+
+
+def _by_line(line: tuple[str, str]) -> tuple[str, int]:
+    file, _, number = line[0].rpartition(":")
+    return (file, int(number)) if number.isdigit() else (line[0], 0)
+
+
+def _key(loc: Key, type_: str) -> Key:
+    """Drop pydantic's additions: a section's kind ("faults", 0, "pause", "at"), and "[key]" after a name."""
+    if type_ == "union_tag_invalid":
+        return (*loc, "kind")
+    if loc[-1:] == ("[key]",):
+        return loc[:-1]
+    kind = 2 if loc[:1] == ("faults",) else 1
+    if len(loc) > kind and loc[kind] in KINDS.get(loc[0], {}):
+        return (*loc[:kind], *loc[kind + 1 :])
+    return loc
+
+
+def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
+    context = detail.get("ctx", {})
+    match detail["type"]:
+        case "extra_forbidden":
+            why = needless(key, data)
+            hint = f"; {why}" if why else did_you_mean(str(key[-1]), _keys(key[:-1], data))
+            return f"unknown key in {_section_name(key)}{hint}"
+        case "value_error":
+            return str(context["error"])
+        case "union_tag_not_found" if isinstance(detail["input"], Mapping):
+            return f"has no kind; there are: {', '.join(KINDS[key[0]])}"
+        case "union_tag_invalid":
+            return f"there is no such kind{did_you_mean(context['tag'], KINDS[key[0]])}"
+        case "literal_error":
+            allowed = context["expected"].replace("'", '"')
+            return f"must be {allowed}{_near(detail['input'], context['expected'])}"
+        case "int_type" if key == ("require", HAZARDS):
+            return 'must be a number, or "all"'
+        case "string_pattern_mismatch":
+            return PATTERNS[context["pattern"]]
+    is_fault = key[:1] == ("faults",) and len(key) <= 2  # noqa: PLR2004 - "faults" and its number
+    words = WORDS | WORDS_OF_FAULTS if is_fault else WORDS
+    return words.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
+
+
+def _section_name(key: Key) -> str:
+    section = [str(part) for part in key[:-1]]
+    return "a target" if not section else f"[{section[0]}]" if len(section) == 1 else "this fault"
+
+
+def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
+    """Return the keys that a section may have."""
+    if not section:
+        model: type[BaseModel] = Target
+    elif section[0] in KINDS:
+        model = KINDS[section[0]][kind_of(_at(data, section))]
+    else:
+        model = ClientSpec if section == ("client",) else WorkloadSpec
+    return [known.alias or name for name, known in model.model_fields.items()]
+
+
+def _near(value: object, expected: str) -> str:
+    """Suggest the nearest allowed value, if one is near."""
+    allowed = re.findall(r"'([^']*)'", expected)
+    near = did_you_mean(str(value), allowed)
+    return near if "did you mean" in near and len(allowed) > 1 else ""
+
+
+def _at(data: Any, key: Key) -> Any:
+    for part in key:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return MISSING
+    return data
+
+
+def _shown(value: object) -> str:
+    return without_passwords(json.dumps(value, default=str, ensure_ascii=False), LONGEST_VALUE)

@@ -1,0 +1,240 @@
+"""The lock services of a target file: one section per kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, Field, model_validator
+
+from harness.core.duration import NS
+from harness.core.fields import STRICT, Duration
+from harness.network.topology import REPLICA
+from harness.spec.attached import MayRunAlready, numbered
+from harness.spec.fields import EtcdRelease, Image, Memory
+from harness.spec.kinds import models_by_kind, selected_by_kind
+from harness.spec.own_locks import (
+    HazelcastOfProgram,
+    OwnLock,
+    PgbouncerOfProgram,
+    ProgramLock,
+    ServerOfProgram,
+)
+from harness.spec.ttls import (
+    TWO_SECONDS,
+    is_valid_for_etcd,
+    is_valid_for_zookeeper,
+    is_whole_milliseconds,
+)
+from harness.spec.url import Url
+
+REDLOCK_SERVERS = 5
+
+
+class EtcdLock(MayRunAlready):
+    """etcd: a key created with a lease, if it is absent, in one transaction."""
+
+    system: ClassVar[str] = "etcd"
+    complete_at_once: ClassVar[None] = None
+
+    kind: Literal["etcd"]
+    nodes: Literal[1, 3, 5] = 3
+    """Members of the cluster."""
+    ttl: Annotated[Duration, AfterValidator(is_valid_for_etcd)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a keep-alive."""
+    token: Literal["create-revision", "none"] = "create-revision"  # noqa: S105 - no password
+    """The fencing token; none: your program's lock gives none."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+    version: EtcdRelease | None = None
+    """A release to build from its source instead of running Debian's, such as 3.6.7."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return numbered("etcd", self.running, self.nodes)
+
+
+class EtcdService(MayRunAlready):
+    """etcd's own lock service: the server queues the waiting clients."""
+
+    system: ClassVar[str] = "etcd"
+    complete_at_once: ClassVar[None] = None
+
+    kind: Literal["etcd-lock"]
+    nodes: Literal[1, 3, 5] = 3
+    """Members of the cluster."""
+    ttl: Annotated[Duration, AfterValidator(is_valid_for_etcd)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a keep-alive."""
+    token: Literal["create-revision", "header-revision", "none"] = "create-revision"  # noqa: S105 - no password
+    """The fencing token; header-revision, of the answer, is a common mistake; none: your program's lock gives
+    none."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+    version: EtcdRelease | None = None
+    """A release to build from its source instead of running Debian's, such as 3.6.7."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return numbered("etcd", self.running, self.nodes)
+
+
+class RedisLock(MayRunAlready):
+    """Redis, one server: a key set if it is absent, with an expiry, in one script with the token."""
+
+    system: ClassVar[str] = "redis"
+
+    kind: Literal["redis"]
+    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: Literal["counter", "none"] = "counter"  # noqa: S105 - no password
+    """The fencing token: a counter, incremented in the script that grants; none: your program's lock gives
+    none."""
+    durable: bool = True
+    """Every write is on disk before it is acknowledged; false: nothing is written to disk."""
+    replica: bool = False
+    """A second server, redis-replica, follows redis-1 and can replace it (fault "failover")."""
+    wait_for_replica: bool = False
+    """A grant or a renewal counts only once the replica has it (WAIT 1); needs replica."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as redis:8."""
+
+    @model_validator(mode="after")
+    def _has_a_replica_to_wait_for(self) -> Self:
+        if self.wait_for_replica and not (self.replica or self.running):
+            raise ValueError("wait_for_replica needs a replica: set replica = true too")
+        return self
+
+    @property
+    def complete_at_once(self) -> str | None:
+        """The setting with which one answer grants and carries the token; None if it does not."""
+        return None if self.wait_for_replica else 'lock.kind "redis" without wait_for_replica'
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers; clients speak to the first."""
+        return ("redis-1", REPLICA) if self.replica else ("redis-1",)
+
+
+class ZookeeperLock(MayRunAlready):
+    """ZooKeeper: a queue of ephemeral sequential znodes; the first one holds the lock."""
+
+    system: ClassVar[str] = "zookeeper"
+    complete_at_once: ClassVar[None] = None
+
+    kind: Literal["zookeeper"]
+    nodes: Literal[1, 3, 5] = 3
+    """Members of the ensemble."""
+    ttl: Annotated[Duration, AfterValidator(is_valid_for_zookeeper)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """The session's timeout: how long a grant lasts without a heartbeat."""
+    token: Literal["czxid", "sequence", "none"] = "czxid"  # noqa: S105 - no password
+    """The fencing token: the transaction that created the znode, or (wrong) the number in its name,
+    which starts again at 0 when the queue's parent is recreated; none: your program's lock gives none."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return numbered("zookeeper", self.running, self.nodes)
+
+
+class Redlock(MayRunAlready):
+    """Redlock on five Redis servers, most of which must grant. It has no fencing token."""
+
+    system: ClassVar[str] = "redis"
+
+    kind: Literal["redlock"]
+    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: Literal["highest-counter", "wall-clock", "random", "none"]
+    """The substitute for a fencing token, none of which is correct; none: your program's lock gives none."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as redis:8."""
+
+    @property
+    def complete_at_once(self) -> str | None:
+        """The setting with which one answer grants and carries the token; None if it does not."""
+        return 'lock.token "highest-counter"' if self.token == "highest-counter" else None  # noqa: S105 - no password
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return numbered("redis", self.running, REDLOCK_SERVERS)
+
+
+class KahunaLock(BaseModel):
+    """Kahuna, one server, over its REST API: persistent locks."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "kahuna"
+    complete_at_once: ClassVar[str] = 'lock.kind "kahuna"'
+
+    kind: Literal["kahuna"]
+    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
+    """The fencing token; none: your program's lock gives none."""
+    image: Image = "kahunakv/kahuna:latest"
+    """The image to run: Fencepost does not build one."""
+    memory: Memory | None = None
+    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return ("kahuna-1",)
+
+
+class HttpLock(BaseModel):
+    """Your own running lock service, which implements the contract of docs/http.md."""
+
+    model_config = STRICT
+    system: ClassVar[str] = ""
+    servers: ClassVar[tuple[str, ...]] = ()
+    image: ClassVar[None] = None
+    complete_at_once: ClassVar[str] = 'lock.kind "http"'
+
+    kind: Literal["http"]
+    url: Url
+    """Where it listens, such as http://127.0.0.1:8420."""
+    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """The length of the lease that clients request."""
+    token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
+    """The fencing token; none: the service gives none."""
+
+
+AnyLock = (
+    EtcdLock
+    | EtcdService
+    | HttpLock
+    | KahunaLock
+    | RedisLock
+    | Redlock
+    | ZookeeperLock
+    | ServerOfProgram
+    | HazelcastOfProgram
+    | PgbouncerOfProgram
+    | ProgramLock
+    | OwnLock
+)
+LOCKS: dict[str, type[AnyLock]] = models_by_kind(AnyLock)
+
+if TYPE_CHECKING:
+    LockSpec = AnyLock
+else:
+    LockSpec = selected_by_kind(AnyLock)

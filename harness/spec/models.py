@@ -1,0 +1,154 @@
+"""The models of a target file, its workload and its client program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, WithJsonSchema, field_validator
+
+from checkers.history.records import DEFAULT_REQUIRE
+from harness.core.duration import NS
+from harness.core.fields import STRICT, Duration
+from harness.nemesis.faults import FaultSpec
+from harness.nemesis.reach import ServersOfSides
+from harness.spec.fields import NAME_PATTERN, Anomalies, Expectation, Minima
+from harness.spec.locks import LockSpec
+from harness.spec.storages import EtcdStorage, StorageSpec
+
+LONGEST_RUN = 24 * NS["h"]
+LONGEST_TIMEOUT = NS["m"]
+
+
+class WorkloadSpec(BaseModel):
+    """What the clients do."""
+
+    model_config = STRICT
+
+    kind: Literal["register", "append"] = "register"
+    """register: acquire, write values that are unique in the run, read, release.
+    append: acquire, read a list and write it back with one more element, read, release."""
+    clients: Annotated[int, Field(ge=2, le=200)] = 5
+    """The number of clients, each an operating-system process."""
+    resources: Annotated[int, Field(ge=1, le=1000)] = 2
+    """The number of locked and written resources: r0, r1, …"""
+    duration: Duration = Field(20 * NS["s"], json_schema_extra={"default": "20s"})
+    """How long the clients work."""
+    writes: Annotated[int, Field(ge=1, le=3)] | None = None
+    """The maximum number of writes per held lock: 1 under the policy strict, otherwise 3 by default."""
+    think: Duration = Field(20 * NS["ms"], json_schema_extra={"default": "20ms"})
+    """The maximum think time between two steps; each is drawn from the seed."""
+    timeout: Duration = Field(NS["s"], json_schema_extra={"default": "1s"})
+    """How long a client waits for each answer; then the outcome is unknown to it."""
+
+    @field_validator("duration")
+    @classmethod
+    def _is_at_most_a_day(cls, duration: int) -> int:
+        if duration > LONGEST_RUN:
+            raise ValueError("must be at most 24h")
+        return duration
+
+    @field_validator("timeout")
+    @classmethod
+    def _is_at_most_a_minute(cls, timeout: int) -> int:
+        if timeout > LONGEST_TIMEOUT:
+            raise ValueError("must be at most 1m")
+        return timeout
+
+
+def _names_a_program(command: tuple[str, ...]) -> tuple[str, ...]:
+    if not command:
+        raise ValueError("must not be empty")
+    return command
+
+
+Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], AfterValidator(_names_a_program)]
+
+
+class ClientSpec(BaseModel):
+    """Your own program as the client: it speaks the line protocol of docs/adapters.md."""
+
+    model_config = STRICT
+
+    command: Words = Field(json_schema_extra={"minItems": 1})
+    """The program and its arguments, started in the current folder."""
+    side: Literal["both", "lock", "storage"] = "both"
+    """What the program does; Fencepost's own client, or a class of yours, does the other side."""
+
+    @property
+    def sides(self) -> frozenset[str]:
+        """The sides that the program does."""
+        return frozenset(("lock", "storage") if self.side == "both" else (self.side,))
+
+
+Vary = Annotated[
+    Mapping[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, {"type": "object"}]},
+            "examples": [{"lock.ttl": ["2s", "3s"], "workload.clients": [3, 5, 8]}],
+        }
+    ),
+]
+
+
+class Target(BaseModel):
+    """One test case: a lock service, a storage, a workload and faults."""
+
+    model_config = STRICT
+
+    name: Annotated[str, Field(pattern=NAME_PATTERN)]
+    """The name of the folder of its runs."""
+    expected: Expectation = Field(alias="expect")
+    """"valid", or the anomalies that must be found."""
+    may: Anomalies = ()
+    """Anomalies that may come with the expected ones."""
+    lock: LockSpec
+    storage: StorageSpec
+    client: ClientSpec | None = None
+    workload: WorkloadSpec = Field(default_factory=WorkloadSpec)
+    faults: tuple[FaultSpec, ...] = ()
+    overlap: bool = True
+    """May several faults be in force on one side (the clients, the lock service, the storage)?"""
+    require: Minima = Field(default_factory=DEFAULT_REQUIRE.copy)
+    """The minimum counts of challenges for a run to be valid."""
+    vary: Vary = Field(default_factory=dict)
+    """Dotted keys, each with a list of values: every run draws one value of each from its seed."""
+    reuse: bool | None = Field(None, json_schema_extra={"type": "boolean"})
+    """May runs of a campaign have servers one after another? Without it, as the campaign file says."""
+
+    _source: str = PrivateAttr(default="")
+
+    @property
+    def source(self) -> str:
+        """The TOML text that this target was read from, with the changes of `--set`."""
+        return self._source
+
+    @property
+    def program_sides(self) -> frozenset[str]:
+        """The sides that the program of [client] does."""
+        return self.client.sides if self.client else frozenset()
+
+    @property
+    def fenced(self) -> bool:
+        """Does the storage claim to be fenced?"""
+        return self.storage.fencing != "none"
+
+    @property
+    def sides(self) -> ServersOfSides:
+        """The names of the servers of each side."""
+        return {"lock": self.lock.servers, "storage": self.storage.servers}
+
+    @property
+    def storage_servers(self) -> tuple[str, ...]:
+        """The names of the storage's servers, even if they are the lock's."""
+        shared = isinstance(self.storage, EtcdStorage) and self.storage.is_in_the_lock
+        return self.lock.servers if shared else self.storage.servers
+
+    @property
+    def most_writes(self) -> int:
+        """The maximum number of writes per held lock; a strict fence rejects a holder's second one."""
+        if self.storage.policy == "strict":
+            return 1
+        return self.workload.writes or 3

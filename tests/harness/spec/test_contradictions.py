@@ -1,0 +1,294 @@
+"""Contradictory settings, and absurd numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.spec import load
+from tests.support.target_files import PARTITION, PAUSE, SMALL, errors_of
+from workloads.client import GIVES_NONE
+
+
+def test_nothing_is_concluded_from_a_fault_with_errors(write: Any) -> None:
+    kill = '[[faults]]\nkind="kill"\ntarget="holder"\nevery="2s"'
+    failover = '[[faults]]\nkind="failover"\ntarget="storage"'
+    ending = (
+        '[[faults]]\nkind="clock"\ntarget="storage"\njump="5s"\nlasts="1s"\nevery="6s"\nwhen="lease-ending"'
+    )
+
+    errors = errors_of(write(f"{SMALL}{kill}\n{failover}\n{ending}"))
+
+    assert [error.partition(": ")[2].partition(": ")[0] for error in errors] == [
+        "faults.0",
+        'faults.1.target = "storage"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (
+            '[workload]\nclients = 3\n[[faults]]\nkind="pause"\ntarget="client:3"\nat="acquired"\nlasts="1s"',
+            't.toml:14: faults.0.target = "client:3": does not exist: workload.clients is 3, so the last is client:2',
+        ),
+        (
+            '[[faults]]\nkind="pause"\ntarget="holder:r2"\nat="acquired"\nlasts="1s"',
+            't.toml:12: faults.0.target = "holder:r2": does not exist: workload.resources is 2, so the last is holder:r1',
+        ),
+        (
+            '[[faults]]\nkind="partition"\ntarget="holder"\nfrom="lock"\nevery="3s"\nlasts="1.5 ttl"',
+            't.toml:15: faults.0.lasts = "1.5 ttl": must be shorter than every: 3s is not less than 3s',
+        ),
+        (
+            '[[faults]]\nkind="pause"\ntarget="holder"\nevery="30s"\nlasts="3s"',
+            't.toml:13: faults.0.every = "30s": is longer than the run: workload.duration is 20s',
+        ),
+        (
+            '[workload]\nduration="5s"\n[[faults]]\nkind="pause"\ntarget="holder"\nat="acquired"\nlasts="1s"',
+            't.toml:11: workload.duration = "5s": is too short for faults: lock.ttl is 2s, and a run needs at least 3 TTLs',
+        ),
+        (
+            '[workload]\nduration="6s"\n[[faults]]\nkind="pause"\ntarget="holder"\nat="acquired"\nlasts="3 ttl"',
+            't.toml:16: faults.0.lasts = "3 ttl": must be shorter than the run: workload.duration is 6s',
+        ),
+        (
+            '[require]\nhazards=9\n[[faults]]\nkind="pause"\ntarget="holder"\nat="acquired"\nuntil="superseded"',
+            't.toml:11: require.hazards = 9: is more than its faults can hit: 1; "all" requires these',
+        ),
+        (
+            '[workload]\nduration="10s"\nthink="11s"',
+            't.toml:12: workload.think = "11s": is longer than the run: workload.duration is 10s',
+        ),
+        (
+            "[workload]\nwrites=2",
+            't.toml:11: workload.writes = 2: must be 1: storage.policy "strict" accepts one write per token ("inclusive" accepts more)',
+        ),
+    ],
+)
+def test_contradictory_settings_are_refused(write: Any, text: str, error: str) -> None:
+    assert errors_of(write(SMALL + text)) == [error]
+
+
+def test_a_run_without_faults_may_be_too_short_for_them(write: Any) -> None:
+    fault = '[[faults]]\nkind="pause"\ntarget="holder"\nevery="8s"\nlasts="3 ttl"'
+    file = write(f'{SMALL}[workload]\nduration="5s"\n{fault}')
+
+    assert len(errors_of(file)) == 3
+    assert load(file, faults=False).workload.duration == 5_000_000_000
+
+
+@pytest.mark.parametrize("side", ["storage", "both"])
+def test_nobody_can_be_cut_off_from_a_file(side: str) -> None:
+    errors = errors_of("etcd-postgres-partition", "storage.kind=sqlite", f"faults.0.from={side}")
+
+    assert errors[0].endswith(
+        f'faults.0.from = "{side}": no client can be cut off from storage.kind "sqlite": no server is started for it'
+    )
+    assert len(errors) == 3  # its other partitions also cut off more than the lock
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (
+            ['lock={kind="redis"}', "faults.2.at=acquired"],
+            'lock.kind is "redis": it must be "etcd" or "etcd-lock"',
+        ),
+        (["lock.kind=etcd-lock", "lock.token=header-revision"], 'lock.token must be "create-revision"'),
+        (["storage.policy=strict"], 'storage.policy = "strict": needs storage.policy "inclusive"'),
+        (["storage.fence_on_acquire=true"], "as soon as its lock has ended"),
+        (["storage.round_robin=true", "lock.nodes=1"], "round_robin = true: needs several members"),
+        (["storage.image=etcd:3.6"], "does not start: set lock.image"),
+        (["storage.version=3.6.7"], "does not start: set lock.version"),
+        (
+            ['faults=[{kind="partition",target="holder",from="storage",every="8s",lasts="2s"}]'],
+            'has no servers of its own with storage.fencing "lock-key": "lock" hits both',
+        ),
+    ],
+)
+def test_a_storage_in_the_locks_own_etcd_uses_its_servers_and_key(settings: list[str], problem: str) -> None:
+    (error,) = errors_of("etcd-same-etcd", *settings)
+
+    assert problem in error
+
+
+def test_a_release_is_not_built_beside_an_image() -> None:
+    (error,) = errors_of("etcd-postgres", "lock.version=3.6.7", "lock.image=quay.io/coreos/etcd:v3.6.4")
+
+    assert 'lock.version = "3.6.7": cannot be combined with lock.image: give only one' in error
+
+
+def test_with_lock_key_no_server_is_started_for_the_storage() -> None:
+    target = load("etcd-same-etcd")
+
+    assert target.storage.servers == ()
+    assert target.storage_servers == target.lock.servers == ("etcd-1", "etcd-2", "etcd-3")
+
+
+def test_a_sqlite_writer_is_not_paused_until_others_have_written() -> None:
+    (error,) = errors_of("etcd-sqlite", "faults.0.at=write-sent")
+
+    assert "locks out all others; give lasts instead" in error
+
+
+@pytest.mark.parametrize(
+    ("ttl", "why"),
+    [
+        ("900ms", "must be at least 1s: a shorter session does not outlive its heartbeats"),
+        ("1500us", "must be at least 1s: a shorter session does not outlive its heartbeats"),
+        ("2000500us", "must be whole milliseconds"),
+        ("2h", "must be at most 1h"),
+    ],
+)
+def test_the_length_of_a_zookeeper_session_is_limited(ttl: str, why: str) -> None:
+    (error,) = errors_of("zookeeper-postgres", f"lock.ttl={ttl}")
+
+    assert error.endswith(f'lock.ttl = "{ttl}": {why}')
+
+
+@pytest.mark.parametrize(
+    ("faults", "fencing", "name", "why"),
+    [
+        ("", "upsert", "pauses", "no [[faults]] of this target is a pause"),
+        (PARTITION, "upsert", "pauses_past_lease", "no [[faults]] of this target is a pause"),
+        (
+            PAUSE + 'at = "acquired"\nlasts = "3s"\n',
+            "upsert",
+            "partitions",
+            "no [[faults]] of this target is a partition",
+        ),
+        (PARTITION, "upsert", "kills", "no fault kills"),
+        (PARTITION, "upsert", "failovers", "no [[faults]] of this target is a failover"),
+        (PARTITION, "none", "stale_writes_rejected", 'storage.fencing "none" rejects nothing'),
+        (
+            PARTITION,
+            "none",
+            "stale_writes_accepted",
+            'a stale write that is accepted breaks expect = "valid"',
+        ),
+    ],
+)
+def test_an_impossible_count_cannot_be_required(
+    write: Any, faults: str, fencing: str, name: str, why: str
+) -> None:
+    text = SMALL.replace("conditional-update", fencing) + faults + "[require]\n"
+
+    load(write(f"{text}{name} = 0"))
+    (error,) = errors_of(write(f"{text}{name} = 1"))
+    assert error.endswith(f"require.{name} = 1: cannot occur: {why}")
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ('[workload]\nduration = "25h"', "must be at most 24h"),
+        ("[require]\ngrants = 1000000001", "must be less than or equal to 1000000000"),
+        (PAUSE + f'at = "acquired"\nlasts = "{"9" * 400} ttl"', "must be at most 100000 ttl"),
+    ],
+)
+def test_an_absurd_number_is_refused_with_the_limit(write: Any, text: str, limit: str) -> None:
+    (error,) = errors_of(write(SMALL + text))
+    assert error.endswith(limit)
+
+
+def test_an_absurd_lease_is_refused_with_the_limit() -> None:
+    (error,) = errors_of("etcd-postgres", "lock.ttl=2h")
+
+    assert error.endswith("must be at most 1h")
+
+
+def test_may_needs_expected_anomalies(write: Any) -> None:
+    (error,) = errors_of(write(SMALL.replace('"valid"', '"valid"\nmay = ["stale-read"]')))
+
+    assert error.startswith('t.toml:3: may = ["stale-read"]: ')
+    assert error.endswith("list expected anomalies in expect, or remove may")
+
+
+def test_contradictions_are_reported_together_with_other_errors(write: Any) -> None:
+    text = SMALL.replace('kind = "postgres"', 'kind = "postgres"\nflavour = 3') + "[workload]\nwrites = 2\n"
+
+    assert [error.split(":")[1] for error in errors_of(write(text))] == ["9", "12"]
+
+
+def test_no_client_can_supersede_one_that_holds_the_row_lock(write: Any) -> None:
+    sent = PAUSE + 'at = "write-sent"\n'
+    in_many_messages = SMALL.replace("conditional-update", "select-for-update")
+
+    load(write(SMALL + sent + 'until = "superseded"\n'))
+    load(write(in_many_messages + sent + 'lasts = "3s"\n'))
+    (error,) = errors_of(write(in_many_messages + sent + 'until = "superseded"\n'))
+    assert error.startswith("t.toml:14: faults.0.until")
+    assert error.endswith("give lasts instead")
+
+
+@pytest.mark.parametrize(
+    ("lock", "setting"),
+    [
+        ('kind = "redis"', 'lock.kind "redis" without wait_for_replica'),
+        ('kind = "kahuna"', 'lock.kind "kahuna"'),
+        ('kind = "http"\nurl = "http://127.0.0.1:1"', 'lock.kind "http"'),
+        ('kind = "redlock"\ntoken = "highest-counter"', 'lock.token "highest-counter"'),
+    ],
+)
+def test_granted_is_refused_if_one_answer_carries_grant_and_token(
+    write: Any, lock: str, setting: str
+) -> None:
+    text = SMALL.replace('kind = "etcd"', lock) + PAUSE + 'at = "granted"\nuntil = "superseded"\n'
+
+    (error,) = errors_of(write(text))
+
+    line = 1 + text[: text.index("at =")].count("\n")
+    assert error.startswith(f't.toml:{line}: faults.0.at = "granted": never happens with {setting}: ')
+    assert error.endswith('give "acquired" instead')
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [
+        'kind = "etcd"',
+        'kind = "etcd-lock"',
+        'kind = "zookeeper"',
+        'kind = "redis"\nreplica = true\nwait_for_replica = true',
+        'kind = "redlock"\ntoken = "wall-clock"',
+        'kind = "mine.locks:MyLock"',
+    ],
+)
+def test_granted_is_a_stop_point_of_a_lock_that_grants_in_steps(write: Any, lock: str) -> None:
+    load(write(SMALL.replace('kind = "etcd"', lock) + PAUSE + 'at = "granted"\nuntil = "superseded"\n'))
+
+
+def test_a_program_may_report_granted_whatever_its_lock_runs_on(write: Any) -> None:
+    text = SMALL.replace('kind = "etcd"', 'kind = "redis"') + '[client]\ncommand = ["true"]\n'
+
+    load(write(text + PAUSE + 'at = "granted"\nuntil = "superseded"\n'))
+
+
+def test_an_anomaly_cannot_be_in_both_expect_and_may(write: Any) -> None:
+    text = SMALL.replace('"valid"', '["stale-write"]\nmay = ["stale-write", "stale-read"]')
+
+    (error,) = errors_of(write(text))
+    assert error.endswith("stale-write must be found according to expect: remove it here")
+
+
+def test_a_counted_anomaly_cannot_be_expected(write: Any) -> None:
+    (error,) = errors_of(write(SMALL.replace('"valid"', '["late-write"]')))
+
+    assert "unknown anomaly late-write" in error
+
+
+def test_a_fence_is_refused_if_the_lock_gives_no_tokens(write: Any) -> None:
+    text = SMALL.replace('kind = "etcd"', 'kind = "etcd"\ntoken = "none"')
+    program = '[client]\ncommand = ["./app"]\nside = "lock"\n'
+
+    (fence,) = errors_of(write(text + program))
+    (own,) = errors_of(write(text))
+    unfenced = load(write((text + program).replace('"conditional-update"', '"none"')))
+
+    place = 't.toml:10: storage.fencing = "conditional-update"'
+    assert fence == f'{place}: cannot be used with lock.token "none": {GIVES_NONE}'
+    assert own.endswith(
+        'is for a lock of your own, but Fencepost\'s own "etcd" gives a token: remove the key'
+    )
+    assert (unfenced.lock.token, unfenced.fenced) == ("none", False)

@@ -1,0 +1,142 @@
+"""Delays in target files: valid and impossible combinations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.duration import NS, Span
+from harness.core.errors import ConfigurationError
+from harness.nemesis.delay import DelaySpec
+from harness.nemesis.plan import plan
+from harness.network.members import member_links
+from harness.run import deployment
+from harness.spec import Target, load
+
+AIMED = 'at = "before-write"\nuntil = "superseded"\n'
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def read(times: str, to: str = '"storage"', lock: str = "etcd", storage: str = "postgres") -> Target:
+        file = tmp_path / "t.toml"
+        file.write_text(
+            f'name = "t"\nexpect = "valid"\n[lock]\nkind = "{lock}"\n[storage]\nkind = "{storage}"\n'
+            f'fencing = "conditional-update"\n[[faults]]\nkind = "delay"\ntarget = "holder"\nto = {to}\n{times}'
+        )
+        return load(file)
+
+    return read
+
+
+def test_a_delay_is_read_with_its_stop_point_and_end(read: Any) -> None:
+    (fault,) = read(AIMED, to='"both"').faults
+
+    assert isinstance(fault, DelaySpec)
+    assert (fault.at, fault.until, fault.aim()) == ("before-write", "superseded", ("lock", "storage"))
+
+
+def test_a_delay_may_come_at_any_moment(read: Any) -> None:
+    (fault,) = read('every = "8s"\nlasts = "1.5 ttl"\n', to='["etcd-1"]').faults
+
+    assert (fault.lasts, fault.aim()) == (Span(ttls=1.5), ("etcd-1",))
+
+
+def test_the_header_of_the_history_has_the_words_for_a_delay(read: Any) -> None:
+    header = deployment.header(read(AIMED), 1)
+
+    assert header["faults"]["delay"]["now"] == "has its messages held back"
+    assert header["faults"]["delay"]["count"] == "delays"
+
+
+def test_a_delay_needs_proxies(read: Any) -> None:
+    target = read(AIMED)
+
+    assert deployment.topology(target, target.faults).partitions
+
+
+@pytest.mark.parametrize(
+    ("times", "options", "problem"),
+    [
+        ('lasts = "1s"\n', {}, "a delay starts either at a stop point or in each interval"),
+        ('at = "acquired"\n', {}, "a delay needs one end"),
+        ('every = "8s"\nuntil = "superseded"\n', {}, "a delay from outside (every) has a fixed duration"),
+        ('at = "write-sent"\nlasts = "1s"\n', {}, 'must be "granted", "acquired"'),
+        ('at = "granted"\nlasts = "1s"\n', {"lock": "redis"}, "never happens with"),
+        ('at = "list-read"\nlasts = "1s"\n', {}, 'occurs only in the workload "append"'),
+        ('at = "acquired"\nlasts = "51s"\n[workload]\nduration = "2m"\n', {}, "must be at most 50s"),
+        (AIMED, {"to": '["etcd-7"]'}, "this target has no server etcd-7"),
+        (AIMED, {"storage": "sqlite"}, 'no message to storage.kind "sqlite" can be held back'),
+    ],
+)
+def test_an_impossible_delay_is_refused(read: Any, times: str, options: Any, problem: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read(times, **options)
+
+    assert problem in str(caught.value)
+
+
+MEMBERS = 'kind = "etcd"\n'
+LATE = 'by = "3s"\nevery = "15s"\nlasts = "4s"\n'
+
+
+@pytest.fixture
+def between(tmp_path: Path) -> Any:
+    def between(settings: str, lock: str = MEMBERS) -> Target:
+        file = tmp_path / "t.toml"
+        file.write_text(
+            f'name = "t"\nexpect = "valid"\n[lock]\n{lock}[storage]\nkind = "postgres"\n'
+            f'fencing = "conditional-update"\n[[faults]]\nkind = "delay"\n{settings}'
+        )
+        return load(file)
+
+    return between
+
+
+def test_messages_between_members_may_be_late(between: Any) -> None:
+    target = between(f'target = "lock:leader"\ndirection = "incoming"\nover = "6s"\n{LATE}')
+    (fault,) = target.faults
+
+    assert (fault.hits_servers, fault.engine_need, fault.aim()) == (True, "split", ("lock",))
+    assert (fault.by, fault.over, fault.direction) == (3 * NS["s"], 6 * NS["s"], "incoming")
+    assert len(member_links(deployment.topology(target, target.faults))) == 6
+
+
+def test_such_a_delay_ends_before_the_next_interval(between: Any) -> None:
+    target = between(f'target = "etcd-2"\nover = "6s"\n{LATE}[workload]\nduration = "60s"\n')
+
+    for seed in range(50):
+        (planned,) = plan(target.faults, seed, target.lock.ttl, target.workload.duration)
+        begun_within = [moment - nth * 15 * NS["s"] for nth, moment in enumerate(planned.moments)]
+        assert len(begun_within) == 4
+        assert all(0 <= begun <= 5 * NS["s"] for begun in begun_within)
+
+
+@pytest.mark.parametrize(
+    ("settings", "lock", "problem"),
+    [
+        (f'target = "etcd-1"\nto = "lock"\n{LATE}', MEMBERS, "give no to"),
+        ('target = "etcd-1"\nevery = "15s"\nlasts = "4s"\n', MEMBERS, "give by, how late"),
+        ('target = "etcd-1"\nby = "5s"\nevery = "15s"\nlasts = "4s"\n', MEMBERS, "500ms to 4s"),
+        ('target = "etcd-1"\nby = "1s"\nat = "acquired"\nlasts = "4s"\n', MEMBERS, "give every, and no at"),
+        ('target = "etcd-1"\nby = "1s"\nevery = "15s"\n', MEMBERS, "give lasts"),
+        (
+            f'target = "etcd-1"\nover = "11s"\n{LATE}',
+            MEMBERS,
+            "over and lasts must together be shorter than every",
+        ),
+        (f'target = "etcd-1"\n{LATE}', f"{MEMBERS}nodes = 1\n", "cannot be delayed: there is only etcd-1"),
+        (f'target = "redis-1"\n{LATE}', 'kind = "redis"\n', "only members of etcd and ZooKeeper can be"),
+        (f'target = "holder"\nto = "lock"\n{LATE}', MEMBERS, "give no by, direction or over"),
+        ('target = "holder"\nat = "acquired"\nlasts = "1s"\n', MEMBERS, 'give to, such as "storage"'),
+    ],
+)
+def test_an_impossible_delay_between_members_is_refused(
+    between: Any, settings: str, lock: str, problem: str
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        between(settings, lock)
+
+    assert problem in str(caught.value)

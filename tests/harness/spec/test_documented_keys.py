@@ -1,0 +1,60 @@
+"""The schema and the documentation of target files."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+import jsonschema
+import pytest
+
+from harness.cli import schemas
+from harness.nemesis.faults import FAULTS
+from harness.spec import Target, WorkloadSpec, load
+from harness.spec.locks import LOCKS
+from harness.spec.names import COUNTS
+from harness.spec.storages import STORAGES
+from tests.support.target_files import SMALL
+from tools.schemas import FILES, ROOT
+
+
+@pytest.mark.parametrize("document", FILES)
+def test_the_committed_schema_is_current(document: str) -> None:
+    committed = (ROOT / FILES[document]).read_text()
+
+    assert committed == schemas.written(schemas.schemas()[document]), "make schemas"
+    jsonschema.Draft202012Validator.check_schema(json.loads(committed))
+
+
+def test_the_schema_refuses_the_same_files_as_the_reader() -> None:
+    wrong = tomllib.loads(SMALL) | {"workload": {"cleints": 5}}
+
+    with pytest.raises(jsonschema.ValidationError, match="cleints"):
+        jsonschema.validate(wrong, schemas.target())
+
+
+DOCUMENTATION = (ROOT / "docs/targets.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Target, *LOCKS.values(), *STORAGES.values(), WorkloadSpec, *FAULTS.values()],
+    ids=lambda model: model.__name__,
+)
+def test_every_key_is_documented(model: type[Any]) -> None:
+    keys = {known.alias or name for name, known in model.model_fields.items()} - {"kind"}
+    sections = {"lock", "storage", "client", "workload", "faults", "require"}
+
+    missing = [key for key in keys if f"`{key}`" not in DOCUMENTATION and key not in sections]
+    assert not missing
+
+
+def test_every_count_that_can_be_required_is_documented() -> None:
+    assert [name for name in COUNTS if f"`{name}`" not in DOCUMENTATION] == []
+
+
+def test_the_example_in_the_documentation_is_valid(write: Any) -> None:
+    example = DOCUMENTATION.split("```toml\n")[1].split("```")[0]
+
+    assert load(write(example)).name == "mine"

@@ -1,0 +1,100 @@
+"""The hazards that a target's faults can produce, and why not the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from checkers.vocabulary.hazards import CELLS, HazardTable, Point
+from harness.spec import load, shipped
+from harness.spec.hazards import hazard_table, points_aimed_at
+
+
+def table_of(name: str, *overrides: str) -> HazardTable:
+    target = load(name, overrides)
+    table = hazard_table(target, target.faults)
+    assert table is not None
+    return table
+
+
+def why_not(table: HazardTable, name: str) -> str:
+    point, end, hit, *fate = [*name.split("/"), "delivered"][:4]
+    patterns = {
+        name,
+        f"*/*/{hit}",
+        f"*/*/{hit}/{fate[0]}",
+        f"{point}/*/{hit}/{fate[0]}",
+        f"*/{end}/{hit}/{fate[0]}",
+    }
+    (reason,) = (why for why, cells in table.impossible.items() if not patterns.isdisjoint(cells))
+    return reason
+
+
+def test_a_target_without_faults_has_no_hazards() -> None:
+    assert hazard_table(load("etcd-postgres"), ()) is None
+
+
+def test_pauses_at_two_stop_points_can_hit_two_hazards() -> None:
+    table = table_of("etcd-postgres")
+
+    assert table.possible == ["granted/superseded/holder", "before-write/superseded/holder"]
+    assert why_not(table, "before-write/expired/holder") == "no fault of this target ends then"
+    assert why_not(table, "renewing/expired/holder") == "no fault of this target begins during a renewal"
+    assert why_not(table, "before-write/superseded/storage") == "no fault of this target hits the storage"
+    assert why_not(table, "granted/expired/holder/lost") == "no fault of this target loses messages"
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_each_hazard_is_possible_or_impossible_for_one_reason(name: str) -> None:
+    target = load(name)
+    table = hazard_table(target, target.faults)
+
+    if table is not None:
+        assert table.possible
+        for cell in CELLS:
+            assert str(cell) in table.possible or why_not(table, str(cell))
+
+
+def test_only_stop_points_and_hazards_aim_at_a_point() -> None:
+    assert points_aimed_at(load("etcd-postgres").faults) == {"granted", "before-write"}
+    assert points_aimed_at(load("etcd-postgres-outside-pauses").faults) == frozenset()
+    assert points_aimed_at(load("etcd-postgres-hazards").faults) == frozenset(Point)
+
+
+def test_a_pause_longer_than_a_lease_ends_after_it() -> None:
+    table = table_of("etcd-postgres-outside-pauses")
+
+    assert len(table.possible) == 18
+    assert why_not(table, "acquired/before-expiry/holder") == "its faults last longer than any lease"
+
+
+def test_a_short_pause_ends_before_the_lease() -> None:
+    table = table_of("etcd-postgres-outside-pauses", "faults.0.lasts=500ms", "faults.1.lasts=500ms")
+
+    assert len(table.possible) == 6
+    assert why_not(table, "acquired/expired/holder") == (
+        "its faults are shorter than what is left of any lease"
+    )
+
+
+def test_a_stopped_storage_accepts_nothing() -> None:
+    table = table_of("etcd-postgres-server-pauses")
+
+    assert "before-write/regranted/storage/delayed" in table.possible
+    assert why_not(table, "before-write/superseded/storage/delayed") == (
+        "a storage that is stopped accepts nothing"
+    )
+
+
+def test_a_delayed_write_is_hit_with_its_messages_delayed() -> None:
+    assert table_of("etcd-postgres-delayed-write").possible == ["before-write/superseded/holder/delayed"]
+
+
+@pytest.mark.parametrize(
+    ("side", "direction", "may"),
+    [("lock", "both", False), ("lock", "to-client", True), ("storage", "both", True)],
+)
+def test_a_holder_may_release_its_lock_while_it_is_cut_off(side: str, direction: str, may: bool) -> None:
+    cut = f'{{kind="partition",target="holder",from="{side}",direction="{direction}",every="2s",lasts="1s"}}'
+    table = table_of("etcd-postgres-partition", f"faults=[{cut}]", "require={}")
+
+    assert ("before-release/superseded/holder/lost" in table.possible) == may

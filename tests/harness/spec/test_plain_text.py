@@ -1,0 +1,94 @@
+"""Passwords that are sent without TLS to another machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.spec import load
+from harness.spec.plain_text import readable_passwords
+
+LOGIN = 'user = "u"\npassword_env = "P"'
+TLS = 'ca_file = "ca.pem"'
+SERVICE = 'kind = "http"\nurl = "http://db.example:80"'
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Any:
+    def of(lock: str = SERVICE, storage: str = f'{SERVICE}\nfencing = "service"') -> list[str]:
+        path = tmp_path / "t.toml"
+        path.write_text(f'name = "t"\nexpect = "valid"\n[lock]\n{lock}\n[storage]\n{storage}\n')
+        return list(readable_passwords(load(path)))
+
+    return of
+
+
+LOCKS = [
+    'kind = "etcd"',
+    'kind = "etcd-lock"',
+    'kind = "redis"',
+    'kind = "redlock"\ntoken = "random"',
+    'kind = "zookeeper"',
+]
+STORAGES = [
+    'kind = "etcd"\nfencing = "transaction"',
+    'kind = "postgres"\nfencing = "upsert"',
+    'kind = "redis"\nfencing = "script"',
+    'kind = "zookeeper"\nfencing = "version-check"',
+]
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_service_on_another_machine_is_named(sentences: Any, lock: str) -> None:
+    servers = '["a.example:1", "b.example:2", "127.0.0.1:3"]' if "redlock" in lock else '["a.example:1"]'
+
+    (sentence,) = sentences(lock=f"{lock}\nservers = {servers}\n{LOGIN}")
+
+    assert sentence.startswith("lock.servers: the password goes to a.example:1")
+    assert "in plain text" in sentence
+    assert "127.0.0.1" not in sentence
+    assert "give lock.ca_file" in sentence
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_storage_on_another_machine_is_named(sentences: Any, storage: str) -> None:
+    (sentence,) = sentences(storage=f'{storage}\nservers = ["[2001:db8::1]:1"]\n{LOGIN}')
+
+    assert sentence.startswith("storage.servers: the password goes to [2001:db8::1]:1 in plain text")
+
+
+@pytest.mark.parametrize("login", [f"{LOGIN}\n{TLS}", "", 'user = "u"\npassword_file = "p"\nca_file = "c"'])
+def test_tls_and_no_password_are_silent(sentences: Any, login: str) -> None:
+    assert sentences(lock=f'kind = "etcd"\nservers = ["a.example:1"]\n{login}') == []
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.8.8.8", "localhost", "LOCALHOST", "[::1]", "[::ffff:127.0.0.1]", "[::]"]
+)
+def test_this_machine_is_silent(sentences: Any, host: str) -> None:
+    assert sentences(lock=f'kind = "etcd"\nservers = ["{host}:1"]\n{LOGIN}') == []
+
+
+def test_dynamodb_gets_a_signature_and_no_password(sentences: Any) -> None:
+    dynamodb = 'kind = "dynamodb"\nfencing = "conditional-expression"\nservers = ["a.example:1"]'
+
+    assert sentences(storage=f"{dynamodb}\n{LOGIN}") == []
+
+
+def test_every_kind_that_logs_in_is_known_here() -> None:
+    """A new kind joins a list above, or is silent for a reason."""
+    from harness.spec.attached import MayRunAlready
+    from harness.spec.locks import LOCKS as ALL_LOCKS
+    from harness.spec.storages import STORAGES as ALL_STORAGES
+
+    known = {line.split('"')[1] for line in (*LOCKS, *STORAGES)}
+    kinds = {
+        kind
+        for kinds in (ALL_LOCKS, ALL_STORAGES)
+        for kind, model in kinds.items()
+        if issubclass(model, MayRunAlready)
+    }
+
+    assert kinds - known == {"dynamodb"}

@@ -1,0 +1,315 @@
+"""Faults on servers in target files: valid and impossible combinations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.duration import NS, Span
+from harness.core.errors import ConfigurationError
+from harness.nemesis.clock import ClockSpec
+from harness.nemesis.failover import FailoverSpec
+from harness.nemesis.kill import KillSpec
+from harness.nemesis.plan import plan
+from harness.nemesis.reach import recorded_target
+from harness.spec import load
+from harness.spec.models import Target
+
+LOCKS = {
+    "etcd": 'kind = "etcd"',
+    "release": 'kind = "etcd"\nversion = "3.5.15"',
+    "zookeeper": 'kind = "zookeeper"',
+    "redis": 'kind = "redis"',
+    "official": 'kind = "redis"\nimage = "redis:8"',
+    "replica": 'kind = "redis"\nreplica = true',
+    "kahuna": 'kind = "kahuna"',
+}
+KILL = 'kind = "kill"\ntarget = "{}"\nevery = "8s"\nlasts = "1s"'
+CLOCK = 'kind = "clock"\ntarget = "{}"\njump = "1h"\nevery = "8s"\nlasts = "1s"'
+FAILOVER = 'kind = "failover"\ntarget = "lock"'
+PROMOTION = 'kind = "failover"\ntarget = "storage"'
+STANDBY = 'kind = "postgres"\nfencing = "none"\nreplication = "asynchronous"'
+CUT = 'kind = "partition"\ntarget = "client:0"\nfrom = {}\nevery = "8s"\nlasts = "1s"'
+
+
+def text(lock: str, *faults: str, storage: str = 'kind = "postgres"\nfencing = "none"') -> str:
+    entries = "".join(f"[[faults]]\n{fault}\n" for fault in faults)
+    return f'name = "t"\nexpect = ["stale-write"]\n[lock]\n{LOCKS[lock]}\n[storage]\n{storage}\n{entries}'
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def read(content: Any) -> Target:
+        file = tmp_path / "t.toml"
+        file.write_text(content)
+        return load(file)
+
+    return read
+
+
+@pytest.fixture
+def error_of(read: Any) -> Any:
+    def error_of(content: Any) -> str:
+        with pytest.raises(ConfigurationError) as caught:
+            read(content)
+        (error,) = str(caught.value).splitlines()
+        return error
+
+    return error_of
+
+
+def test_each_kind_is_read_with_its_durations(read: Any) -> None:
+    kill, clock, failover = read(
+        text("replica", KILL.format("storage"), CLOCK.format("redis-1"), f'{FAILOVER}\nheld = "1 ttl"')
+    ).faults
+
+    assert isinstance(kill, KillSpec)
+    assert (kill.target, kill.lasts) == ("storage", Span(ns=NS["s"]))
+    assert isinstance(clock, ClockSpec)
+    assert (clock.target, clock.jump) == ("redis-1", NS["h"])
+    assert isinstance(failover, FailoverSpec)
+    assert failover.held == Span(ttls=1.0)
+
+
+def test_a_partition_may_name_servers(read: Any) -> None:
+    (fault,) = read(text("etcd", CUT.format('["etcd-2", "postgres"]'))).faults
+
+    assert fault.side == ("etcd-2", "postgres")
+
+
+@pytest.mark.parametrize(
+    ("lock", "fault", "problem"),
+    [
+        ("etcd", KILL.format("etcd-4"), "this target has no server etcd-4; did you mean"),
+        ("etcd", KILL.format("Lock!"), 'a name such as "redis-1", or a list of names)'),
+        ("etcd", CUT.format('["etcd-1", "redis-1"]'), "this target has no server redis-1"),
+        ("etcd", CUT.format("[]"), 'must be "lock", "storage", "both", or a list of servers'),
+        ("etcd", CUT.format('"locks"'), 'must be "lock", "storage", "both", or a list of servers'),
+        ("etcd", FAILOVER, 'needs a replica: set lock.kind "redis" with replica = true'),
+        ("redis", FAILOVER, 'needs a replica: set lock.kind "redis" with replica = true'),
+        (
+            "release",
+            CLOCK.format("etcd-1"),
+            "cannot be moved: lock.version 3.5.15 is built as a static program",
+        ),
+        ("kahuna", CLOCK.format("lock"), "the clock of kahuna cannot be moved: Fencepost has no image of it"),
+        ("official", CLOCK.format("lock"), "its clock cannot be moved: lock.image is redis:8"),
+        ("redis", CLOCK.format("lock").replace("1h", "1s"), "must be at least 2s"),
+        ("redis", f"{CLOCK.format('lock')}\ndrift = 1.0", "a clock moves in one way: give jump"),
+        ("redis", CLOCK.format("lock").replace('jump = "1h"', "drift = 0.1"), "must be at least 0.2"),
+        ("zookeeper", CLOCK.format("lock").replace("1h", "-1h"), "a monotonic clock, which never goes back"),
+        ("replica", f'{FAILOVER}\nheld = "10s"', "must be shorter than half the run"),
+        ("replica", f'{FAILOVER}\nlasts = "1s"', "are for the target storage: remove them"),
+        ("etcd", PROMOTION, 'needs a standby: set storage.kind "postgres" with replication = "asynchronous"'),
+        ("etcd", f'{PROMOTION}\nlasts = "1s"', 'set old_primary "paused" or "cut-off" too'),
+    ],
+)
+def test_an_impossible_fault_is_refused_in_one_sentence(
+    error_of: Any, lock: str, fault: str, problem: str
+) -> None:
+    assert problem in error_of(text(lock, fault))
+
+
+def test_a_link_is_held_for_less_than_the_replication_timeout(error_of: Any) -> None:
+    content = text("replica", f'{FAILOVER}\nheld = "55s"') + '[workload]\nduration = "5m"\n'
+
+    assert "must be at most 50s" in error_of(content)
+
+
+def test_a_failover_is_single_and_excludes_kills_of_its_servers(read: Any) -> None:
+    with pytest.raises(ConfigurationError, match="occurs twice"):
+        read(text("replica", FAILOVER, FAILOVER))
+    with pytest.raises(ConfigurationError, match="cannot be combined with a kill of the lock's servers"):
+        read(text("replica", FAILOVER, KILL.format("redis-1")))
+    assert read(text("replica", FAILOVER, KILL.format("storage")))
+
+
+@pytest.mark.parametrize(
+    ("faults", "problem"),
+    [
+        ((PROMOTION, KILL.format("postgres")), "cannot be combined with a kill of the storage's servers"),
+        (
+            (PROMOTION, 'kind = "pause"\ntarget = "postgres-standby"\nlasts = "1s"'),
+            "cannot be combined with a pause of the storage's servers",
+        ),
+        (
+            (f'{PROMOTION}\nold_primary = "cut-off"\nlasts = "1s"\nleft_behind = 5',),
+            "must be less than workload.clients, which is 5",
+        ),
+        (
+            (f'{PROMOTION}\nold_primary = "paused"',),
+            "leaves two primaries: say in lasts how long there are two",
+        ),
+        (
+            (f'{PROMOTION}\nold_primary = "paused"\nlasts = "6s"\nheld = "4s"',),
+            "held and lasts must together be shorter than half the run",
+        ),
+    ],
+)
+def test_an_impossible_failover_of_postgres_is_refused(
+    error_of: Any, faults: tuple[str, ...], problem: str
+) -> None:
+    assert problem in error_of(text("etcd", *faults, storage=STANDBY))
+
+
+@pytest.mark.parametrize(
+    ("storage", "problem"),
+    [
+        (f'{STANDBY}\nimage = "postgres:18"', "replication needs Fencepost's own image of PostgreSQL"),
+        (STANDBY.replace('"postgres"', '"mine:Storage"'), 'replication needs server = "postgres"'),
+        (STANDBY.replace("asynchronous", "logical"), "replication"),
+    ],
+)
+def test_replication_that_cannot_be_set_up_is_refused(error_of: Any, storage: str, problem: str) -> None:
+    assert problem in error_of(text("etcd", storage=storage))
+
+
+def test_a_side_fails_over_once(read: Any) -> None:
+    with pytest.raises(ConfigurationError, match="occurs twice"):
+        read(text("etcd", PROMOTION, PROMOTION, storage=STANDBY))
+
+
+def test_both_sides_may_fail_over(read: Any) -> None:
+    assert len(read(text("replica", FAILOVER, PROMOTION, storage=STANDBY)).faults) == 2
+
+
+def test_a_side_without_servers_cannot_be_killed(error_of: Any) -> None:
+    sqlite = 'kind = "sqlite"\nfencing = "none"'
+
+    assert "no server is started for it" in error_of(text("redis", KILL.format("storage"), storage=sqlite))
+
+
+def test_waiting_for_a_replica_needs_one(error_of: Any) -> None:
+    content = text("redis").replace('kind = "redis"', 'kind = "redis"\nwait_for_replica = true')
+
+    assert "set replica = true too" in error_of(content)
+
+
+PAUSE = 'kind = "pause"\ntarget = "{}"\nevery = "8s"\nlasts = "1s"'
+
+
+@pytest.mark.parametrize(
+    ("target", "aim"),
+    [
+        ("lock", ("lock",)),
+        ("lock:leader", ("lock",)),
+        ("storage", ("storage",)),
+        ("etcd-1", ("etcd-1",)),
+        ("holder", ()),
+    ],
+)
+def test_a_pause_hits_servers_or_a_client(read: Any, target: str, aim: Any) -> None:
+    (pause,) = read(text("etcd", PAUSE.format(target))).faults
+
+    assert pause.hits_servers == bool(aim)
+    assert pause.aim() == aim
+
+
+def test_a_leader_may_be_stopped_in_an_orderly_way(read: Any) -> None:
+    (kill,) = read(text("etcd", KILL.format("lock:leader") + "\norderly = true")).faults
+
+    assert (kill.aim(), kill.orderly) == (("lock",), True)
+
+
+def test_a_leader_can_be_killed_only_where_there_is_one(error_of: Any) -> None:
+    assert "redis has no leader" in error_of(text("redis", KILL.format("lock:leader")))
+
+
+def test_servers_are_paused_once_per_run_without_an_interval(read: Any) -> None:
+    (pause,) = read(text("etcd", PAUSE.format("lock").replace('every = "8s"\n', ""))).faults
+
+    assert len(plan((pause,), 1, 2 * NS["s"], 20 * NS["s"])[0].moments) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        (
+            PAUSE.format("lock") + '\nat = "before-write"',
+            "a pause starts either at a stop point or in each interval",
+        ),
+        (
+            'kind = "pause"\ntarget = "storage"\nlasts = "1s"\nat = "acquired"',
+            'is "before-write" for storage: a holder in the workload register writes next',
+        ),
+        ('kind = "pause"\ntarget = "waiter"\nevery = "8s"\nlasts = "1s"', "say where that is (at)"),
+        (
+            'kind = "pause"\ntarget = "lock"\nevery = "8s"',
+            "a pause of servers without a stop point has a length: give lasts",
+        ),
+        (PAUSE.format("storage:leader"), 'postgres has no leader: give one by its name, such as "postgres"'),
+        (PAUSE.format("etcd-7"), "this target has no server etcd-7"),
+        (PAUSE.format("client"), 'must be a client ("holder", "holder:r0" or "client:0") or servers'),
+        (PAUSE.format("holder:leader"), 'must be a client ("holder", "holder:r0" or "client:0") or servers'),
+    ],
+)
+def test_an_impossible_pause_of_servers_is_refused(error_of: Any, fault: str, problem: str) -> None:
+    assert problem in error_of(text("etcd", fault))
+
+
+def test_a_side_without_servers_cannot_be_paused(error_of: Any) -> None:
+    sqlite = 'kind = "sqlite"\nfencing = "none"'
+
+    assert "no server is started for it" in error_of(text("redis", PAUSE.format("storage"), storage=sqlite))
+
+
+def test_a_holder_may_be_killed_at_a_stop_point(read: Any) -> None:
+    (fault,) = read(text("etcd", 'kind = "kill"\ntarget = "holder"\nat = "before-write"')).faults
+
+    assert (fault.hits_servers, fault.aim(), fault.engine_need) == (False, (), None)
+    assert plan((fault,), 1, 2 * NS["s"], 20 * NS["s"])[0].moments == ()
+
+
+def test_a_client_is_killed_once_in_the_second_fifth_of_the_run(read: Any) -> None:
+    (fault,) = read(text("etcd", 'kind = "kill"\ntarget = "client:1"')).faults
+
+    (moment,) = plan((fault,), 1, 2 * NS["s"], 20 * NS["s"])[0].moments
+    assert 4 * NS["s"] <= moment < 8 * NS["s"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        ('kind = "kill"\ntarget = "holder"\nlasts = "1s"', "a client is killed once and not restarted"),
+        ('kind = "kill"\ntarget = "lock"', "give lasts"),
+        ('kind = "kill"\ntarget = "lock"\nlasts = "1s"\nat = "acquired"', "give every"),
+        ('kind = "kill"\ntarget = "lock"\nevery = "8s"\nat = "acquired"', "give lasts"),
+        ('kind = "kill"\ntarget = "client:5"', "does not exist: workload.clients is 5"),
+        ('kind = "kill"\ntarget = "holder"\nat = "list-read"', 'occurs only in the workload "append"'),
+    ],
+)
+def test_an_impossible_kill_is_refused(error_of: Any, fault: str, problem: str) -> None:
+    assert problem in error_of(text("etcd", fault))
+
+
+@pytest.mark.parametrize("kind", ["kill", "pause", "throttle"])
+def test_a_fault_may_name_several_servers(read: Any, kind: str) -> None:
+    share = "\nshare = 0.1" if kind == "throttle" else ""
+    target = read(text("etcd", f'kind = "{kind}"\ntarget = ["etcd-1", "etcd-3"]\nlasts = "1s"{share}'))
+    (fault,) = target.faults
+
+    assert fault.aim() == ("etcd-1", "etcd-3")
+    assert recorded_target(fault.target, target.sides) == "lock:etcd-1, etcd-3"
+
+
+@pytest.mark.parametrize(
+    ("named", "problem"),
+    [
+        ('["etcd-1", "postgres"]', "names servers of the lock service and of the storage: give two faults"),
+        ('["etcd-1", "etcd-9"]', "this target has no server etcd-9"),
+        ('["lock", "storage"]', "or a list of names"),
+        ('["lock:leader", "etcd-1"]', "or a list of names"),
+        ('["holder", "etcd-1"]', "or a list of names"),
+        ("[]", "must be a"),
+    ],
+)
+def test_servers_that_cannot_be_hit_together(error_of: Any, named: str, problem: str) -> None:
+    assert problem in error_of(text("etcd", f'kind = "kill"\ntarget = {named}\nlasts = "1s"'))
+
+
+def test_a_clock_may_jump_back(read: Any) -> None:
+    (fault,) = read(text("redis", CLOCK.format("lock").replace("1h", "-1h"))).faults
+
+    assert fault.jump == -NS["h"]
