@@ -85,7 +85,7 @@ fuzz: install  ## invalid input for everything that reads; FUZZ_SECONDS=60 short
 	  || echo "Atheris does not install here: Hypothesis alone"
 	$(BIN)/python -m fuzzing $(SURFACES) $(if $(CASES),--cases $(CASES),--seconds $$(($(FUZZ_SECONDS) * 3 / 4)) --atheris $$(($(FUZZ_SECONDS) / 4)))
 
-mutants: $(MUTANTS)/installed  ## docs/mutants.md; continues where it stopped; MODULES='checkers.locks.*' repeats what escaped there
+mutants: $(MUTANTS)/installed  ## docs/mutants.md; continues where it stopped; MODULES='checkers.rules.*' repeats what escaped there
 	PATH=$(CURDIR)/$(MUTANTS)/bin:$$PATH nice -n 15 python -m tools.mutants $(MODULES)
 
 $(MUTANTS)/installed: requirements-mutation.lock

@@ -1,4 +1,4 @@
-"""Imports point one way, between packages and between the rooms of `harness`; there are no import cycles."""
+"""Imports point one way, between packages and between their folders; there are no import cycles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOMS = tuple(
         "engines",
         "clients",
         "nemesis",
-        "target",
+        "spec",
         "report",
         "run",
         "search",
@@ -36,44 +36,22 @@ ROOMS = tuple(
 )
 """The lowest first, as `PACKAGES`."""
 
-JUDGMENT = (
-    "checkers.history",
-    "checkers.facts.stored_values",
-    "checkers.facts.log_columns",
-    "checkers.facts.evidence",
-    "checkers.facts.leases",
-    "checkers.facts.hold_order",
-    "checkers.facts.shown_appends",
-    "checkers.explain.narrator",  # the words that all explanations share
-    "checkers.explain.conflict",
-    "checkers.explain.checker",
-    "checkers.locks",  # here and in the next two: one file per anomaly
-    "checkers.lists",
-    "checkers.storage",
-    "checkers.verdict.findings",
-    "checkers.verdict.judge",
+CHECKERS = tuple(
+    f"checkers.{floor}"
+    for floor in (
+        "text",  # names, limits, errors
+        "vocabulary",  # the words of a verdict
+        "history",  # records, columns, readers
+        "facts",  # everything asked of a history
+        "reference",  # the definitions
+        "explain",
+        "rules",  # one file per anomaly
+        "verdict",
+        "formats",  # files of other tools
+        "models",  # judges those
+    )
 )
-"""From the history to the verdict, as `PACKAGES`: so each anomaly's file can have its own words."""
-
-ALONE = {
-    "checkers.models": {
-        "checkers.text.errors",
-        "checkers.history.records",
-        "checkers.vocabulary.verdict",
-    },
-    "checkers.history": {
-        "checkers.vocabulary.anomalies",
-        "checkers.vocabulary.counts",
-        "checkers.text.errors",
-        "checkers.history.gc_pause",
-        "checkers.vocabulary.hazards",
-        "checkers.history.memoized",
-        "checkers.text.nearest",
-        "checkers.text.printable",
-        "checkers.history.ranges",
-    },
-}
-"""Floors of `checkers` that can be used without the rest: all that each imports."""
+"""The lowest first, as `PACKAGES`; nothing of a run's verdict imports the last two."""
 
 
 @pytest.fixture(scope="module")
@@ -94,23 +72,29 @@ def test_rooms_of_the_harness_import_only_those_below(graph: Any) -> None:
     assert upward(graph, ROOMS) == []
 
 
-def test_the_judgment_imports_only_what_is_below(graph: Any) -> None:
-    assert upward(graph, JUDGMENT) == []
+def test_floors_of_the_checkers_import_only_those_below(graph: Any) -> None:
+    assert upward(graph, CHECKERS) == []
+
+
+def test_formats_import_nothing_of_the_judgment(graph: Any) -> None:
+    assert upward(graph, ("checkers.formats", *CHECKERS[3:8])) == []
 
 
 def test_every_module_of_the_harness_is_in_a_room(modules: Mapping[str, str]) -> None:
-    assert {name for name in modules if name.startswith("harness.") and name.count(".") == 1} == set(ROOMS)
+    assert folders_of("harness", modules) == set(ROOMS)
+
+
+def test_every_module_of_the_checkers_is_on_a_floor(modules: Mapping[str, str]) -> None:
+    assert folders_of("checkers", modules) == set(CHECKERS)
+
+
+def folders_of(package: str, modules: Mapping[str, str]) -> set[str]:
+    """All that is directly in a package."""
+    return {name for name in modules if name.startswith(f"{package}.") and name.count(".") == 1}
 
 
 def test_no_modules_import_one_another(graph: Any) -> None:
     assert list(cycles(graph)) == []
-
-
-@pytest.mark.parametrize("floor", ALONE)
-def test_a_floor_that_can_be_used_alone_imports_little(graph: Any, floor: str) -> None:
-    own = [module for module in graph if f"{module}.".startswith(f"{floor}.")]
-
-    assert {name for module in own for name in graph[module] if name not in own} <= ALONE[floor]
 
 
 @pytest.mark.parametrize(
@@ -119,8 +103,8 @@ def test_a_floor_that_can_be_used_alone_imports_little(graph: Any, floor: str) -
         ("checkers.verdict.judge", "from harness.spec import Target", PACKAGES),
         ("workloads.register", "import harness.core.errors", PACKAGES),
         ("harness.engines.local", "def late():\n    from harness.nemesis import pause", ROOMS),
-        ("checkers.facts.evidence", "from checkers.rules.stale_writes import in_log", JUDGMENT),
-        ("checkers.explain.conflict", "from checkers.storage import stale_writes", JUDGMENT),
+        ("checkers.facts.evidence", "from checkers.rules.stale_writes import in_log", CHECKERS),
+        ("checkers.explain.conflict", "from checkers.rules import stale_writes", CHECKERS),
         ("harness.core.paths", "from harness.files.atomic_files import PRIVATE", ROOMS),
     ],
 )

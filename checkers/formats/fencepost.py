@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from checkers.formats.event import Call, Foreign
+from checkers.formats.initial_values import first_writes
 from checkers.formats.operations import PROTECTED
 from checkers.formats.text import Text
 from checkers.history.operation import UNKNOWN
 from checkers.history.reader import parse
 from checkers.history.records import History, Op, Outcome
-from checkers.models.initial_values import first_writes
 
 _READS = frozenset({"read", "acquire"})
 

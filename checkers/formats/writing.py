@@ -13,12 +13,12 @@ from checkers.formats.edn import Keyword
 from checkers.formats.event import Call, CallError, Foreign
 from checkers.formats.fencepost import in_process_order
 from checkers.formats.grants import grants_of, rising_times
+from checkers.formats.initial_values import HAS_INITIAL, first_writes, start_of
 from checkers.formats.keys import name_of
 from checkers.formats.operations import VOCABULARY, operations, resource, token, with_article
 from checkers.formats.values import written
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import History, Op, Outcome
-from checkers.models.initial_values import HAS_INITIAL, first_writes, state_of
 from checkers.text.errors import HistoryError
 from checkers.text.nearest import nearest
 from checkers.text.places import cited
@@ -71,7 +71,7 @@ def _first_writes(history: Foreign, calls: Sequence[Call], initial: object) -> I
         problem = "an export has the initial value as a write, and only registers have writes: drop --initial"
         raise HistoryError(history.name, 0, problem)
     keys = dict.fromkeys(call.key for call in calls)
-    return first_writes(state_of("register", initial), keys, (call.process for call in history.calls))
+    return first_writes(start_of("register", initial), keys, (call.process for call in history.calls))
 
 
 def as_ours(history: Foreign, model: str, initial: object = UNKNOWN) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _hint(calls: Sequence[Call], key: str) -> str:
 def _register(history: Foreign, calls: Sequence[Call], initial: object) -> History:
     if initial is not UNKNOWN and history.is_ours:
         raise HistoryError(history.name, 1, HAS_INITIAL)
-    start = None if initial is UNKNOWN else _value(history.name, 0, state_of("register", initial))
+    start = None if initial is UNKNOWN else _value(history.name, 0, start_of("register", initial))
     times = rising_times(calls)
     places: dict[object, str] = {start: "before anything is written"}
     for call in calls:

@@ -45,6 +45,22 @@ class Operation:
         return self.returned is not None and self.returned < other.called
 
 
+def owner_of(op: Operation) -> Hashable:
+    """The owner that an operation on a lock names, by default its process."""
+    return op.process if op.input is None else op.input
+
+
+def expected_and_new(value: Hashable) -> tuple[Hashable, Hashable]:
+    """The two parts of the input of a cas.
+
+    Raises:
+        ValueError: it is not a pair.
+    """
+    if not isinstance(value, tuple) or len(value) != 2:  # noqa: PLR2004 - expected and new
+        raise ValueError(f"the input of a cas is (expected, new), not {value!r}")
+    return value
+
+
 def _check_times(operations: Sequence[Operation]) -> None:
     for op in operations:
         if op.returned is not None and op.returned < op.called:

@@ -6,11 +6,11 @@ another start explains the answers that no order explains, the verdict names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from checkers.formats import json_values
-from checkers.formats.event import Call
+from checkers.formats.initial_values import start_of
 from checkers.formats.operations import with_article
 from checkers.formats.values import frozen, in_edn, pair_of, written
 from checkers.history.operation import UNKNOWN, Operation
@@ -19,7 +19,6 @@ from checkers.models.model_verdict import Clash, DeadEnd
 from checkers.models.objects import Fenced, FencedNested, Nested
 from checkers.text.errors import ModelError
 
-HAS_INITIAL = "the header of a Fencepost history has its initial value: drop --initial"
 _MOST_TRIED = 8  # starts
 _MOST_SHOWN = 80  # characters of a start
 
@@ -62,33 +61,10 @@ def state_of(model: str, value: object) -> Hashable:
         ModelError: it cannot start with that.
     """
     said, fits, state = _STARTS[model]
-    try:
-        start = frozen(value)
-    except ValueError as error:
-        raise ModelError(f"{with_article(model)} cannot start with that: {error}") from None
+    start = start_of(model, value)
     if not fits(start):
         raise ModelError(f"{with_article(model)} starts with {said}, not {written(start)}")
     return state(start)
-
-
-def first_writes(
-    value: Hashable, keys: Iterable[Hashable], others: Iterable[int], time: int | None = None
-) -> Iterator[Call]:
-    """The value that registers start with, as a write before all others, by a process other than `others`."""
-    objects = list(keys)
-    stranger = 1 + max(others, default=0)
-    for place, key in enumerate(objects, start=-len(objects)):
-        yield Call(
-            process=stranger,
-            f="write",
-            asked=value,
-            outcome=Outcome.OK,
-            key=key,
-            called=2 * place,
-            completed=2 * place + 1,
-            times=(time, time),
-            lines=(1, 1),
-        )
 
 
 def other_starts(model: str, conflict: Clash | DeadEnd, operations: Sequence[Operation]) -> Iterator[str]:

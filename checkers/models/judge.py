@@ -22,6 +22,7 @@ from checkers import formats
 from checkers.formats import Foreign, Operations, json_values
 from checkers.formats.event import Call
 from checkers.formats.grants import grants_of
+from checkers.formats.initial_values import HAS_INITIAL
 from checkers.formats.keys import name_of
 from checkers.formats.operations import FENCED, token, with_article
 from checkers.history.operation import UNKNOWN, Operation
@@ -29,7 +30,7 @@ from checkers.history.records import Outcome
 from checkers.models.budget import MIB, Budget
 from checkers.models.explain.failed_writes import failed_source
 from checkers.models.explain.stories import gave_up, story
-from checkers.models.initial_values import HAS_INITIAL, other_starts, state_of
+from checkers.models.initial_values import other_starts, state_of
 from checkers.models.model_verdict import Clash, ModelVerdict
 from checkers.models.mutex import judge_mutex
 from checkers.models.objects import MODELS as OBJECTS

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.history.operation import Operation
+from checkers.history.operation import Operation, owner_of
 from checkers.history.records import Outcome
 from checkers.models.blocks import NEVER, both_first
 from checkers.models.budget import Budget
@@ -36,7 +36,7 @@ from checkers.models.model_verdict import (
     ModelVerdict,
     OutOfScopeError,
 )
-from checkers.models.objects import OwnedMutex, owner_of
+from checkers.models.objects import OwnedMutex
 from checkers.models.search import BUDGET, judge_each
 
 

@@ -21,9 +21,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import UNKNOWN, Operation, expected_and_new, owner_of
 from checkers.history.records import Outcome
-from checkers.models.objects import expected_and_new, owner_of
 from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reason
 
 _STORES = frozenset({"write", "cas"})

@@ -42,7 +42,7 @@ def test_the_anomaly_that_a_run_is_made_for_is_found(name: str, tmp_path: Path) 
 
 
 def test_there_is_a_run_with_many_of_each_anomaly() -> None:
-    assert {kind.finds for kind in MANY.values()} - {None} == set(checkers.vocabulary.anomalies.ANOMALIES)
+    assert {kind.finds for kind in MANY.values()} - {None} == set(checkers.ANOMALIES)
 
 
 def calls(work: Callable[[], object]) -> int:

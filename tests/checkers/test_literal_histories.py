@@ -17,9 +17,7 @@ CASES = sorted(path for path in HISTORIES.glob("*.jsonl") if not path.name.endsw
 
 def judged(path: Path) -> checkers.Verdict:
     commits = path.with_suffix(".commits.jsonl")
-    return checkers.judge(
-        checkers.read(path), checkers.read_commits(commits) if commits.exists() else None
-    )
+    return checkers.judge(checkers.read(path), checkers.read_commits(commits) if commits.exists() else None)
 
 
 def header(path: Path) -> dict[str, Any]:

@@ -65,9 +65,7 @@ def sources() -> dict[str, Source]:
 
 def _literal(path: Path) -> Verdict:
     commits = path.with_suffix(".commits.jsonl")
-    return checkers.judge(
-        checkers.read(path), checkers.read_commits(commits) if commits.exists() else None
-    )
+    return checkers.judge(checkers.read(path), checkers.read_commits(commits) if commits.exists() else None)
 
 
 def _foreign(path: Path) -> Verdict:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, cast
 from checkers.formats.event import Call
 from checkers.formats.operations import with_article
 from checkers.formats.values import written
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import UNKNOWN, expected_and_new
 from checkers.history.records import Outcome
-from checkers.models.objects import expected_and_new
 from checkers.text.places import cited
 
 if TYPE_CHECKING:

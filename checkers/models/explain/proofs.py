@@ -28,10 +28,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import UNKNOWN, Operation, expected_and_new, owner_of
 from checkers.history.records import Outcome
 from checkers.models.model_verdict import ModelVerdict
-from checkers.models.objects import expected_and_new, owner_of
 from checkers.vocabulary.verdict import Validity
 
 Judge = Callable[[Sequence[Operation]], ModelVerdict]

@@ -14,7 +14,6 @@ from checkers.models.objects.locks import (
     OwnedMutex,
     ReentrantFencedMutex,
     ReentrantMutex,
-    owner_of,
 )
 from checkers.models.objects.model import (
     IMPOSSIBLE,
@@ -30,7 +29,7 @@ from checkers.models.objects.model import (
     Reads,
     State,
 )
-from checkers.models.objects.registers import UNSEEN, CasRegister, Register, Unseen, expected_and_new
+from checkers.models.objects.registers import UNSEEN, CasRegister, Register, Unseen
 
 MODELS: dict[str, Callable[[], Model]] = {
     "cas-register": CasRegister,
@@ -75,6 +74,4 @@ __all__ = [
     "Set",
     "State",
     "Unseen",
-    "expected_and_new",
-    "owner_of",
 ]

@@ -6,14 +6,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import UNKNOWN, Operation, owner_of
 from checkers.history.records import Outcome
 from checkers.models.objects.model import IMPOSSIBLE, State, key_of
-
-
-def owner_of(op: Operation) -> Hashable:
-    """The owner that an operation on a lock names, by default its process."""
-    return op.process if op.input is None else op.input
 
 
 def _kind_by_owner(op: Operation) -> Hashable:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from checkers.history.operation import Operation
+from checkers.history.operation import Operation, expected_and_new
 from checkers.history.records import Outcome
 from checkers.models.objects.model import IMPOSSIBLE, State, key_of, kind_by_answer, observed
 
@@ -103,14 +103,3 @@ def _read_or_written(state: State, op: Operation) -> State:
     if op.f == "read":
         return observed(state, op)
     return op.input if op.f == "write" else IMPOSSIBLE
-
-
-def expected_and_new(value: Hashable) -> tuple[Hashable, Hashable]:
-    """The two parts of the input of a cas.
-
-    Raises:
-        ValueError: it is not a pair.
-    """
-    if not isinstance(value, tuple) or len(value) != 2:  # noqa: PLR2004 - expected and new
-        raise ValueError(f"the input of a cas is (expected, new), not {value!r}")
-    return value

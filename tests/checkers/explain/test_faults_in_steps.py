@@ -92,9 +92,7 @@ def test_a_lost_write_says_who_still_reached_the_old_primary() -> None:
                 "left_behind": [0, 1] if line["value"]["state"] == "in force" else [],
             }
     history = checkers.parse([json.dumps(line) + "\n" for line in lines])
-    findings = checkers.judge(
-        history, (Commit(seq=1, resource="r0", token=33, value="0-1"),)
-    ).findings
+    findings = checkers.judge(history, (Commit(seq=1, resource="r0", token=33, value="0-1"),)).findings
     steps = [step for finding in findings if finding.anomaly == "lost-write" for step in finding.steps]
 
     assert (
