@@ -7,11 +7,8 @@ that failed, or until the client is killed.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,13 +16,13 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
+from checkers.facts.beliefs import Beliefs, killed_at
 from checkers.facts.evidence import Evidence
-from checkers.facts.holds import narrowed, of_beliefs
-from checkers.facts.leases import ENDS, granted
+from checkers.facts.leases import granted
+from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import NEVER
-from checkers.history.faults import client_of, faults_of
 from checkers.history.ranges import Above
-from checkers.history.records import Op, Outcome
+from checkers.history.records import Op
 
 
 def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
@@ -56,49 +53,6 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
             other = min((each for each in found if each is not None), default=place)
             if other < place:
                 yield BOTH_BELIEVED.conflict(grant, grants[other])
-
-
-def killed_at(evidence: Evidence) -> Callable[[Op], float]:
-    """Return when the client of an operation was killed after it had called that; infinity if it was not."""
-    header = evidence.history.header
-    if header.clients is None:
-        return lambda _op: math.inf
-    kills: dict[int | None, list[int]] = defaultdict(list)  # of each client, in the order of time
-    for fault in faults_of(evidence.history.faults):
-        if fault.kind == "kill":
-            kills[fault.client].append(fault.began)
-
-    def killed(op: Op) -> float:
-        own = kills.get(client_of(op.process, header), [])
-        after = bisect_left(own, op.called)
-        return own[after] if after < len(own) else math.inf
-
-    return killed
-
-
-class Beliefs:
-    """When the owner of some operations stopped to believe that it held a grant."""
-
-    def __init__(self, operations: Iterable[Op]) -> None:
-        operations = list(operations)
-        given_back = sorted((_over(op), op.called) for op in operations if op.f in ENDS)
-        self._given_back = [returned for returned, _ in given_back]
-        called = (called for _, called in reversed(given_back))
-        self._first_call = [*accumulate(called, min, initial=math.inf)][::-1]  # of those from each one on
-        refused = (op for op in operations if op.f == "renew" and op.outcome is Outcome.FAIL)
-        self._lost = sorted(map(_over, refused))
-
-    def end(self, grant: Op) -> float:
-        """When it stopped to believe in this grant."""
-        given_back = self._first_call[bisect_left(self._given_back, grant.called)]
-        lost = bisect_left(self._lost, grant.called)
-        return min(
-            given_back, max(self._lost[lost], grant.returned or 0) if lost < len(self._lost) else math.inf
-        )
-
-
-def _over(op: Op) -> float:
-    return math.inf if op.returned is None else op.returned
 
 
 def _both_believed(n: Narrator, conflict: Conflict) -> Story:

@@ -24,15 +24,15 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
+from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, in_columns
-from checkers.facts.holds import narrowed, of_beliefs
 from checkers.facts.leases import ENDS, leases_of
+from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import INFO, NEVER
 from checkers.history.faults import Faults, faults_of
 from checkers.history.memoized import memoized
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.rules.double_beliefs import Beliefs
 
 
 def double_grants(evidence: Evidence) -> Iterator[Conflict]:

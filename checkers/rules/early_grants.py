@@ -26,8 +26,8 @@ from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater
-from checkers.facts.holds import narrowed, of_promised_leases
 from checkers.facts.leases import ENDS, Lease, promises
+from checkers.facts.narrowing import narrowed, of_promised_leases
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome

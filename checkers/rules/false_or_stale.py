@@ -19,9 +19,9 @@ from checkers.explain.cycles import Question, cycle
 from checkers.explain.edges import Refusal
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator, Story
-from checkers.facts.causes import Causes, first_call, refused_heights
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.log_order import order_of
+from checkers.facts.rejection_causes import Causes, first_call, refused_heights
 from checkers.history.columns import READ, Flags, Ints, indices
 from checkers.history.ranks import Summit
 from checkers.history.records import Op

@@ -48,11 +48,11 @@ import numpy as np
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Conflict, firsts
-from checkers.facts.causes import were_shut_out
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.held_values import of_columns
 from checkers.facts.log_order import order_of
+from checkers.facts.rejection_causes import were_shut_out
 from checkers.history.memoized import memoized
 from checkers.rules import rejections, stale_reads, stale_writes
 from checkers.rules.earlier_holds import seen_after_later, sent_after_later

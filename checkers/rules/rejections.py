@@ -25,11 +25,11 @@ import numpy as np
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator, Story
-from checkers.facts.causes import Causes, called_of_zones, causes, first_call, refused_heights
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
 from checkers.facts.raising import unlogged
+from checkers.facts.rejection_causes import Causes, called_of_zones, causes, first_call, refused_heights
 from checkers.history.columns import Flags, indices
 from checkers.history.ranks import UNRANKED, stable_order
 from checkers.history.records import Op

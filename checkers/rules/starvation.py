@@ -20,16 +20,16 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on, times
+from checkers.facts.beliefs import Beliefs, killed_at
 from checkers.facts.evidence import Evidence, as_seen
-from checkers.facts.holds import narrowed
 from checkers.facts.intervals import Interval, joined, without
 from checkers.facts.leases import ENDS, granted
+from checkers.facts.long_waits import of_starved
+from checkers.facts.narrowing import narrowed
+from checkers.facts.surroundings import Surroundings, surroundings_of
 from checkers.history.faults import client_of
 from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op, Outcome
-from checkers.rules.double_beliefs import Beliefs, killed_at
-from checkers.rules.long_waits import of_starved
-from checkers.rules.surroundings import Surroundings, surroundings_of
 
 GRACES = 5
 """How many times the service's grace a client is refused before it counts as starved."""

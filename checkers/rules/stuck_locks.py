@@ -40,13 +40,13 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.facts.evidence import Evidence, as_seen
-from checkers.facts.holds import count_of_grants, grants_without, narrowed
 from checkers.facts.intervals import Interval, joined, without
+from checkers.facts.long_waits import of_long_waits
+from checkers.facts.narrowing import count_of_grants, grants_without, narrowed
+from checkers.facts.surroundings import Surroundings, surroundings_of
 from checkers.history.memoized import memoized
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.rules.long_waits import of_long_waits
-from checkers.rules.surroundings import Surroundings, surroundings_of
 
 _MOST_NAMED = 3  # of those who waited; the others are only counted
 

@@ -20,8 +20,8 @@ from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater
-from checkers.facts.holds import narrowed, of_lower_tokens, of_shared_tokens
 from checkers.facts.leases import ENDS, granted
+from checkers.facts.narrowing import narrowed, of_lower_tokens, of_shared_tokens
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 

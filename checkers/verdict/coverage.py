@@ -10,8 +10,8 @@ from functools import partial
 from operator import attrgetter, itemgetter
 
 from checkers.facts.evidence import Evidence
-from checkers.facts.holds import count_of_grants, narrowed, of_pauses
 from checkers.facts.leases import ENDS, granted, lease_of
+from checkers.facts.narrowing import count_of_grants, narrowed, of_pauses
 from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.records import Op
 from checkers.verdict.attempts import attempts

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.facts.evidence import Evidence, in_columns, log_of
-from checkers.facts.holds import count_of_grants, grants_without
+from checkers.facts.narrowing import count_of_grants, grants_without
 from checkers.facts.token_shapes import shape_of
 from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE
 from checkers.history.records import ENDED, UNUSABLE, Outcome

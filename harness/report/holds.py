@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from checkers.facts.beliefs import Beliefs
 from checkers.facts.leases import Lease, leases_of
 from checkers.history.columns import (
     ABSENT,
@@ -29,7 +30,6 @@ from checkers.history.columns import (
     Ints,
 )
 from checkers.history.reader import Op, Outcome
-from checkers.rules.double_beliefs import Beliefs
 from harness.report.lanes import Lanes
 from harness.report.rows import Grants, Groups, ends, keys_by_owner, with_columns
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from checkers import parse
-from checkers.facts import holds
+from checkers.facts import narrowing as holds
 from checkers.facts.evidence import Evidence
 from checkers.rules.double_beliefs import double_beliefs
 from checkers.rules.early_grants import early_grants

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.facts import holds
+from checkers.facts import narrowing as holds
 from checkers.facts.evidence import Evidence
 from checkers.history.columns import Operations
 from checkers.history.records import FaultEvent, Header, History

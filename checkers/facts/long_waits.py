@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from checkers.facts.holds import Groups, Holds, keys
+from checkers.facts.narrowing import Groups, Holds, keys
 from checkers.history.columns import ACQUIRE, FAIL, NEVER, RELEASE, RENEW, REVOKE, Ints
 from checkers.history.ranks import stable_order
 
