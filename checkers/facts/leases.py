@@ -45,6 +45,7 @@ class Lease:
 
     grant: Op
     end: float  # ns; -infinity where nothing was promised
+    given_up: float  # ns; when its owner first called a release or revoke of it; infinity if it never did
     set_by: Op | None  # the setter that the promise counts from
 
     @property
@@ -82,7 +83,7 @@ def leases_of(own: Iterable[Op]) -> list[Lease]:
             ends.popleft()
         given_up = ends[0].called if ends else math.inf
         end = -math.inf if setter is None else min(promised[setter.sent], given_up)
-        leases += [Lease(grant=grant, end=end, set_by=setter) for grant in hold.acquires]
+        leases += [Lease(grant=grant, end=end, given_up=given_up, set_by=setter) for grant in hold.acquires]
     return sorted(leases, key=lambda lease: lease.grant.index)
 
 

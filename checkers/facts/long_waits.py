@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from checkers.facts.narrowing import Groups, Holds, keys
+from checkers.facts.narrowing import GrantColumns, Groups, keys
 from checkers.history.columns import ACQUIRE, FAIL, NEVER, RELEASE, RENEW, REVOKE, Ints
 from checkers.history.ranks import stable_order
 
 
-def of_long_waits(holds: Holds, least: Callable[[int], float], gap: float) -> Ints:
+def of_long_waits(holds: GrantColumns, least: Callable[[int], float], gap: float) -> Ints:
     """All that was asked of the locks for which somebody may have waited in vain for longer than `least`.
 
     That is called with the longest lease of a lock, in ns; gaps of up to `gap` are passed over.
@@ -38,7 +38,7 @@ def of_long_waits(holds: Holds, least: Callable[[int], float], gap: float) -> In
     return rows[np.flatnonzero(long[columns.resource[rows]])]
 
 
-def of_starved(holds: Holds, least: int, clients: int | None) -> Ints:
+def of_starved(holds: GrantColumns, least: int, clients: int | None) -> Ints:
     """All that was asked of the locks that some client was refused for longer than `least`, in ns."""
     columns = holds.columns
     acquires = columns.rows(ACQUIRE)  # by call

@@ -9,7 +9,7 @@ each accused, every operation that its answer rests on is there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -30,7 +30,6 @@ from checkers.history.columns import (
     Ints,
     Operations,
 )
-from checkers.history.faults import Fault
 from checkers.history.memoized import memoized
 from checkers.history.ranks import distinct, is_repeated, stable_order
 from checkers.history.records import Outcome
@@ -38,7 +37,7 @@ from checkers.history.records import Outcome
 FEW = 256  # operations; the rules look at so many in less time than it takes to choose among them
 
 
-def narrowed(evidence: Evidence, relevant: Callable[[Holds], Ints]) -> Evidence:
+def narrowed(evidence: Evidence, relevant: Callable[[GrantColumns], Ints]) -> Evidence:
     """What the clients did; of a long history only the relevant rows."""
     operations = evidence.history.operations
     if not isinstance(operations, Operations) or len(operations) < FEW:
@@ -49,11 +48,11 @@ def narrowed(evidence: Evidence, relevant: Callable[[Holds], Ints]) -> Evidence:
 
 
 @memoized
-def _holds(evidence: Evidence) -> Holds:
+def _holds(evidence: Evidence) -> GrantColumns:
     operations = evidence.history.operations
     if not isinstance(operations, Operations):
         raise TypeError("only a long history is narrowed")
-    return Holds(operations.columns)
+    return GrantColumns(operations.columns)
 
 
 def count_of_grants(evidence: Evidence) -> int:
@@ -75,14 +74,14 @@ def grants_without(evidence: Evidence, field: Literal["token", "ttl"]) -> int:
     return sum(op.outcome is Outcome.OK and getattr(op, field) is None for op in evidence.named("acquire"))
 
 
-def of_shared_tokens(holds: Holds) -> Ints:
+def of_shared_tokens(holds: GrantColumns) -> Ints:
     """The grants whose token another grant of their resource carries, too."""
     (key,) = keys((holds.resource, holds.token))
     shared = np.isin(key, key[is_repeated(key)]) & (holds.token != ABSENT)
     return holds.grants[np.flatnonzero(shared)]
 
 
-def of_lower_tokens(holds: Holds) -> Ints:
+def of_lower_tokens(holds: GrantColumns) -> Ints:
     """Who was sent after a grant of no lower a token had returned; those grants; and their ends."""
     highest = holds.greatest_before(holds.returned, holds.token, asked=holds.sent)
     accused = np.flatnonzero((highest >= holds.token) & (holds.token != ABSENT))
@@ -98,7 +97,7 @@ def of_lower_tokens(holds: Holds) -> Ints:
     return holds.rows_of(involved)
 
 
-def of_promised_leases(holds: Holds) -> Ints:
+def of_promised_leases(holds: GrantColumns) -> Ints:
     """Who was granted a lock before another's lease can have ended; and those others.
 
     Of two grants in no order, the one that returned last may be accused.
@@ -110,47 +109,13 @@ def of_promised_leases(holds: Holds) -> Ints:
     return holds.rows_of(holds.around(accused, holds.sent, end))
 
 
-def of_beliefs(holds: Holds) -> Ints:
+def of_beliefs(holds: GrantColumns) -> Ints:
     """Who was granted a lock while others can have believed in theirs; and those others."""
     end = holds.believed_at_most()
     accused = np.flatnonzero(
         holds.greatest_before(place := holds.places(), end, asked=place) > holds.returned
     )
     return holds.rows_of(holds.around(accused, holds.returned, end))
-
-
-def of_pauses(holds: Holds, pauses: Collection[Fault], clients: int | None) -> Ints:
-    """Who can have been stopped by these pauses, by owner or by client, and who was granted their locks then.
-
-    `clients` is how many there are, where that is known.
-    """
-    columns = holds.columns
-    process, attempt = columns.process[holds.grants], columns.attempt[holds.grants]
-    answered = np.where(attempt == ABSENT, holds.returned, np.minimum(attempt, holds.returned))
-    of_client = Groups(process if clients is None else process % clients)
-    of_owner = Groups(columns.owner[holds.grants])
-    by_return = stable_order(holds.returned)
-    of_resource = Groups(holds.resource[by_return])
-    grants = by_return[of_resource.order]
-    returned = holds.returned[grants]
-    named = {pause.owner for pause in pauses} - {None}
-    owners = {name: number for number, name in enumerate(columns.owners) if name in named} if named else {}
-    involved = np.zeros(len(holds.grants), dtype=np.bool_)
-    for pause in pauses:
-        if pause.owner is not None:
-            hit = of_owner.of(owners.get(pause.owner, NEVER - 1))
-        elif pause.client is not None:
-            hit = of_client.of(pause.client)
-            hit = hit[answered[hit] <= pause.began]
-            hit = hit[np.argmax(columns.called[holds.grants[hit]])][np.newaxis] if len(hit) else hit
-        else:
-            continue
-        involved[hit] = True
-        for resource in np.unique(holds.resource[hit]).tolist():
-            start, end = of_resource.range(resource)
-            first, last = np.searchsorted(returned[start:end], [pause.began, int(pause.healed) + 1])
-            involved[grants[start + first : start + last]] = True
-    return holds.rows_of(involved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -161,7 +126,7 @@ class _OfOwners:
     hold: Ints
 
 
-class Holds:
+class GrantColumns:
     """The grants of all resources, and the renews and ends of their owners."""
 
     def __init__(self, columns: Columns) -> None:
@@ -209,6 +174,14 @@ class Holds:
         np.maximum.at(by_owner, renews.hold, _after(columns.called[renews.rows], columns.ttl[renews.rows]))
         np.maximum.at(by_owner, self._of_grant, _after(self.sent, columns.ttl[self.grants]))
         return np.minimum(by_owner[self._of_grant], self._given_up())
+
+    def kept_at_most(self) -> Ints:
+        """No grant was kept by its client longer: it began to end it, or its promised lease was over."""
+        promised = self.promised_at_most()
+        unlimited = np.zeros(self._owners, dtype=np.bool_)
+        unlimited[self._of_grant[self.columns.ttl[self.grants] == ABSENT]] = True
+        kept: Ints = np.where(unlimited[self._of_grant], self._given_up(), promised)
+        return kept
 
     def believed_at_most(self) -> Ints:
         """No client believes in a grant after this: its owner ended it, or a renewal failed."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from checkers.explain.checker import Checker
 from checkers.facts.evidence import Evidence, as_seen, gather, log_of
-from checkers.facts.hazard_hits import hazards_of
+from checkers.facts.hits import hazards_of
 from checkers.facts.narrowing import count_of_grants, grants_without
 from checkers.history.gc_pause import collecting, gc_paused
 from checkers.history.records import Commit, Header, History

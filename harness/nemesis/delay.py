@@ -59,7 +59,7 @@ class DelaySpec(BaseModel):
         short="messages held",
         count="delays",
     )
-    counts: ClassVar[tuple[str, ...]] = ("delays",)
+    counts: ClassVar[tuple[str, ...]] = ("delays", "grants_to_others")
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "to": "both"}
 
     kind: Literal["delay"]

@@ -55,7 +55,7 @@ class PartitionSpec(BaseModel):
     model_config = STRICT
     called: ClassVar[str] = "partition"
     words: ClassVar[FaultKind] = KINDS["partition"]
-    counts: ClassVar[tuple[str, ...]] = ("partitions",)
+    counts: ClassVar[tuple[str, ...]] = ("partitions", "grants_to_others")
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "from": "both", "direction": "both"}
 
     kind: Literal["partition"]

@@ -51,7 +51,7 @@ class SlowSpec(BaseModel):
         short="slow network",
         count="slow_networks",
     )
-    counts: ClassVar[tuple[str, ...]] = ("slow_networks",)
+    counts: ClassVar[tuple[str, ...]] = ("slow_networks", "grants_to_others")
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "to": "both"}
     engine_need: ClassVar[Literal["partitions"]] = "partitions"
     hits_servers: ClassVar[bool] = False

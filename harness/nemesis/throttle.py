@@ -54,7 +54,7 @@ class ThrottleSpec(BaseModel):
         short="short of CPU",
         count="throttles",
     )
-    counts: ClassVar[tuple[str, ...]] = ("throttles",)
+    counts: ClassVar[tuple[str, ...]] = ("throttles", "grants_to_others")
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder"}
     until: ClassVar[None] = None
     aimed_by: ClassVar[str] = "target"

@@ -28,8 +28,12 @@ NO_TOKEN = "none"  # noqa: S105 - no password
 
 TTLS_OF_A_RUN = 3  # the nemesis requests no stop in the last 1.5 TTLs
 
-NEEDS = {count: kind for kind, fault in FAULTS.items() for count in fault.counts}
-"""The kind of fault that each count needs."""
+NEEDS = {
+    count: [kind for kind, fault in FAULTS.items() if count in fault.counts]
+    for each in FAULTS.values()
+    for count in each.counts
+}
+"""The kinds of faults of which each count needs one."""
 
 
 def contradictions(sections: Sections) -> Iterator[Contradiction]:
@@ -272,8 +276,12 @@ def _minima(sections: Sections) -> Iterator[Contradiction]:
 
 
 def _never(name: str, sections: Sections) -> str | None:
-    if (kind := NEEDS.get(name)) and sections.kinds is not None and kind not in sections.kinds:
-        return f"no [[faults]] of this target is a {kind}" if kind != "kill" else "no fault kills"
+    if (kinds := NEEDS.get(name)) and sections.kinds is not None and sections.kinds.isdisjoint(kinds):
+        return (
+            "no fault kills"
+            if kinds == ["kill"]
+            else f"no [[faults]] of this target is a {' or '.join(kinds)}"
+        )
     if name == HAZARDS and sections.kinds == frozenset():
         return "this target has no [[faults]]"
     if name == "stale_writes_rejected" and sections.storage and sections.storage.fencing == "none":

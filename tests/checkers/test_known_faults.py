@@ -13,12 +13,6 @@ from tests.support.commit_logs import log
 
 Line = dict[str, Any]
 
-another_client = pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="another client is taken for another owner"
-)
-not_past_lease = pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="a pause counts that did not outlive the lease"
-)
 late_setter_denied = pytest.mark.xfail(
     raises=AssertionError, strict=True, reason="late releases and renewals are looked for in part"
 )
@@ -70,14 +64,12 @@ def next_of_its_own(began: int) -> list[list[Line]]:
     ]
 
 
-@another_client
 def test_a_clients_own_next_hold_is_no_grant_to_another() -> None:
     verdict = judged(FIRST, fault("pause", 20, 200), *next_of_its_own(150), clients=2)
 
     assert verdict.coverage["grants_to_others"] == 0
 
 
-@another_client
 @pytest.mark.parametrize(("kind", "began"), [("pause", 150), ("delay", 30)])
 def test_a_clients_own_next_hold_is_no_hazard(kind: str, began: int) -> None:
     verdict = judged(FIRST, fault(kind, 20, 200), *next_of_its_own(began), clients=2)
@@ -86,7 +78,6 @@ def test_a_clients_own_next_hold_is_no_hazard(kind: str, began: int) -> None:
     assert not [name for name in hit if "superseded" in name or "regranted" in name]
 
 
-@not_past_lease
 def test_a_grant_counts_only_in_a_pause_that_outlived_the_lease() -> None:
     other = call(1, "acquire", 25, 28, owner="1-1", token=2, ttl=100)
 

@@ -28,7 +28,8 @@ def verdict(*lines: dict[str, Any], clients: int | None = 2) -> checkers.Verdict
 
 
 def test_the_kill_of_a_client_counts_although_it_has_no_end() -> None:
-    assert verdict(*grant(0, 0, 1), kill(2, "client:0")).coverage["kills"] == 1
+    assert verdict(*grant(0, 0, 1), kill(1, "client:0")).coverage["kills"] == 1
+    assert verdict(*grant(0, 0, 1), kill(2, "client:0")).coverage["kills"] == 0  # its lease was over
 
 
 def test_the_kill_of_a_server_counts_only_once_it_is_usable_again() -> None:

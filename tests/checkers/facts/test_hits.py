@@ -10,17 +10,20 @@ import pytest
 
 import checkers
 from checkers.facts.evidence import Evidence
-from checkers.facts.hazard_hits import hazards_hit
+from checkers.facts.hits import hazards_hit
 from checkers.history.columns import Operations
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
+from checkers.verdict.coverage import coverage
+from checkers.vocabulary.fault_kinds import KINDS
 from checkers.vocabulary.hazards import HazardTable, Point
 from tests.support.differential import disagreements, random_histories
-from tests.support.hazard_oracle import hazards_one_by_one
+from tests.support.hits_oracle import Slow
 from tests.support.selection import seeds
 from tests.support.small_histories import lock_history
 
 TTL = 20
 CLIENTS = 10
+COUNTED = {"pauses_past_lease", "grants_to_others", *(kind.count for kind in KINDS.values() if kind.count)}
 RENEWS = 100  # process numbers of the threads that renew
 
 
@@ -86,7 +89,8 @@ def hit(evidence: Evidence) -> list[str]:
         (10, 40, [hold(2, 3, 4, token=32)], "before-write/expired/holder"),  # an earlier hold
         (10, 40, [hold(2, 6, 30, token=32)], "before-write/regranted/holder"),  # later, by time
         (10, 25, [op("renew", 1 + RENEWS, 9, 12, owner="1-1", ttl=TTL)], "renewing/before-expiry/holder"),
-        (10, 25, [op("renew", 1 + RENEWS, 9, 26, owner="1-1", ttl=TTL)], "renewing/expired/holder"),
+        (10, 25, [op("renew", 1 + RENEWS, 9, 26, owner="1-1", ttl=TTL)], "renewing/before-expiry/holder"),
+        (10, 25, [op("renew", 1 + RENEWS, 12, 26, owner="1-1", ttl=TTL)], "before-write/expired/holder"),
     ],
 )
 def test_a_fault_ends_by_what_had_become_of_the_lock(
@@ -109,9 +113,25 @@ def test_a_fault_ends_by_what_had_become_of_the_lock(
     ],
 )
 def test_a_fault_from_outside_begins_where_the_history_shows(moment: int, point: str | None) -> None:
-    evidence = run(FIRST, write(1, 50, 51, 33), OVER, began=moment, healed=moment)
+    evidence = run(replace(FIRST, ttl=100), write(1, 50, 51, 33), OVER, began=moment, healed=moment)
 
     assert [name.split("/")[0] for name in hit(evidence)] == ([] if point is None else [point])
+
+
+@pytest.mark.parametrize(
+    ("moment", "others"),
+    [
+        (21, []),  # the lease was promised until then
+        (15, [hold(2, 6, 15, token=34)]),
+        (15, [hold(2, 6, 15, token=32)]),  # later, by time
+    ],
+)
+def test_a_fault_that_begins_after_its_hold_was_lost_hits_nothing(moment: int, others: list[Op]) -> None:
+    operations = (FIRST, write(1, 50, 51, 33), OVER, *others)
+
+    assert hit(run(*operations, began=moment - 1, healed=55))
+    assert not hit(run(*operations, began=moment, healed=55))
+    assert not hit(run(*operations, began=moment, healed=55, owner="1-1", resource="r0", at="before-write"))
 
 
 @pytest.mark.parametrize(
@@ -247,8 +267,16 @@ def endangered_history(rng: random.Random) -> History:
     )
 
 
+def one_by_one(history: History) -> dict[str, int]:
+    slow = Slow(history)
+    return slow.hazards() | slow.counts()
+
+
 def as_judged(history: History) -> dict[str, int]:
-    return {str(cell): count for cell, count in hazards_hit(Evidence(history=history)).items()}
+    evidence = Evidence(history=history)
+    counts = coverage(evidence)
+    named = {str(cell): count for cell, count in hazards_hit(evidence).items()}
+    return named | {name: counts[name] for name in COUNTED if counts.get(name)}
 
 
 def on_columns(history: History) -> dict[str, int]:
@@ -256,7 +284,7 @@ def on_columns(history: History) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("seed", seeds(3))
-def test_hazards_are_the_same_on_columns_and_one_by_one(seed: int) -> None:
+def test_hits_are_the_same_on_columns_and_one_by_one(seed: int) -> None:
     histories = random_histories(endangered_history, f"hazards {seed}")
 
-    assert not disagreements(histories, hazards_one_by_one, on_columns, as_judged)
+    assert not disagreements(histories, one_by_one, on_columns, as_judged)

@@ -1,0 +1,277 @@
+"""Who held a lock, from when, and until when: the holds of a run, worked out once.
+
+A hold is the row of the acquire that was granted. It is *lost* at the earliest of: the first release
+or revoke of its owner was called; another owner's later grant returned; the promised lease ended (see
+`leases`). Another grant is *later* if its request was sent after this one had returned, or if it has a
+higher token; never if it had returned before this one's request was sent.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from checkers.facts.evidence import Evidence, as_seen, in_columns
+from checkers.facts.hold_order import hold_order
+from checkers.facts.leases import Lease, lease_of, leases_of
+from checkers.facts.narrowing import GrantColumns
+from checkers.history.columns import (
+    ABSENT,
+    ACQUIRE,
+    APPEND,
+    NEVER,
+    OK,
+    RELEASE,
+    REVOKE,
+    WRITE,
+    Flags,
+    Ints,
+)
+from checkers.history.memoized import memoized
+from checkers.history.ranks import stable_order
+from checkers.history.records import Op
+
+
+def holds_of(evidence: Evidence) -> HoldIndex:
+    """The holds of a history; the log says nothing of those."""
+    return _holds_of(as_seen(evidence))
+
+
+@memoized
+def _holds_of(evidence: Evidence) -> HoldIndex:
+    return HoldIndex(evidence)
+
+
+class HoldIndex:
+    """The grants of a run by client, by owner and by resource, with the end of each hold. Times in ns."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self.operations = in_columns(evidence)
+        self.columns = columns = self.operations.columns
+        clients = evidence.history.header.clients
+        self.client = columns.process if clients is None else columns.process % clients
+        self.granted: Flags = (columns.f == ACQUIRE) & (columns.outcome == OK)
+        self.learned = np.where(columns.learned == ABSENT, columns.returned, columns.learned)
+        self.sent = np.where(columns.attempt == ABSENT, columns.called, columns.attempt)
+        self.start = np.where(columns.attempt == ABSENT, columns.returned, columns.attempt)  # granted by then
+        self._leases: dict[tuple[int, int], dict[int, Lease]] = {}
+
+    def lease(self, hold: int) -> Lease:
+        """The lease of a hold, by all that was ever answered."""
+        columns = self.columns
+        key = int(columns.resource[hold]), int(columns.owner[hold])
+        if key not in self._leases:
+            leases = leases_of(self.operations.at(self.of_lock(hold)))
+            self._leases[key] = {self.operations.row(each.grant): each for each in leases}
+        return self._leases[key][hold]
+
+    def promised_under(self, hold: int, began: int, ended: int) -> float:
+        """Until when a hold was promised by what was called by a moment, or answered by another one.
+
+        What its holder did to end it is left out. -infinity if nothing promised it.
+        """
+        if not self.granted[hold]:
+            return -math.inf
+        columns, own = self.columns, self.of_lock(hold)
+        known = (columns.called[own] <= began) | (columns.returned[own] <= ended)
+        own = own[(known & (columns.f[own] != RELEASE) & (columns.f[own] != REVOKE)) | (own == hold)]
+        return lease_of(self.operations[hold], self.operations.at(own)).end
+
+    def is_held_at(self, hold: int, moment: int) -> bool:
+        """Was a hold not lost at a moment?"""
+        lease = self.lease(hold)
+        if lease.given_up <= moment or (lease.set_by is not None and lease.end <= moment):
+            return False
+        columns = self.columns
+        rows = self.granted_between(int(columns.resource[hold]), int(self.sent[hold]), moment)
+        rows = rows[columns.owner[rows] != columns.owner[hold]]
+        return not np.any(self.came_after(rows, hold, int(columns.returned[hold])))
+
+    def superseded_at(self, hold: int) -> float:
+        """When another owner's first later grant had returned; infinity if there was none."""
+        columns = self.columns
+        rows = self.granted_between(int(columns.resource[hold]), int(self.sent[hold]), NEVER)
+        rows = rows[columns.owner[rows] != columns.owner[hold]]
+        rows = rows[self.came_after(rows, hold, int(columns.returned[hold]))]
+        return int(columns.returned[rows[0]]) if len(rows) else math.inf
+
+    def came_after(self, rows: Ints, hold: int, granted_by: int) -> Flags:
+        """Of other grants: was each given after this hold, which had been by some moment?"""
+        token = self.columns.token[hold]
+        higher = (self.columns.token[rows] > token) & (token != ABSENT)
+        later: Flags = higher | (self.sent[rows] > granted_by)
+        return later
+
+    def granted_between(self, resource: int, start: int, end: int) -> Ints:
+        """The grants of a resource that returned in a closed interval, by return."""
+        return self._by_return.of(resource, start, end)
+
+    def of_client(self, client: int, began: int, ended: int) -> Ints:
+        """The holds of a client that may have been held at some moment of an interval."""
+        return self._held_by_client.of(client, began, ended)
+
+    def of_owner(self, owner: str, resource: str | None) -> Ints:
+        """The acquires of an owner, on one resource or on all, granted or not."""
+        rows = self._by_owner.of(self._numbers.get(owner, NEVER - 1))
+        rows = rows[self.columns.f[rows] == ACQUIRE]
+        names = map(self.columns.resources.__getitem__, self.columns.resource[rows].tolist())
+        chosen: Ints = rows[[resource in {None, name} for name in names]]
+        return chosen
+
+    def of_resource(self, resource: int, moment: int) -> Ints:
+        """The holds of a resource that were granted by a moment, and may not have been lost then."""
+        return self._held_of_resource.of(resource, moment, moment)
+
+    def acquires(self, client: int, until: int) -> Ints:
+        """The acquires of a client that were called by a moment, by call."""
+        return self._acquires.of(client, until=until)
+
+    def section(self, hold: int) -> Ints:
+        """What the client of a hold did on its resource until its next acquire."""
+        columns, client = self.columns, int(self.client[hold])
+        rows, acquires = self._by_client.of(client), self._acquires.of(client)
+        following = acquires[np.searchsorted(acquires, hold, side="right") :][:1]
+        end = np.searchsorted(rows, following[0]) if len(following) else len(rows)
+        rows = rows[np.searchsorted(rows, hold, side="right") : end]
+        own: Ints = rows[columns.resource[rows] == columns.resource[hold]]
+        return own
+
+    def grant_behind(self, op: Op) -> Op | None:
+        """The grant of the hold that an operation was done in, if it is known.
+
+        By its token: the last one of its client that had returned, or else the first of all. Without
+        one, by its owner.
+        """
+        if op.token is None:
+            return hold_order(self._evidence).grant_behind(op)
+        resource = self._resources.get(op.resource, NEVER - 1)
+        rows = self._by_token.of(resource)
+        tokens = self.columns.token[rows]
+        first, last = np.searchsorted(tokens, op.token), np.searchsorted(tokens, op.token, side="right")
+        rows = rows[first:last]
+        if not len(rows):
+            return None
+        own = rows[(self.client[rows] == self._client_of(op)) & (self.columns.returned[rows] <= op.called)]
+        return self.operations[int(own[-1] if len(own) else rows[0])]
+
+    def _client_of(self, op: Op) -> int:
+        clients = self._evidence.history.header.clients
+        return op.process if clients is None else op.process % clients
+
+    def of_lock(self, hold: int) -> Ints:
+        """What the owner of a hold did with its resource."""
+        columns = self.columns
+        rows = self._by_owner.of(int(columns.owner[hold]))
+        own: Ints = rows[columns.resource[rows] == columns.resource[hold]]
+        return own
+
+    @cached_property
+    def first_accepted(self) -> Ints:
+        """When the first accepted write of each hold had returned, by the row of its acquire; or NEVER."""
+        columns = self.columns
+        is_write = ((columns.f == WRITE) | (columns.f == APPEND)) & (columns.outcome == OK)
+        rows = np.flatnonzero(is_write | (columns.f == ACQUIRE))
+        rows = rows[stable_order(self.client[rows])]
+        places = np.where(is_write[rows], 0, np.arange(len(rows)))
+        latest = rows[np.maximum.accumulate(places)]
+        written = is_write[rows] & ~is_write[latest] & (self.client[latest] == self.client[rows])
+        written &= columns.resource[latest] == columns.resource[rows]
+        first = np.full(len(columns), NEVER, dtype=np.int64)
+        np.minimum.at(first, latest[written], columns.returned[rows[written]])
+        return first
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.columns.owners)}
+
+    @cached_property
+    def _resources(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.columns.resources)}
+
+    @cached_property
+    def _grants(self) -> Ints:
+        return np.flatnonzero(self.granted)
+
+    @cached_property
+    def _by_client(self) -> _Groups:
+        return _Groups(self.client)
+
+    @cached_property
+    def _acquires(self) -> _Groups:
+        """The acquires of each client, in the order of their calls."""
+        rows = np.flatnonzero(self.columns.f == ACQUIRE)
+        return _Groups(self.client[rows], rows, self.columns.called[rows])
+
+    @cached_property
+    def _by_owner(self) -> _Groups:
+        return _Groups(self.columns.owner)
+
+    @cached_property
+    def _by_return(self) -> _Groups:
+        rows = self._grants[stable_order(self.columns.returned[self._grants])]
+        return _Groups(self.columns.resource[rows], rows, self.columns.returned[rows])
+
+    @cached_property
+    def _by_token(self) -> _Groups:
+        """The grants of each resource by token, and those of one token by return."""
+        order = np.lexsort((self.columns.returned[self._grants], self.columns.token[self._grants]))
+        rows = self._grants[order]
+        return _Groups(self.columns.resource[rows], rows, self.columns.token[rows])
+
+    @cached_property
+    def _lost_at_most(self) -> Ints:
+        """No hold was lost later, by the row of its acquire; NEVER if nothing tells."""
+        grants = GrantColumns(self.columns)
+        lost = np.full(len(self.columns), NEVER, dtype=np.int64)
+        lost[grants.grants] = grants.kept_at_most()
+        return lost
+
+    @cached_property
+    def _held_by_client(self) -> _Held:
+        return _Held(self.client, self._grants, self.sent, self._lost_at_most)
+
+    @cached_property
+    def _held_of_resource(self) -> _Held:
+        return _Held(self.columns.resource, self._grants, self.start, self._lost_at_most)
+
+
+class _Groups:
+    """Rows by their number; those of one number in the order given, which is that of their moments."""
+
+    def __init__(self, numbers: Ints, rows: Ints | None = None, moments: Ints | None = None) -> None:
+        order = stable_order(numbers)
+        self._numbers = numbers[order]
+        self._rows = order if rows is None else rows[order]
+        self._moments = self._rows if moments is None else moments[order]
+
+    def of(self, number: int, since: int = ABSENT, until: int = NEVER) -> Ints:
+        """The rows of a number whose moments are in a closed interval."""
+        first, last = np.searchsorted(self._numbers, [number, number + 1])
+        moments = self._moments[first:last]
+        begin, end = np.searchsorted(moments, since), np.searchsorted(moments, until, side="right")
+        rows: Ints = self._rows[first:last][begin:end]
+        return rows
+
+
+class _Held:
+    """Grants by a number, from a moment of each to one at which it was certainly lost."""
+
+    def __init__(self, numbers: Ints, grants: Ints, since: Ints, until: Ints) -> None:
+        order = np.lexsort((since[grants], numbers[grants]))
+        self._rows = grants[order]
+        self._numbers, self._since = numbers[self._rows], since[self._rows]
+        self._until = until[self._rows]
+        self._longest: dict[int, Ints] = {}  # of each number: the last loss of those up to each
+
+    def of(self, number: int, began: int, ended: int) -> Ints:
+        """The grants of a number that were given by the end of an interval, and not lost by its beginning."""
+        first, last = np.searchsorted(self._numbers, [number, number + 1])
+        if number not in self._longest:
+            self._longest[number] = np.maximum.accumulate(self._until[first:last])
+        begin = np.searchsorted(self._longest[number], began, side="right")
+        end = np.searchsorted(self._since[first:last], ended, side="right")
+        rows: Ints = self._rows[first:last][begin:end]
+        return rows
