@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
+from checkers.explain.story import Story
 from checkers.history.records import Op
 
 

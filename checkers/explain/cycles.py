@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from checkers.explain.edges import EdgeWords, Refusal
 from checkers.explain.effects import shown_by
 from checkers.explain.narrator import Narrator
+from checkers.explain.story import Step, step
 from checkers.history.records import WRITES, Header, Op, Outcome
 
 if TYPE_CHECKING:  # networkx is slow to load: only explanations need it
@@ -47,12 +48,12 @@ class Words(Protocol):
         """What an operation is called within a sentence."""
         ...
 
-    def step(self, edge: Edge) -> str:
+    def step(self, edge: Edge) -> Step:
         """Why one came before the other."""
         ...
 
 
-def cycle(n: Narrator, question: Question, moral: str) -> tuple[str, ...]:
+def cycle(n: Narrator, question: Question, moral: str) -> tuple[Step, ...]:
     """Why a storage's operations cannot stand in any order.
 
     Raises:
@@ -72,7 +73,7 @@ def cycle(n: Narrator, question: Question, moral: str) -> tuple[str, ...]:
     return around(edges, EdgeWords(n, question.proof, refusal), moral, accused)
 
 
-def cycle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[str, ...]:
+def cycle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[Step, ...]:
     """Why two grants cannot stand in an order of time in which tokens rise.
 
     Raises:
@@ -162,7 +163,9 @@ def _shortest(
     return order.shortest_cycle(through)
 
 
-def around(edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | None = None) -> tuple[str, ...]:
+def around(
+    edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | None = None
+) -> tuple[Step, ...]:
     """The steps of a cycle, and the conclusion; the last of them is about the accused.
 
     Raises:
@@ -170,7 +173,7 @@ def around(edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | No
     """
     edges = _turned(edges, words.operations, accused)
     steps = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
-    return (*(words.step(edge) for edge in steps.values()), f"So {moral}.")
+    return (*(words.step(edge) for edge in steps.values()), step(f"So {moral}."))
 
 
 def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed], accused: Node | None) -> tuple[Edge, ...]:

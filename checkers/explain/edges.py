@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from checkers.explain.effects import acceptance, shown_by
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Step, step
 from checkers.history.records import Op, Outcome
 from checkers.text.places import cited
 
@@ -46,9 +47,18 @@ class EdgeWords:
             "WRITTEN_LATER": self._written_later,
         }
 
-    def step(self, edge: Edge) -> str:
+    def step(self, edge: Edge) -> Step:
         """Why one came before the other."""
-        return self._steps[edge.reason.name](edge)
+        about = [self._op(node) for node in (edge.before, edge.after)]
+        if edge.reason.name == "REJECTED_BECAUSE" and self._refusal is not None:
+            about += [self._refusal.rejected, self._refusal.cause]
+        elif edge.reason.name == "WRITTEN_LATER":
+            about.append(self._op(edge.premise[-1].after))
+        elif isinstance(edge.before, int):
+            about.append(self._shown_by(self.operations[edge.before]))
+        return step(
+            self._steps[edge.reason.name](edge), *(op for op in dict.fromkeys(about) if op is not None)
+        )
 
     def name(self, node: Node) -> str:
         """What an operation is called within a sentence."""
@@ -88,7 +98,7 @@ class EdgeWords:
         by = self._shown_by(before)
         if by is not None:
             began = f"By real time, {self._both(edge)}: {self._n.began(after)}."
-            return f"{acceptance(self._n, (before, by))} {began}"
+            return f"{acceptance(self._n, (before, by)).text} {began}"
         return f"By real time, {self._both(edge)}: {self._n.ended(before)}, and {self._n.began(after)}."
 
     def _shown_by(self, write: Op) -> Op | None:

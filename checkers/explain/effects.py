@@ -4,37 +4,45 @@ from __future__ import annotations
 
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Step, step
 from checkers.facts.appends import read_by
 from checkers.facts.shown_appends import shown_appends
 from checkers.history.records import WRITES, Op, Outcome
 
 
-def acceptance(n: Narrator, proof: tuple[Op, ...]) -> str:
+def acceptance(n: Narrator, proof: tuple[Op, ...]) -> Step:
     """Why a write was surely there: its own ok, or who read it."""
     write, by = proof[0], proof[-1]
     shown = read_by(by)
     if shown is not None and by is not write and write.f == "append" and shown != write.value:
-        return (
+        return step(
             f"{n.who(by)} read a list with {content(write.element)}{_to_append(by)}"
-            f" {n.answered(by)}, so that element had been stored by then."
+            f" {n.answered(by)}, so that element had been stored by then.",
+            write,
+            by,
         )
     if by.f == "read":
-        return (
+        return step(
             f"A read by {n.whom(by)} returned {content(by.value)}{n.with_token(by)}"
-            f" {n.answered(by)}, so that write had been accepted by then."
+            f" {n.answered(by)}, so that write had been accepted by then.",
+            by,
         )
     if by.f == "fence":
-        return (
+        return step(
             f"The storage acknowledged a fence with token {by.token} to {n.whom(by)}"
-            f" {n.answered(by)}: from then on it had to refuse older tokens."
+            f" {n.answered(by)}: from then on it had to refuse older tokens.",
+            by,
         )
     if by is not write and by.f == "append" and by.seen == write.value:
-        return (
+        return step(
             f"{n.who(by)} read {content(write.value)} in order to append to it, and its append was"
-            f" over {n.answered(by)}, so that write had been accepted by then."
+            f" over {n.answered(by)}, so that write had been accepted by then.",
+            write,
+            by,
         )
-    return (
-        f"{n.who(by)} wrote {content(by.value)}{n.with_token(by)}, and the storage said ok {n.answered(by)}."
+    return step(
+        f"{n.who(by)} wrote {content(by.value)}{n.with_token(by)}, and the storage said ok {n.answered(by)}.",
+        by,
     )
 
 

@@ -36,8 +36,11 @@ def excuses(n: Narrator, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
 
 
 def _excuse(n: Narrator, op: Op, moment: int, least: int) -> Excuse:
-    first, why = _by_clients(n, op, moment) if n.log is None else _by_log(n, op, moment, least)
     readers = n.index.readers(op)
+    stored = n.stored_token(op)
+    if stored is not None and stored < least:
+        return Excuse(op, f"the storage's own order has it with token {stored}", tuple(readers))
+    first, why = _by_clients(n, op, moment) if n.log is None else _by_log(n, op, moment, least)
     if first is None:
         return Excuse(op, "it was too late", tuple(readers))
     because = (first, *n.index.readers(first), *readers)

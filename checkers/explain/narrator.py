@@ -7,44 +7,25 @@ its file. A process number stands for one sequential thread of a client.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import accumulate
 
 from checkers.explain.clock import Clock
 from checkers.explain.fault_phrases import clients_left, restarted
-from checkers.explain.late_releases import LateReleases
 from checkers.explain.phrases import content, lock_on
+from checkers.explain.story import Step, step
 from checkers.facts.by_call import ByCall
 from checkers.facts.evidence import Evidence, log_of
-from checkers.facts.fault_index import FaultIndex
 from checkers.facts.history_index import HistoryIndex
-from checkers.facts.hold_order import hold_order
-from checkers.facts.leases import ENDS, granted, leases_of
+from checkers.facts.hits import hits_of
+from checkers.facts.holds import HoldIndex, holds_of
+from checkers.facts.leases import ENDS
 from checkers.facts.restarts import restarts_of_storage
-from checkers.history.faults import Fault, faults_of
+from checkers.history.faults import Fault, Faults, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.text.places import cited
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """A conflict in words, and the operations that these rest on.
-
-    It explains a conflict among the operations of its smallest proof alone.
-    What it says of all others, it has looked up in the whole history.
-    """
-
-    summary: str
-    steps: tuple[str, ...]
-    proof: tuple[Op, ...] = ()  # what it rests on besides what the conflict names
-    others: Iterable[Op] = ()  # what might seem to change it, and does not: if few, that is checked
-    cause: tuple[Op, ...] = ()  # what probably caused it
-    fault: Fault | None = None  # the one that the steps name: it opened the window
-    meanwhile: tuple[Fault, ...] = ()  # the others that the steps name
+from checkers.vocabulary.hazards import Hit
 
 
 class Narrator:
@@ -54,31 +35,22 @@ class Narrator:
         self.history = evidence.history
         self.log = log_of(evidence)
         self.index = HistoryIndex(evidence)
-        self.faults = FaultIndex(faults_of(evidence.history.faults), evidence.history.header)
         self.evidence = evidence
         self._own: dict[tuple[str, str | None, tuple[str, ...]], ByCall] = {}
-        self._promised: dict[tuple[str, str | None], dict[int, float]] = {}
 
     @cached_property
-    def _granted_on(self) -> dict[str, list[Op]]:
-        """The grants of each lock."""
-        grants: dict[str, list[Op]] = defaultdict(list)
-        for op in granted(self.evidence.named("acquire")):
-            grants[op.resource].append(op)
-        return grants
+    def holds(self) -> HoldIndex:
+        """Who held a lock, from when, and until when."""
+        return holds_of(self.evidence)
 
     @cached_property
-    def _grants(self) -> dict[tuple[str, int | None], Op]:
-        """The first grant of each token."""
-        grants: dict[tuple[str, int | None], Op] = {}
-        for on_resource in self._granted_on.values():
-            for op in on_resource:
-                grants.setdefault((op.resource, op.token), op)
-        return grants
-
-    @cached_property
-    def _releases(self) -> LateReleases:
-        return LateReleases(self._leases, self.whom)
+    def hits(self) -> dict[int, list[tuple[Fault, Hit]]]:
+        """The faults that hit each hold, by its row."""
+        found: dict[int, list[tuple[Fault, Hit]]] = defaultdict(list)
+        for each in hits_of(self.evidence):
+            for hit in each.holds:
+                found[hit.hold].append((each.fault, hit.whom))
+        return found
 
     @cached_property
     def _leases(self) -> dict[tuple[str, str | None], list[Op]]:
@@ -115,19 +87,22 @@ class Narrator:
             self._own[key] = ByCall([op for op in own if not names or op.f in names])
         return self._own[key].backwards(until, since)
 
-    def may_have_ended(self, holder: Op, grant: Op) -> tuple[Op, ...]:
-        """Late operations of other holds, between two grants, that may have ended the first grant's lease.
+    def faults_on(self, side: str, start: float, end: float) -> Iterator[Fault]:
+        """The faults on the lock service or the storage that were in force between two moments."""
+        faults = self._faults[side]
+        return map(faults.__getitem__, faults.places_between(start, end))
 
-        They are the answered releases; if there were none, the release without an answer that was sent
-        last, of the holder's own client if there is one; otherwise the renewals. Those that certainly
-        had no effect are left out, and so are answered ones of a hold that was still promised then:
-        they let the holder in.
-        """
-        return self._releases.between(holder, grant)
+    def fault_on(self, side: str, start: float, end: float) -> Fault | None:
+        """The first of them."""
+        return next(self.faults_on(side, start, end), None)
 
-    def service_fault(self, start: float, end: float) -> Fault | None:
-        """The first fault on the lock service between two moments."""
-        return self.faults.first_on_lock(start, end)
+    @cached_property
+    def _faults(self) -> dict[str, Faults]:
+        faults = faults_of(self.history.faults)
+        return {
+            side: Faults([fault for fault in faults if fault.target.partition(":")[0] == side])
+            for side in ("lock", "storage")
+        }
 
     def sent(self, op: Op) -> str:
         """When an operation was called, and where that is written."""
@@ -217,51 +192,43 @@ class Narrator:
             raise LookupError("there is no commit without a commit log")
         return self.log.unmatched_as(write).commit
 
+    def stored_token(self, op: Op) -> int | None:
+        """The token that the storage's own order has for a write, if it is not the one that was sent."""
+        numbers = [] if self.log is None else self.log.places(op)
+        if self.log is None or not numbers:
+            return None
+        token = self.log.entry(numbers[0]).token
+        return None if token == op.token else token
+
     def with_token(self, op: Op) -> str:
         """With which token, if there is one."""
         return "" if op.token is None else f" with token {op.token}"
 
-    def sent_step(self, op: Op) -> str:
+    def sent_step(self, op: Op) -> Step:
         """Who sent a write or a fence, with which token, and when."""
-        return f"{self.who(op)} sent {self.message(op)}{self.with_token(op)} {self.sent(op)}."
+        return step(f"{self.who(op)} sent {self.message(op)}{self.with_token(op)} {self.sent(op)}.", op)
 
     def message(self, op: Op) -> str:
         """What a client sent to the storage: a value, or a fence."""
         return "a fence" if op.f == "fence" else content(op.value)
 
+    def grant_behind(self, op: Op) -> Op | None:
+        """The grant that an operation is, or whose hold it was done in, if that is known."""
+        return op if op.f == "acquire" else self.holds.grant_behind(op)
+
     def granted(self, op: Op) -> tuple[Op, ...]:
-        """The grant of the hold that an operation was done in: by its token, or without one by its owner."""
-        if op.token is None:
-            grant = hold_order(self.evidence).grant_behind(op)
-        else:
-            grant = self._grants.get((op.resource, op.token))
+        """The same, as one or none."""
+        grant = self.grant_behind(op)
         return () if grant is None else (grant,)
 
-    def next_grant(self, grant: Op) -> float:
-        """When the next later hold of the same resource was granted, in ns; infinity if none was.
-
-        It has a higher token; without tokens, it was asked for after this one had been granted.
-        """
-        orders = self._by_token if grant.token is not None else self._by_request
-        keys, first_return = orders[grant.resource]
-        asked = grant.returned if grant.token is None else grant.token
-        return math.inf if asked is None else first_return[bisect_right(keys, asked)]
-
-    @cached_property
-    def _by_token(self) -> dict[str, tuple[list[int], list[float]]]:
-        """Of each lock the tokens in their order, and from each on when the first grant returned."""
-        return {name: _first_returns(own, lambda op: op.token or 0) for name, own in self._granted_on.items()}
-
-    @cached_property
-    def _by_request(self) -> dict[str, tuple[list[int], list[float]]]:
-        """The same by when each was asked for."""
-        return {name: _first_returns(own, lambda op: op.sent) for name, own in self._granted_on.items()}
-
-    def grant_steps(self, *grants: Op) -> list[str]:
+    def grant_steps(self, *grants: Op) -> list[Step]:
         """Who was given which token when."""
         return [
-            f"{self.who(grant)} was granted {lock_on(grant.resource)}{self.with_token(grant)}"
-            f" {self.answered(grant)}."
+            step(
+                f"{self.who(grant)} was granted {lock_on(grant.resource)}{self.with_token(grant)}"
+                f" {self.answered(grant)}.",
+                grant,
+            )
             for grant in grants
         ]
 
@@ -270,21 +237,17 @@ class Narrator:
         end = math.inf if then is None or then.returned is None else then.returned
         return restarts_of_storage(self.history.faults).first_between(_over(first), end)
 
-    def restart_steps(self, fault: Fault | None, first: Op) -> list[str]:
+    def restart_steps(self, fault: Fault | None, first: Op) -> list[Step]:
         """When the storage was restarted, seen from an operation."""
         if fault is None:
             return []
         when = "Meanwhile" if fault.began < _over(first) else "Then"
         what = f"{when} {restarted(fault)} at {self.at(fault.began)} (line {fault.lines[0]})"
-        return [f"{what}{clients_left(fault)}."]
+        return [step(f"{what}{clients_left(fault)}.", fault)]
 
     def lease(self, grant: Op) -> float:
-        """Until when a hold was promised, in ns."""
-        place = (grant.resource, grant.owner)
-        if place not in self._promised:
-            leases = leases_of(self._leases.get(place, ()))
-            self._promised[place] = {lease.grant.index: lease.end for lease in leases}
-        return self._promised[place][grant.index]
+        """Until when a hold was promised, in ns; -infinity if it was not."""
+        return self.holds.lease(self.holds.operations.row(grant)).end
 
     def least_above(self, rejected: Op) -> int:
         """The lowest token that makes a rejected one stale."""
@@ -309,10 +272,3 @@ def _refused(op: Op) -> str:
 def _over(op: Op) -> int:
     """When an operation returned, or was called if it never did."""
     return op.called if op.returned is None else op.returned
-
-
-def _first_returns(grants: Sequence[Op], key: Callable[[Op], int]) -> tuple[list[int], list[float]]:
-    """The grants by a key, and from each one on when the first of them returned."""
-    ordered = sorted(grants, key=key)
-    returned = (op.returned or op.called for op in reversed(ordered))
-    return [key(op) for op in ordered], [*accumulate(returned, min, initial=math.inf)][::-1]

@@ -85,10 +85,22 @@ class HoldIndex:
         lease = self.lease(hold)
         if lease.given_up <= moment or (lease.set_by is not None and lease.end <= moment):
             return False
+        return not self._is_superseded(hold, moment)
+
+    def was_lost_before(self, hold: int, moment: int) -> bool:
+        """Was a hold lost by what had happened before its owner did something at a moment?"""
+        columns, own = self.columns, self.of_lock(hold)
+        ended = (columns.f[own] == RELEASE) | (columns.f[own] == REVOKE)
+        ended &= (columns.returned[own] >= columns.called[hold]) & (columns.called[own] < moment)
+        promised = self.promised_under(hold, moment - 1, moment - 1)
+        return bool(np.any(ended)) or -math.inf < promised < moment or self._is_superseded(hold, moment - 1)
+
+    def _is_superseded(self, hold: int, moment: int) -> bool:
+        """Had another owner's later grant returned by a moment?"""
         columns = self.columns
         rows = self.granted_between(int(columns.resource[hold]), int(self.sent[hold]), moment)
         rows = rows[columns.owner[rows] != columns.owner[hold]]
-        return not np.any(self.came_after(rows, hold, int(columns.returned[hold])))
+        return bool(np.any(self.came_after(rows, hold, int(columns.returned[hold]))))
 
     def superseded_at(self, hold: int) -> float:
         """When another owner's first later grant had returned; infinity if there was none."""

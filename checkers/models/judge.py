@@ -50,6 +50,7 @@ from checkers.text.errors import HistoryError, ModelError
 from checkers.text.nearest import nearest
 from checkers.verdict.findings import doubts_of
 from checkers.verdict.judge import judge
+from checkers.vocabulary.reasons import Reason, ReasonKind
 from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
 
 _BELOW_ALL = -(1 << 63)  # a service's first token may be 0
@@ -68,9 +69,15 @@ MODELS: dict[str, Callable[[], Model]] = dict(
 )
 """The models by which a history can be judged, by name."""
 
-_UNTOLD = (
-    "not exercised: no acquire carries a token; its ok may have it as its value, as :token or :fence of a"
-    " map, or as the second of two elements"
+_UNTOLD = Reason(
+    ReasonKind.NOT_EXERCISED,
+    "no acquire carries a token",
+    "its ok may have it as its value, as :token or :fence of a map, or as the second of two elements",
+)
+_NOTHING_SHOWN = Reason(
+    ReasonKind.NOT_EXERCISED,
+    "the history has no operation that shows anything",
+    "a failure says nothing, and neither does a read without an answer",
 )
 _WITHOUT_TOKENS = {"fenced-mutex": "owned-mutex", "reentrant-fenced-mutex": "reentrant-mutex"}
 _PROOF_BUDGET = Budget(
@@ -141,7 +148,7 @@ def _left_out(history: Foreign, model: str) -> Iterator[str]:
 
 class _Order(NamedTuple):
     result: CheckerResult
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
 
 
 def _start(history: Foreign, model: str, initial: object) -> Model:
@@ -198,7 +205,7 @@ def _findings(model: str, start: Model, judged: Operations, found: ModelVerdict)
     return [story(model, start.initial, judged, conflict, judge_again) for conflict in found.conflicts]
 
 
-def _other_start(model: str, judged: Operations, found: ModelVerdict) -> Iterator[str]:
+def _other_start(model: str, judged: Operations, found: ModelVerdict) -> Iterator[Reason]:
     """That another initial value explains the first object whose answers no order explains."""
     for conflict in found.conflicts[:1]:
         position = conflict.operations[-1] if isinstance(conflict, Clash) else conflict.operation
@@ -211,7 +218,7 @@ def _other_start(model: str, judged: Operations, found: ModelVerdict) -> Iterato
             if _judge(about, start, _PROOF_BUDGET).validity is Validity.VALID:
                 on = "" if key is None else f" on {name_of(key)}"
                 said = f"the answers{on} are possible if the {model} starts with {value}"
-                yield f"{said}: add --initial {quote(value)}"
+                yield Reason(ReasonKind.OTHER_START, f"{said}: add --initial {quote(value)}")
                 return
 
 
@@ -228,15 +235,18 @@ def _undecided(found: ModelVerdict, judged: Operations) -> Validity:
     )
 
 
-def _reasons(found: ModelVerdict, judged: Operations) -> tuple[str, ...]:
+def _reasons(found: ModelVerdict, judged: Operations) -> tuple[Reason, ...]:
     if not judged.operations:
-        return ("not exercised: the history has no operation that shows anything",)
+        return (_NOTHING_SHOWN,)
     if found.validity is not Validity.UNKNOWN:
         return ()
-    return tuple(gave_up(judged.calls[each.operation], each.spent) for each in found.gave_up)
+    return tuple(
+        Reason(ReasonKind.GAVE_UP, gave_up(judged.calls[each.operation], each.spent))
+        for each in found.gave_up
+    )
 
 
-def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[str, ...]) -> Verdict:
+def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[Reason, ...]) -> Verdict:
     findings = _first_of_each_event([finding for result in results for finding in result.findings])
     names = [result.name for result in results[:-1]]
     counted = dict.fromkeys([*names, "non-linearizable"], 0)
@@ -249,7 +259,7 @@ def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[str, ...]) -> Ve
         as_expected=validity is Validity.VALID,
         reasons=(
             *reasons,
-            *(f"found {name}, which was not expected" for name, count in counted.items() if count),
+            *(Reason(ReasonKind.UNEXPECTED, name) for name, count in counted.items() if count),
             *doubts_of(findings),
         ),
         anomalies=counted,

@@ -16,8 +16,9 @@ import numpy as np
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Step, Story, step
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import Late, LogOrder, order_of
 from checkers.facts.read_places import NOWHERE
@@ -82,7 +83,7 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
         moral = f"the storage's own order has {n.stored(op)} before what was accepted earlier"
     by = conflict.because[-1]
     if by.f == "fence" and not n.numbers(by):
-        return Story(summary=summary, steps=(*_after_a_fence(n, conflict, by), f"So {moral}."))
+        return Story(summary=summary, steps=(*_after_a_fence(n, conflict, by), step(f"So {moral}.")))
     return Story(
         summary=summary,
         steps=cycle(
@@ -98,7 +99,7 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[str, ...]:
+def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[Step, ...]:
     """What an acknowledged fence says of the storage's own order, which has its token from something else."""
     op = conflict.accused
     stored = (each for each in conflict.because if each.f == "fence" or each.value != op.value)
@@ -106,11 +107,12 @@ def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[str, ...
     place = f", and it is {n.place(op, first=True)} there" if n.numbers(op) else ""
     answered = n.answered(fence)
     return (
-        (
+        step(
             f"The storage acknowledged to {n.whom(fence)} a fence with token {fence.token} {answered}:"
-            f" by then its own order must have had {n.stored(reached)} ({n.place(reached, first=True)})."
+            f" by then its own order must have had {n.stored(reached)} ({n.place(reached, first=True)}).",
+            reached,
         ),
-        f"{n.began(op)[:1].upper()}{n.began(op)[1:]}{place}.",
+        step(f"{n.began(op)[:1].upper()}{n.began(op)[1:]}{place}.", op),
     )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
+from checkers.explain.story import Story, step
 from checkers.facts.beliefs import Beliefs, killed_at
 from checkers.facts.evidence import Evidence
 from checkers.facts.leases import granted
@@ -63,7 +64,7 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *n.grant_steps(other, grant),
-            f"{n.who(other)} had not started to release it, and none of its renewals had failed.",
+            step(f"{n.who(other)} had not started to release it, and none of its renewals had failed."),
         ),
     )
 

@@ -22,8 +22,9 @@ import numpy as np
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
+from checkers.explain.story import Story, step
 from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, in_columns
 from checkers.facts.leases import ENDS, leases_of
@@ -147,13 +148,16 @@ def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *n.grant_steps(other, later),
-            (
+            step(
                 f"By then, neither {n.whom(other)} nor {n.whom(later)} had started to release it, been"
                 " refused a renewal or waited for an answer in vain,"
                 f" and from {n.at(began)} on no fault was in force."
             ),
-            "At least one of the two grants came without a ttl, and no renewal of it was recorded with one.",
-            f"So the lock was given to two clients, unless {session} had ended and nobody recorded it.",
+            step(
+                "At least one of the two grants came without a ttl, and no renewal of it was recorded with a"
+                " ttl."
+            ),
+            step(f"So the lock was given to two clients, unless {session} had ended and nobody recorded it."),
         ),
         others=chain(
             n.own(other, other.called, later.returned or 0),

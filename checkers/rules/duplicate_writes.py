@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content, listed, times
+from checkers.explain.story import Story, step
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.recorded import recorded
 
@@ -34,8 +35,8 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
             f" {n.whom(write)} took effect {times(len(numbers))}"
         ),
         steps=(
-            f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.",
-            (
+            step(f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.", write),
+            step(
                 f"In the storage's own order it is {listed(numbers)}:"
                 " something between the client and the storage repeated it."
             ),

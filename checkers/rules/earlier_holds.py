@@ -20,11 +20,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from checkers.explain.causes import of_late_write
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.effects import acceptance, ending, first_reader
-from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.fault_steps import fault_steps
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content, listed, lock_on, times
+from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import was_rejected, zones_of
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.hold_order import hold_order
@@ -32,6 +34,7 @@ from checkers.history.columns import FAIL, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.history.records import Op, Outcome
+from checkers.rules.stale_story import told
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
@@ -152,11 +155,13 @@ def late(evidence: Evidence, stale: Flags) -> Iterator[Conflict]:
 def _logged_after_later(n: Narrator, conflict: Conflict) -> Story:
     write, newer, own, later = conflict.accused, *conflict.because[:1], *conflict.because[-2:]
     numbers = n.numbers(write)
-    places = (
+    places = step(
         f"In the storage's own order, {content(newer.value)} is {n.place(newer, first=True)}, and"
-        f" {content(write.value)} is {listed(numbers)}."
+        f" {content(write.value)} is {listed(numbers)}.",
+        newer,
+        write,
     )
-    again = f"It was sent once, and took effect {times(len(numbers))}."
+    again = step(f"It was sent once, and took effect {times(len(numbers))}.", write)
     after = (places, again) if len(numbers) > 1 else (places,)
     return _story(n, conflict, (own, later), newer, (n.sent_step(newer), n.sent_step(write), *after))
 
@@ -171,8 +176,8 @@ def _sent_after_later(n: Narrator, conflict: Conflict) -> Story:
         newer,
         (
             *_accepted(n, conflict.because[:-2]),
-            f"{n.who(write)} sent {content(write.value)} only later, {n.sent(write)}.",
-            *([] if reads else [f"{ending(n, write)}."]),
+            step(f"{n.who(write)} sent {content(write.value)} only later, {n.sent(write)}.", write),
+            *([] if reads else [step(f"{ending(n, write)}.", write)]),
             *(_returned(n, write, read) for read in reads),
         ),
     )
@@ -188,33 +193,36 @@ def _seen_after_later(n: Narrator, conflict: Conflict) -> Story:
         (
             n.sent_step(write),
             *_accepted(n, conflict.because[:-3]),
-            (
+            step(
                 f"A read that {n.whom(read)} called after that, {n.sent(read)}, returned"
-                f" {content(write.value)}: it took effect after {content(newer.value)}."
+                f" {content(write.value)}: it took effect after {content(newer.value)}.",
+                read,
+                write,
+                newer,
             ),
         ),
     )
 
 
-def _returned(n: Narrator, write: Op, by: Op) -> str:
+def _returned(n: Narrator, write: Op, by: Op) -> Step:
     if by.f == "read" and by.value == write.value:
-        return f"A read by {n.whom(by)} returned it {n.answered(by)}: it took effect."
+        return step(f"A read by {n.whom(by)} returned it {n.answered(by)}: it took effect.", by)
     return acceptance(n, (write, by))
 
 
-def _accepted(n: Narrator, proof: tuple[Op, ...]) -> tuple[str, ...]:
+def _accepted(n: Narrator, proof: tuple[Op, ...]) -> tuple[Step, ...]:
     """That a write had surely been accepted; if its own answer does not show that, when it was sent."""
     newer = proof[0]
-    shown = (f"{n.who(newer)} sent {content(newer.value)} {n.sent(newer)}.",) if len(proof) > 1 else ()
-    return (*shown, acceptance(n, proof))
+    sent = step(f"{n.who(newer)} sent {content(newer.value)} {n.sent(newer)}.", newer)
+    return (*([sent] if len(proof) > 1 else []), acceptance(n, proof))
 
 
 def _story(
-    n: Narrator, conflict: Conflict, grants: tuple[Op, Op], newer: Op, came_after: tuple[str, ...]
+    n: Narrator, conflict: Conflict, grants: tuple[Op, Op], newer: Op, came_after: tuple[Step, ...]
 ) -> Story:
     """Who held the lock, what held it up, who came later, and why the write came too late."""
     write, (own, later) = conflict.accused, grants
-    fault = held_up_by(n, write)
+    cause = of_late_write(n, write, newer)
     return Story(
         summary=(
             f"{n.whom(write)} wrote {content(write.value)} to {write.resource} after the storage had accepted"
@@ -222,24 +230,27 @@ def _story(
         ),
         steps=(
             *n.grant_steps(own),
-            *fault_steps(n, fault, write),
+            *fault_steps(n, cause, write),
             *n.grant_steps(later),
             _came_later(n, own, later),
             *came_after,
-            (
+            step(
                 "So outdated data replaced newer data: without a token, the storage cannot tell that"
-                f" {content(write.value)} is of an earlier hold than {content(newer.value)}."
+                f" {content(write.value)} is of an earlier hold than {content(newer.value)}.",
+                write,
+                newer,
             ),
         ),
-        fault=fault,
-        meanwhile=faults_meanwhile(n, fault, write),
+        told=told(n, write, newer, cause),
+        cause=cause,
     )
 
 
-def _came_later(n: Narrator, own: Op, later: Op) -> str:
-    return (
+def _came_later(n: Narrator, own: Op, later: Op) -> Step:
+    return step(
         f"That is the later hold, by real time: {n.began(later)}, after {n.whom(own)} had been granted"
-        f" {lock_on(own.resource)}."
+        f" {lock_on(own.resource)}.",
+        later,
     )
 
 
@@ -253,7 +264,11 @@ def _after_later_grant(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *n.grant_steps(own, later),
             _came_later(n, own, later),
-            f"{n.who(write)} sent {content(write.value)} only then, {n.sent(write)}, and it was accepted.",
+            step(
+                f"{n.who(write)} sent {content(write.value)} only then, {n.sent(write)}, and it was"
+                " accepted.",
+                write,
+            ),
         ),
     )
 

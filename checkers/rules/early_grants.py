@@ -12,25 +12,22 @@ duplicate-token.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
-import numpy as np
-
+from checkers.explain.causes import LateCalls, of_early_grant, of_servers
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.fault_steps import fault_steps
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
+from checkers.explain.story import Cause, Step, Story, step
+from checkers.explain.telling import happened, tell, took
 from checkers.facts.evidence import Evidence
-from checkers.facts.high_water import HighWater
 from checkers.facts.leases import ENDS, Lease, promises
 from checkers.facts.narrowing import narrowed, of_promised_leases
-from checkers.history.columns import ABSENT, NEVER
-from checkers.history.ranges import Above
-from checkers.history.records import Op, Outcome
+from checkers.facts.promised_leases import PromisedLeases
+from checkers.history.records import Op
 from checkers.rules.tokens import duplicate_tokens, token_regressions
 
 
@@ -45,7 +42,7 @@ def early_grants(evidence: Evidence) -> Iterator[Conflict]:
 
 def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
     """The early grants of one resource; `are_trusted`: do its tokens tell the order of its grants?"""
-    promised = _Promised(held)
+    promised = PromisedLeases(held)
     for later in held:
         found = [promised.sent_before(later)]
         if later.grant.token is not None and are_trusted:
@@ -64,121 +61,6 @@ def _with_misleading_tokens(evidence: Evidence) -> set[str]:
     return {each.accused.resource for each in (*duplicate_tokens(evidence), *token_regressions(evidence))}
 
 
-class _Promised:
-    """The leases of one resource, for the earlier one of another owner that was promised longest."""
-
-    def __init__(self, held: Sequence[Lease]) -> None:
-        self._longest_first = sorted(held, key=lambda lease: -lease.end)
-        self._after = HighWater((lease.returned, lease.end, lease) for lease in held)
-        self._above = HighWater(
-            (lease.grant.token, lease.end, lease) for lease in held if lease.grant.token is not None
-        )
-
-    def sent_before(self, later: Lease) -> Lease | None:
-        """That of what had been granted before the later one was sent."""
-        found = self._after.before(later.grant.sent)
-        if found is None or found[0] <= later.returned:
-            return None
-        if found[1].grant.owner != later.grant.owner:
-            return found[1]
-        return self._of_another(later, self._by_time, (-later.grant.sent,))
-
-    def below(self, later: Lease) -> Lease | None:
-        """That of a lower token, if real time does not say the opposite, as in a token-regression."""
-        token = later.grant.token
-        found = None if token is None else self._above.before(token)
-        if token is None or found is None or found[0] <= later.returned:
-            return None
-        if found[1].grant.owner != later.grant.owner and later.returned >= found[1].grant.sent:
-            return found[1]
-        return self._of_another(later, self._by_token, (-token, -later.returned - 1))
-
-    def in_no_order(self, later: Lease, *, are_trusted: bool) -> Lease | None:
-        """That of a grant that returned first, but while this one was in flight; each during the other's."""
-        if later.end == -math.inf or (are_trusted and not self._is_any_without_token):
-            return None
-        longest = self._by_return.before(self._place[later.grant.index])
-        if longest is None or longest[0] <= later.returned:
-            return None
-        limits = (later.grant.sent - 1, -later.end, -self._place[later.grant.index])
-        token = self._token_or_place[later.grant.index]
-        sides = [(side, side * token) for side in (1, -1)]
-        if are_trusted and later.grant.token is not None:
-            sides = [(-1, 0)]  # all that have no token
-        found = [self._of_another(later, self._by_flight[side], (limit, *limits)) for side, limit in sides]
-        return next((lease for lease in found if lease and later.returned < lease.end), None)
-
-    def _of_another(self, later: Lease, leases: Sequence[Above], limits: Sequence[float]) -> Lease | None:
-        """The longest above these limits whose owner has a higher number or a lower one."""
-        own = self._owners[later.grant.owner]
-        found = [each.first((side * own, *limits)) for each, side in zip(leases, (1, -1), strict=True)]
-        places = [place for place in found if place is not None]
-        return self._longest_first[min(places)] if places else None
-
-    @cached_property
-    def _owners(self) -> dict[str | None, int]:
-        return {lease.grant.owner: number for number, lease in enumerate(self._longest_first)}
-
-    @cached_property
-    def _is_any_without_token(self) -> bool:
-        return any(lease.grant.token is None for lease in self._longest_first)
-
-    @cached_property
-    def _place(self) -> dict[int, int]:
-        """The place of each grant in the order in which they returned."""
-        by_return = sorted(self._longest_first, key=lambda lease: (lease.returned, lease.grant.index))
-        return {lease.grant.index: place for place, lease in enumerate(by_return)}
-
-    @cached_property
-    def _by_return(self) -> HighWater[Lease]:
-        return HighWater((self._place[lease.grant.index], lease.end, lease) for lease in self._longest_first)
-
-    @cached_property
-    def _token_or_place(self) -> dict[int, int]:
-        """The token of each grant; below all tokens, and different from each other, without one."""
-        return {
-            lease.grant.index: -1 - place if lease.grant.token is None else lease.grant.token
-            for place, lease in enumerate(self._longest_first)
-        }
-
-    @cached_property
-    def _by_time(self) -> Sequence[Above]:
-        return self._both_sides(self._returned)
-
-    @cached_property
-    def _by_token(self) -> Sequence[Above]:
-        """Those without a token are above no limit."""
-        tokens = [
-            ABSENT if lease.grant.token is None else -lease.grant.token for lease in self._longest_first
-        ]
-        return self._both_sides(tokens, [-lease.grant.sent for lease in self._longest_first])
-
-    @cached_property
-    def _by_flight(self) -> Mapping[int, Sequence[Above]]:
-        """For higher tokens, and for lower ones."""
-        tokens = [self._token_or_place[lease.grant.index] for lease in self._longest_first]
-        places = [-self._place[lease.grant.index] for lease in self._longest_first]
-        late = [-returned for returned in self._returned]
-        return {
-            side: self._both_sides([side * token for token in tokens], late, self._returned, places)
-            for side in (1, -1)
-        }
-
-    @cached_property
-    def _returned(self) -> list[int]:
-        """When the grants returned, so that earlier is above."""
-        return [-_moment(lease.returned) for lease in self._longest_first]
-
-    def _both_sides(self, *columns: Sequence[int]) -> Sequence[Above]:
-        owners = np.array([self._owners[lease.grant.owner] for lease in self._longest_first], dtype=np.int64)
-        others = [np.array(column, dtype=np.int64) for column in columns]
-        return Above(owners, *others), Above(-owners, *others)
-
-
-def _moment(time: float) -> int:
-    return NEVER if time == math.inf else int(time)
-
-
 def _early(later: Lease, holder: Lease) -> Conflict:
     return LEASE_STILL_PROMISED.conflict(later.grant, *each_once(later.grant, holder.grant, holder.set_by))
 
@@ -188,8 +70,8 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     lease = _end(n, holder, setter)
     in_time = (holder.returned or 0) < grant.sent
-    fault = n.service_fault(holder.sent, grant.returned or 0)
-    ended = n.may_have_ended(holder, grant) if in_time and fault is None else ()
+    late = LateCalls.between(n, holder, grant)
+    cause = of_early_grant(n, holder, grant, late)
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
@@ -199,22 +81,24 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             *n.grant_steps(holder),
             _promise(n, setter),
             _kept_until(n, holder, lease),
-            f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
-            *(
-                list(fault_steps(n, fault))
-                or [_freed_by(n, holder, ended) if in_time else _or_out_of_order(n, grant)]
-            ),
-            (
+            step(f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.", holder, grant),
+            *(fault_steps(n, cause) if cause and cause.fault else [_root(n, holder, setter, grant, late)]),
+            step(
                 f"So{'' if in_time else ', by the tokens,'} the lock was given to {n.whom(grant)}"
-                f" {n.answered(grant)}, before {n.at(lease)}: too early."
+                f" {n.answered(grant)}, before {n.at(lease)}: too early.",
+                grant,
             ),
         ),
         others=chain(
             n.own(holder, holder.sent, setter.sent, "acquire"),
             n.own(holder, setter.sent, grant.returned or 0),
         ),
-        cause=ended[-1:],
-        fault=fault,
+        told=tell(
+            f"{took(n, holder)[:-1]}, promised until {n.at(lease)}.",
+            happened(n, cause.fault if cause else None) or _came_late(n, cause),
+            _was_granted_it(n, holder, setter, grant),
+        ),
+        cause=cause,
     )
 
 
@@ -238,18 +122,26 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
                     _kept_until(n, op, ends[op.owner]),
                 )
             ),
-            (
+            step(
                 f"Nothing tells which of the two was granted first: {n.whom(last)} had sent its request at"
                 f" {n.at(last.sent)}, before the other grant returned, and no token orders them."
             ),
-            (
+            step(
                 f"If it was {n.whom(other)}, {n.whom(last)} was granted the lock {n.answered(last)}, before"
                 f" {n.at(ends[other.owner])}; if it was {n.whom(last)}, {n.whom(other)} was granted it"
-                f" {n.answered(other)}, before {n.at(ends[last.owner])}. So one of them was too early."
+                f" {n.answered(other)}, before {n.at(ends[last.owner])}. So one of them was too early.",
+                last,
+                other,
             ),
         ),
         others=chain(*(n.own(op, op.sent, int(ends[op.owner])) for op in (other, last))),
-        fault=n.service_fault(min(other.sent, last.sent), last.returned or 0),
+        told=tell(
+            took(n, other),
+            f"{n.who(last)} was granted it too, at {n.at(last.returned or 0)}, before either lease"
+            " had ended.",
+            "Nothing tells which of the two came second: that one was too early.",
+        ),
+        cause=of_servers(n, "lock", (other, last)),
     )
 
 
@@ -258,53 +150,101 @@ def _end(n: Narrator, holder: Op, setter: Op) -> float:
     return min(n.lease(holder), setter.sent + (setter.ttl or 0))
 
 
-def _promise(n: Narrator, setter: Op) -> str:
-    return (
+def _promise(n: Narrator, setter: Op) -> Step:
+    return step(
         f"{_lease_asked_for(n, setter)}, and the lock service promised it for"
         f" {n.lasting(setter.ttl or 0)} from then on (line {setter.lines[-1]}):"
-        f" at least until {n.at(setter.sent + (setter.ttl or 0))}."
+        f" at least until {n.at(setter.sent + (setter.ttl or 0))}.",
+        setter,
     )
 
 
-def _or_out_of_order(n: Narrator, grant: Op) -> str:
+def _or_out_of_order(n: Narrator, grant: Op) -> Step:
     """Where only tokens say which grant was the later one, they may be what is wrong."""
-    return (
+    return step(
         f"{n.who(grant)} had sent the request that was granted before that, at {n.at(grant.sent)}: if it"
         " held the lock first, the tokens are not in the order of the grants, for example because a token"
-        " is drawn in a separate step after the grant."
+        " is drawn in a separate step after the grant.",
+        grant,
     )
 
 
-def _freed_by(n: Narrator, holder: Op, ended: Sequence[Op]) -> str:
+def _root(n: Narrator, holder: Op, setter: Op, grant: Op, late: LateCalls) -> Step:
+    """What can have freed the lock, as far as the history shows."""
+    if late.answered:
+        return _freed_by(n, holder, late.answered)
+    if (holder.returned or 0) >= grant.sent:
+        return _or_out_of_order(n, grant)
+    if late.others:
+        own = (op for op in late.others if n.whom(op) == n.whom(holder))
+        named = next(own, late.others[0])
+        answer = (
+            "never learned its outcome"
+            if named.returned is None
+            else f"got its answer only later, {n.answered(named)}"
+        )
+        return step(
+            f"Before that, {n.whom(named)} had sent the {named.f} of another hold {n.sent(named)}, and"
+            f" {answer}: carried out late, or repeated, it may have {_effect(named)} the lock of"
+            f" {n.whom(holder)}.",
+            named,
+        )
+    if setter.sent > (grant.returned or 0):
+        return step(
+            f"{n.who(setter)} sent that renewal only after {n.whom(grant)} had been granted the lock: the"
+            " lock service took it for valid all the same.",
+            setter,
+            grant,
+        )
+    return step(
+        "No late release or renewal of another hold came in between: the lock service itself gave away"
+        f" the lock of {n.whom(holder)}.",
+        holder,
+    )
+
+
+def _freed_by(n: Narrator, holder: Op, answered: Sequence[Op]) -> Step:
     """What somebody else did to the lock in between; that it ended the hold is only probable."""
-    if not ended:
-        return (
-            "No late release or renewal of another hold came in between: the lock service itself gave away"
-            f" the lock of {n.whom(holder)}."
-        )
-    named = ended[-1]
-    sent = f"sent the {named.f} of another hold {n.sent(named)}"
-    if named.f in ENDS and named.outcome is Outcome.INFO:
-        return (
-            f"Before that, {n.whom(named)} had {sent}, and never learned its outcome: carried out late, or"
-            f" repeated, it may have freed the lock of {n.whom(holder)}."
-        )
-    others = "" if len(ended) == 1 else f", or another {named.f} like it,"
-    effect = "changed" if named.f == "renew" else "freed"
-    return (
-        f"In between, {n.whom(named)} {sent}, answered {n.answered(named)}: it{others} probably {effect}"
-        f" the lock of {n.whom(holder)}."
+    named = answered[0]
+    others = "" if len(answered) == 1 else f", or another {named.f} like it,"
+    return step(
+        f"In between, {n.whom(named)} sent the {named.f} of another hold {n.sent(named)}, answered"
+        f" {n.answered(named)}: it{others} probably {_effect(named)} the lock of {n.whom(holder)}.",
+        named,
     )
 
 
-def _kept_until(n: Narrator, holder: Op, lease: float) -> str:
+def _effect(late: Op) -> str:
+    return "freed" if late.f in ENDS else "changed"
+
+
+def _was_granted_it(n: Narrator, holder: Op, setter: Op, grant: Op) -> str:
+    said = f"{n.who(grant)} was granted it at {n.at(grant.returned or 0)}"
+    if setter.sent > (grant.returned or 0):
+        return f"{said}, and {n.whom(holder)} could still renew its own lease at {n.at(setter.sent)}."
+    return f"{said}, while {n.whom(holder)} still held it."
+
+
+def _came_late(n: Narrator, cause: Cause | None) -> str:
+    """What an owner that had lost the lock did to it; a sentence, or nothing."""
+    late = None if cause is None else cause.operation
+    if late is None:
+        return ""
+    return (
+        f"{n.who(late)} sent the {late.f} of another hold at {n.at(late.called)}, and got its ok at"
+        f" {n.at(late.returned or 0)}."
+    )
+
+
+def _kept_until(n: Narrator, holder: Op, lease: float) -> Step:
     ended = n.own(holder, int(lease), lease, *ENDS)
     given_back = next((op for op in ended if op.called == lease), None)
     if given_back is None:
-        return f"Until then {n.whom(holder)} had not started to release it."
-    return (
-        f"{n.who(holder)} started to release it only at {n.at(lease)} (line {given_back.lines[0]}):"
-        " the promise held until then."
+        return step(f"Until then {n.whom(holder)} had not started to release it.", holder)
+    return step(
+        f"{n.who(given_back)} started to release it only at {n.at(lease)} (line {given_back.lines[0]}):"
+        " the promise held until then.",
+        given_back,
     )
 
 

@@ -18,7 +18,8 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.edges import Refusal
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
+from checkers.explain.story import Story
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.log_order import order_of
 from checkers.facts.rejection_causes import Causes, first_call, refused_heights

@@ -19,8 +19,9 @@ from collections.abc import Iterator, Sequence
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.effects import acceptance, ending, first_reader
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, log_of
 from checkers.history.columns import APPEND, Flags
@@ -96,16 +97,20 @@ def _wrote_the_older(n: Narrator, conflict: Conflict) -> Story:
     shown = _took_effect(n, write, conflict.because[1:])
     if write.seen is None:
         order = f"In that list, {content(write.element)} follows {content(newer.element)}"
-        steps = (f"{called}.", *shown, f"{order}: before it wrote, {read}")
+        steps = (
+            step(f"{called}.", write),
+            *shown,
+            step(f"{order}: before it wrote, {read}", write, newer),
+        )
     else:
-        steps = (f"{called}, and before it wrote, {read}", *shown)
-    proof = (n.sent_step(newer), *steps, f"So {took_the_older(write, newer)}.")
-    return stale_story(n, write, newer, proof)
+        steps = (step(f"{called}, and before it wrote, {read}", write, newer), *shown)
+    therefore = step(f"So {took_the_older(write, newer)}.", write, newer)
+    return stale_story(n, write, newer, (n.sent_step(newer), *steps, therefore))
 
 
-def _took_effect(n: Narrator, write: Op, found_by: Sequence[Op]) -> tuple[str, ...]:
+def _took_effect(n: Narrator, write: Op, found_by: Sequence[Op]) -> tuple[Step, ...]:
     shown = tuple(acceptance(n, (write, op)) for op in found_by or first_reader(n, write))
-    return shown or (f"{ending(n, write)}.",)
+    return shown or (step(f"{ending(n, write)}.", write),)
 
 
 def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
@@ -115,7 +120,7 @@ def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *reported_as_failed(n, write),
             acceptance(n, (write, append)),
-            f"Only that append adds {content(write.element)}: it took effect all the same.",
+            step(f"Only that append adds {content(write.element)}: it took effect all the same.", write),
         ),
     )
 
@@ -128,8 +133,8 @@ def _unwritten(n: Narrator, conflict: Conflict) -> Story:
             " which no client had written there"
         ),
         steps=(
-            f"{n.who(append)} read {content(append.seen)}, {_by(n, append)}.",
-            (
+            step(f"{n.who(append)} read {content(append.seen)}, {_by(n, append)}.", append),
+            step(
                 f"No append that wrote it to {append.resource} was ever called, and it is not the initial"
                 " value."
             ),
@@ -145,9 +150,9 @@ def _found_early(n: Narrator, conflict: Conflict) -> Story:
             " before it was written"
         ),
         steps=(
-            f"{n.who(append)} read {content(append.seen)}, {_by(n, append)}.",
-            f"{n.who(write)} sent it only later, {n.sent(write)}.",
-            f"So {content(append.seen)} was read before it was written.",
+            step(f"{n.who(append)} read {content(append.seen)}, {_by(n, append)}.", append),
+            step(f"{n.who(write)} sent it only later, {n.sent(write)}.", write),
+            step(f"So {content(append.seen)} was read before it was written.", append),
         ),
     )
 

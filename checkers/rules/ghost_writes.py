@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.recorded import recorded
@@ -44,7 +45,11 @@ def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
         summary=failed_and_took_effect(n, write),
         steps=(
             *reported_as_failed(n, write),
-            f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored writes.",
+            step(
+                f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored"
+                " writes.",
+                write,
+            ),
         ),
     )
 
@@ -55,9 +60,10 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
         summary=failed_and_took_effect(n, write),
         steps=(
             *reported_as_failed(n, write),
-            (
+            step(
                 f"But {n.whom(read)} read {content(read.value)} {n.answered(read)}, and no other write has"
-                " that value, so it took effect."
+                " that value, so it took effect.",
+                read,
             ),
         ),
     )
@@ -68,13 +74,14 @@ def failed_and_took_effect(n: Narrator, op: Op) -> str:
     return f"{n.request(op)} was reported as failed, but it took effect"
 
 
-def reported_as_failed(n: Narrator, write: Op) -> tuple[str, ...]:
+def reported_as_failed(n: Narrator, write: Op) -> tuple[Step, ...]:
     """Who sent a write, and the answer after which it must not take effect."""
     return (
         n.sent_step(write),
-        (
+        step(
             f"It was reported as failed ({write.error or 'without a reason'}) {n.answered(write)}: after that"
-            " answer it must never take effect."
+            " answer it must never take effect.",
+            write,
         ),
     )
 
@@ -85,8 +92,10 @@ def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
         summary=failed_and_took_effect(n, fence),
         steps=(
             n.sent_step(fence),
-            f"It was reported as failed ({fence.error or 'without a reason'}) {n.answered(fence)}.",
-            f"But that fence is {n.place(fence)} in the storage's own order.",
+            step(
+                f"It was reported as failed ({fence.error or 'without a reason'}) {n.answered(fence)}.", fence
+            ),
+            step(f"But that fence is {n.place(fence)} in the storage's own order.", fence),
         ),
     )
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from checkers.explain.causes import of_restart
 from checkers.explain.conflict import Breach, Conflict, each_once
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import as_read
+from checkers.explain.story import Story, step
 from checkers.facts.held_values import Values
 from checkers.rules.losses import Read
 
@@ -27,23 +29,25 @@ def high_water_regression(values: Values, lost: Conflict, own: Iterable[Read]) -
 
 def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
     read, higher = conflict.accused, conflict.because[0]
-    fault = n.restart(higher, read)
+    cause = of_restart(n, higher, read)
+    fault = None if cause is None else cause.fault
     return Story(
         summary=(
             f"the storage of {read.resource} forgot token {higher.token}: {n.whom(read)} read {as_read(read)}"
             " after that"
         ),
         steps=(
-            f"A read by {n.whom(higher)} returned {as_read(higher)} {n.answered(higher)}.",
+            step(f"A read by {n.whom(higher)} returned {as_read(higher)} {n.answered(higher)}.", higher),
             *n.restart_steps(fault, higher),
-            f"After that, {n.whom(read)} called a read {n.sent(read)}.",
-            (
+            step(f"After that, {n.whom(read)} called a read {n.sent(read)}.", read),
+            step(
                 f"It returned {as_read(read)} {n.answered(read)}, and the higher token did not come back:"
-                " the storage's highest token had gone down."
+                " the storage's highest token had gone down.",
+                read,
             ),
         ),
         proof=(higher, read),
-        fault=fault,
+        cause=cause,
     )
 
 

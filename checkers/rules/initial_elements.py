@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Step, Story, step
 from checkers.facts.list_history import Lists, as_list, found_by
 from checkers.history.records import Element, List, Op
 from checkers.rules.list_phrases import read_without, size_of, written_without
@@ -66,9 +67,9 @@ def _missing(n: Narrator, found: List, of: List) -> Element:
     return next((each for each in missing if each in of), missing[0])
 
 
-def _before_the_run(n: Narrator, element: Element, resource: str) -> str:
+def _before_the_run(n: Narrator, element: Element, resource: str) -> Step:
     initial = as_list(n.history.header.initial_value)
-    return f"Before the run, by the header, {resource} held {size_of(initial)} with {content(element)}."
+    return step(f"Before the run, by the header, {resource} held {size_of(initial)} with {content(element)}.")
 
 
 def _missing_from_list(n: Narrator, conflict: Conflict) -> Story:
@@ -83,7 +84,7 @@ def _missing_from_list(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             _before_the_run(n, element, accused.resource),
             *read_without(n, element, reader, None if accused is reader else accused),
-            f"Appends only add elements, but {content(element)} is gone.",
+            step(f"Appends only add elements, but {content(element)} is gone."),
         ),
         proof=(reader,),
     )

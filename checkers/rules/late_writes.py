@@ -13,8 +13,9 @@ import numpy as np
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Story, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.history.columns import ACQUIRE, OK, Flags, Ints, indices
@@ -71,8 +72,12 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *n.grant_steps(grant),
-            f"{n.who(write)} sent {content(write.value)} with the older token {write.token} {n.sent(write)}.",
-            "It was accepted: the storage had not seen the newer token yet, so no fence could tell.",
+            step(
+                f"{n.who(write)} sent {content(write.value)} with the older token {write.token}"
+                f" {n.sent(write)}.",
+                write,
+            ),
+            step("It was accepted: the storage had not seen the newer token yet, so no fence could tell."),
         ),
     )
 

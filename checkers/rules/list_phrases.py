@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Step, step
 from checkers.facts.list_history import found_by
 from checkers.history.records import Element, List, Op
 
@@ -18,33 +19,37 @@ def size_of(found: List) -> str:
 
 def read_without(
     n: Narrator, element: Element | None, reader: Op, dropped_by: Op | None = None
-) -> tuple[str, ...]:
+) -> tuple[Step, ...]:
     """Who read a list that lacks an element, who had written that list, and which append dropped it."""
     why = "read the list in order to append to it" if reader.f == "append" else "read the list"
     return (
-        f"After that, {n.whom(reader)} {why} {n.sent(reader)}.",
-        f"{size_of(found_by(reader)).capitalize()} came back {n.answered(reader)}, without it.",
+        step(f"After that, {n.whom(reader)} {why} {n.sent(reader)}.", reader),
+        step(f"{size_of(found_by(reader)).capitalize()} came back {n.answered(reader)}, without it.", reader),
         *_written(n, element, reader, dropped_by),
     )
 
 
-def written_without(n: Narrator, element: Element | None, by: Op) -> tuple[str, ...]:
+def written_without(n: Narrator, element: Element | None, by: Op) -> tuple[Step, ...]:
     """Which append stands in the storage's own order without an element, after a list that had it."""
     return (
-        (
+        step(
             f"{n.who(by)} appended {content(by.element)}{n.with_token(by)} {n.sent(by)}, and the list"
-            f" that it wrote is {n.place(by)} in the storage's own order."
+            f" that it wrote is {n.place(by)} in the storage's own order.",
+            by,
         ),
-        f"The list before it has {content(element)}; this one does not.",
+        step(f"The list before it has {content(element)}; this one does not."),
     )
 
 
-def _written(n: Narrator, element: Element | None, reader: Op, dropped_by: Op | None) -> Iterator[str]:
+def _written(n: Narrator, element: Element | None, reader: Op, dropped_by: Op | None) -> Iterator[Step]:
     by = n.index.writer(replace(reader, value=found_by(reader)))
     if by is not None:
-        yield f"That list was written by {n.whom(by)}, which {_appended(n, by, element)}."
+        yield step(f"That list was written by {n.whom(by)}, which {_appended(n, by, element)}.", by)
     if dropped_by not in {by, None}:
-        yield f"It goes back to a list by {n.whom(dropped_by)}, which {_appended(n, dropped_by, element)}."
+        yield step(
+            f"It goes back to a list by {n.whom(dropped_by)}, which {_appended(n, dropped_by, element)}.",
+            dropped_by,
+        )
 
 
 def _appended(n: Narrator, by: Op, element: Element | None) -> str:

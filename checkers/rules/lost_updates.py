@@ -44,8 +44,9 @@ from itertools import chain
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Step, Story, step
 from checkers.facts.evidence import Evidence
 from checkers.facts.list_history import Lists, as_list, found_by, lists_of
 from checkers.history.memoized import memoized
@@ -216,7 +217,11 @@ def _absent(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *_known(n, lost, shown),
             *read_without(n, lost.element, reader),
-            f"An element that was appended under the lock must stay, but {content(lost.element)} is gone.",
+            step(
+                f"An element that was appended under the lock must stay, but {content(lost.element)} is"
+                " gone.",
+                lost,
+            ),
         ),
         proof=(lost, shown, reader),
     )
@@ -231,12 +236,15 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *(
-                f"{n.who(op)}, whose append was called {n.sent(op)}, read {size_of(_built_on(op))} and wrote"
-                f" it back with {content(op.element)}{_with_answer(n, op)}."
+                step(
+                    f"{n.who(op)}, whose append was called {n.sent(op)}, read {size_of(_built_on(op))} and"
+                    f" wrote it back with {content(op.element)}{_with_answer(n, op)}.",
+                    op,
+                )
                 for op in (lost, by)
             ),
-            *(f"{n.who(op)} read a list that shows it {n.answered(op)}." for op in shown),
-            "Both read the same list, and both took effect: the later one overwrote the other.",
+            *(step(f"{n.who(op)} read a list that shows it {n.answered(op)}.", op) for op in shown),
+            step("Both read the same list, and both took effect: the later one overwrote the other."),
             *_fenced_first(n, lost, by),
         ),
         proof=(lost, by, *shown),
@@ -247,12 +255,12 @@ def _with_answer(n: Narrator, append: Op) -> str:
     return f", acknowledged {n.answered(append)}" if append.outcome is Outcome.OK else ""
 
 
-def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[str, ...]:
+def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[Step, ...]:
     """Why a write that was late is no excuse, where new holders fence before they read."""
     if not n.history.header.fence_on_acquire or (lost.token or 0) >= (by.token or 0):
         return ()
     return (
-        (
+        step(
             f"No late write excuses this: in this run a new holder fences before it reads (fence_on_acquire"
             f" in line 1), so once {n.whom(by)} had read with token {by.token}, nothing with the older token"
             f" {lost.token} could still be written."
@@ -275,14 +283,17 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-def _known(n: Narrator, lost: Op, shown: Op) -> tuple[str, ...]:
+def _known(n: Narrator, lost: Op, shown: Op) -> tuple[Step, ...]:
     """Why the element had been in the list for certain."""
     sent = f"{n.who(lost)} appended {content(lost.element)}{n.with_token(lost)} {n.sent(lost)}"
     if shown is lost:
-        return (f"{sent}, and the storage said ok {n.answered(lost)}.",)
+        return (step(f"{sent}, and the storage said ok {n.answered(lost)}.", lost),)
     return (
-        f"{sent}.",
-        f"A list that {n.whom(shown)} read had it {n.answered(shown)}, so it had been stored by then.",
+        step(f"{sent}.", lost),
+        step(
+            f"A list that {n.whom(shown)} read had it {n.answered(shown)}, so it had been stored by then.",
+            shown,
+        ),
     )
 
 

@@ -35,11 +35,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from checkers.explain.causes import of_restart
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.effects import acceptance
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import as_read, content
+from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import zones_of
 from checkers.facts.clusters import token_of
 from checkers.facts.evidence import Evidence
@@ -184,7 +186,8 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
     back = next(read for read in reads if (read.returned or 0) > lost.called)
     past = [op for op in conflict.because if op.returned is not None and op.returned < lost.called]
     after = [op for op in conflict.because if op.called > (back.returned or 0)]
-    fault = n.restart(lost, back)
+    cause = of_restart(n, lost, back)
+    fault = None if cause is None else cause.fault
     return Story(
         summary=(
             f"the storage lost {content(lost.value)}{n.with_token(lost)}, which {n.whom(lost)} had"
@@ -195,42 +198,51 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
             n.sent_step(lost),
             acceptance(n, (lost, *seen)),
             *n.restart_steps(fault, lost),
-            (
+            step(
                 f"After that, a read by {n.whom(back)}, called {n.sent(back)}, returned {as_read(back)},"
-                f" which had been there before {content(lost.value)} was even sent."
+                f" which had been there before {content(lost.value)} was even sent.",
+                back,
+                lost,
             ),
             *(_after(n, op, lost) for op in after),
-            (
+            step(
                 f"No client ever saw {content(lost.value)} again: it was gone for good, and no write had"
-                " replaced it."
+                " replaced it.",
+                lost,
             ),
         ),
         proof=(*conflict.because, lost),
-        fault=fault,
+        cause=cause,
     )
 
 
-def _was_there(n: Narrator, op: Op) -> str:
+def _was_there(n: Narrator, op: Op) -> Step:
     if op.f == "read":
-        return f"A read by {n.whom(op)} returned {as_read(op)} {n.answered(op)}, so it was there then."
+        return step(
+            f"A read by {n.whom(op)} returned {as_read(op)} {n.answered(op)}, so it was there then.", op
+        )
     return acceptance(n, (op,))
 
 
-def _after(n: Narrator, op: Op, lost: Op) -> str:
+def _after(n: Narrator, op: Op, lost: Op) -> Step:
     if op.f == "read":
-        return (
+        return step(
             f"A later read by {n.whom(op)}, called {n.sent(op)}, returned {as_read(op)}:"
-            f" {content(lost.value)} and everything after it was gone."
+            f" {content(lost.value)} and everything after it was gone.",
+            op,
+            lost,
         )
-    return (
+    return step(
         f"Then {content(op.value)} with token {op.token} was sent by {n.whom(op)} {n.sent(op)} and took"
-        f" effect: a fence that remembered token {lost.token} would have refused it."
+        f" effect: a fence that remembered token {lost.token} would have refused it.",
+        op,
     )
 
 
 def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
     lost, reads = conflict.accused, conflict.because
-    fault = n.restart(lost, None)
+    cause = of_restart(n, lost, None)
+    fault = None if cause is None else cause.fault
     return Story(
         summary=(
             f"the storage lost {content(lost.value)}{n.with_token(lost)}, which {n.whom(lost)} had"
@@ -241,10 +253,10 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
             *([acceptance(n, (lost,))] if lost.outcome is Outcome.OK else []),
             *(acceptance(n, (lost, read)) for read in reads),
             *n.restart_steps(fault, lost),
-            f"But it is {n.place(lost)}, which has every write that the storage still knows.",
+            step(f"But it is {n.place(lost)}, which has every write that the storage still knows.", lost),
         ),
         proof=(lost, *reads),
-        fault=fault,
+        cause=cause,
     )
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Story, step
 from checkers.facts.evidence import Evidence, log_of
 
 
@@ -42,8 +43,10 @@ def _never_sent(n: Narrator, conflict: Conflict) -> Story:
             f"the storage's own order of writes to {write.resource} has {what}, which no client sent there"
         ),
         steps=(
-            f"In the storage's own order, {what} is number {commit.seq}{other}.",
-            (
+            step(
+                f"In the storage's own order, {what} is number {commit.seq}{other}.", write, *conflict.because
+            ),
+            step(
                 f"The history has no {'such fence' if commit.fence else f'write of {what}'} on"
                 f" {write.resource}: another program {did} there, or one of the two records is wrong."
             ),
@@ -62,7 +65,7 @@ def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             n.sent_step(write),
-            (
+            step(
                 f"In the storage's own order, it is number {commit.seq}, on {commit.resource} and with token"
                 f" {commit.token}: what was stored is not what was sent."
             ),

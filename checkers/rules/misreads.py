@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Story, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.history.records import Op
@@ -46,10 +47,11 @@ def _unwritten(n: Narrator, conflict: Conflict) -> Story:
             " which no client had written there"
         ),
         steps=(
-            f"{n.who(read)} read {content(read.value)}{n.with_token(read)} {n.answered(read)}.",
-            (
+            step(f"{n.who(read)} read {content(read.value)}{n.with_token(read)} {n.answered(read)}.", read),
+            step(
                 f"No write of {content(read.value)} to {read.resource} was ever called, and it is not the"
-                " initial value."
+                " initial value.",
+                read,
             ),
         ),
         others=tuple(op for op in [n.index.writer(read)] if op is not None),
@@ -65,9 +67,10 @@ def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             n.sent_step(write),
-            (
+            step(
                 f"{n.who(read)} read {content(read.value)} with token {read.token} {n.answered(read)}, but"
-                " each value is written once: this value and this token do not belong together."
+                " each value is written once: this value and this token do not belong together.",
+                read,
             ),
         ),
     )
@@ -94,8 +97,8 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             n.sent_step(write),
-            f"{n.who(read)} read it{_why(read)} {n.answered(read)}, so it took effect.",
-            f"But it is {n.place(write)}, which has every write that was stored.",
+            step(f"{n.who(read)} read it{_why(read)} {n.answered(read)}, so it took effect.", read),
+            step(f"But it is {n.place(write)}, which has every write that was stored.", write),
         ),
     )
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Story, step
 from checkers.facts.evidence import Evidence
 from checkers.facts.recorded import recorded
 from checkers.rules.missing import missing
@@ -32,8 +33,11 @@ def _never_logged(n: Narrator, conflict: Conflict) -> Story:
         summary=f"the storage acknowledged {n.request(write)}, but never stored it",
         steps=(
             n.sent_step(write),
-            f"The storage said ok {n.answered(write)}, so it must have stored it.",
-            f"But {content(write.value)} is {n.place(write)}, which has every write that was stored.",
+            step(f"The storage said ok {n.answered(write)}, so it must have stored it.", write),
+            step(
+                f"But {content(write.value)} is {n.place(write)}, which has every write that was stored.",
+                write,
+            ),
         ),
     )
 
@@ -44,11 +48,12 @@ def _never_raised(n: Narrator, conflict: Conflict) -> Story:
         summary=(f"the storage acknowledged {n.request(fence)}, but its own order has no such token by then"),
         steps=(
             n.sent_step(fence),
-            (
+            step(
                 f"The storage said ok {n.answered(fence)}: from then on its highest token had to be"
-                f" {fence.token} or above."
+                f" {fence.token} or above.",
+                fence,
             ),
-            (
+            step(
                 f"But by its own order, which includes fences, nothing with token {fence.token} or above can"
                 " have been accepted by then."
             ),

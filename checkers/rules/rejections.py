@@ -24,7 +24,8 @@ import numpy as np
 
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
+from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
@@ -106,18 +107,19 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             n.sent_step(op),
-            (
+            step(
                 f"The storage refused it as stale {n.answered(op)}, which is right only once it has"
-                f" accepted a token of {least} or more."
+                f" accepted a token of {least} or more.",
+                op,
             ),
             *_too_late(n, op, least, found),
-            f"So nothing can have made token {op.token} stale: it was refused without a cause.",
+            step(f"So nothing can have made token {op.token} stale: it was refused without a cause."),
         ),
         others=tuple(op for excuse in found for op in excuse.operations),
     )
 
 
-def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) -> Iterator[str]:
+def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) -> Iterator[Step]:
     """Why nothing with such a token can have been accepted in time."""
     first = n.index.first_raising(rejected.resource, least, rejected.returned or 0)
     fenced = n.index.has_fence(rejected.resource, least) or any(excuse.op.f == "fence" for excuse in found)
@@ -126,13 +128,17 @@ def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) ->
     accepted = "" if found or is_of_all else "that can have been accepted "
     sent = f"But every {kinds} {rejected.resource} {accepted}with such a token was sent only after that"
     if found:
-        yield f"{sent}, or cannot have been accepted by then."
+        yield step(f"{sent}, or cannot have been accepted by then.")
     elif first is not None:
-        yield f"{sent}: the first, {_with_token(n, first)}, {n.sent(first)}."
+        yield step(f"{sent}: the first, {_with_token(n, first)}, {n.sent(first)}.", first)
     else:
-        yield f"But no write to {rejected.resource} with such a token was ever accepted, or can have been."
+        yield step(
+            f"But no write to {rejected.resource} with such a token was ever accepted, or can have been."
+        )
     for excuse in found[:MOST_EXPLAINED]:
-        yield f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}."
+        yield step(
+            f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}.", excuse.op
+        )
 
 
 def _with_token(n: Narrator, op: Op) -> str:

@@ -17,8 +17,9 @@ import numpy as np
 
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import as_read, content
+from checkers.explain.story import Story
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
 from checkers.facts.replaced import not_written_late, replaced_by

@@ -2,32 +2,93 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.causes import of_late_write
+from checkers.explain.fault_steps import fault_steps
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Cause, Step, Story, step
+from checkers.explain.telling import capitalized, happened, tell, took, was_held_up
 from checkers.history.records import WRITES, Op
 
 
-def stale_story(n: Narrator, write: Op, newer: Op, proof: Iterable[str]) -> Story:
+def stale_story(n: Narrator, write: Op, newer: Op, proof: Iterable[Step]) -> Story:
     """Say who held the lock, what held it up, who came between, and why it was too late."""
-    fault = held_up_by(n, write)
+    cause = of_late_write(n, write, newer)
     same = newer.token == write.token
+    *because, therefore = proof
     return Story(
         summary=(
             f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
             f" the storage had {had(newer)} with {'the same' if same else 'the newer'} token {newer.token}"
         ),
+        told=told(n, write, newer, cause),
         steps=(
             *n.grant_steps(*n.granted(write)),
-            *fault_steps(n, fault, write),
+            *fault_steps(n, cause, write),
             *([] if same else n.grant_steps(*n.granted(newer))),
-            *proof,
+            *because,
+            *_way_past_the_fence(n, write, newer),
+            therefore,
         ),
-        fault=fault,
-        meanwhile=faults_meanwhile(n, fault, write),
+        cause=cause,
     )
+
+
+def told(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple[str, ...]:
+    """The short story of a write that came after one of a later hold."""
+    own, whom = n.grant_behind(write), n.whom(write)
+    fault = None if cause is None else cause.fault
+    came = "came after the newer fence" if newer.f == "fence" else "replaced the newer one"
+    late = f"Then {whom}'s older write {came}."
+    between = _came_between(n, newer)
+    if newer.token is not None and newer.token == write.token:
+        late = f"Then {whom} wrote with the same token, which a strict fence accepts only once."
+    if fault is not None and fault.client is None:
+        return tell(capitalized(between), happened(n, fault), late)
+    held_up = "" if own is None else was_held_up(n, cause, own)
+    if fault is None:
+        return tell(
+            "" if own is None else took(n, own),
+            capitalized(f"{held_up}; {between}" if held_up else between),
+            late,
+        )
+    if fault.kind == "pause" and fault.healed <= (write.returned or math.inf):
+        late = f"Then {whom} woke up, and its older write {came}."
+    return tell("" if own is None else took(n, own), f"{held_up}; meanwhile {between}", late)
+
+
+def _came_between(n: Narrator, newer: Op) -> str:
+    """Who got the lock later, and wrote or fenced first."""
+    grant = n.grant_behind(newer)
+    did = "fenced" if newer.f == "fence" else "wrote"
+    if grant is None or newer.token is None:
+        got = "" if grant is None else "got the lock and "
+    else:
+        got = f"got token {newer.token} and "
+    return f"{n.whom(newer)} {got}{did}."
+
+
+def _way_past_the_fence(n: Narrator, write: Op, newer: Op) -> Iterable[Step]:
+    """Whether the fence was missing on this path, or compared the token too early."""
+    if not n.history.header.fenced or newer.token == write.token or not write.lines or not newer.lines:
+        return
+    if newer.returned is not None and newer.returned < write.called:
+        yield step(
+            f"The newer token had been accepted {n.answered(newer)}, before the older write was sent"
+            f" {n.sent(write)}: nothing on its path compared the tokens.",
+            newer,
+            write,
+        )
+    elif write.returned is None or newer.called <= write.returned:
+        yield step(
+            f"The newer token was sent {n.sent(newer)}, while the older write was in flight: if the storage"
+            " compared the tokens at all, it did so in an earlier step than it wrote.",
+            newer,
+            write,
+        )
 
 
 def had(newer: Op) -> str:

@@ -24,12 +24,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from checkers.explain.causes import of_late_write
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
-from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.fault_steps import fault_steps
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content, listed, times
+from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
 from checkers.facts.evidence import Evidence, log_of
@@ -231,27 +233,29 @@ def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
     return replace(story, summary=summary, steps=(*again, *story.steps))
 
 
-def _again(n: Narrator, write: Op, newer: Op) -> tuple[str, ...]:
+def _again(n: Narrator, write: Op, newer: Op) -> tuple[Step, ...]:
     """Of a write that stands before a newer one and after it, that only the latter place is stale."""
     numbers = n.numbers(write)
     early = [number for number in numbers if number < n.numbers(newer)[0]]
     if not early:
         return ()
     return (
-        (
+        step(
             f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}, and it took effect"
-            f" {times(len(numbers))}: in the storage's own order it is {listed(numbers)}."
+            f" {times(len(numbers))}: in the storage's own order it is {listed(numbers)}.",
+            write,
         ),
-        (
+        step(
             f"Number {early[0]} came before {n.stored(newer)}, in its turn; number {numbers[-1]} came after"
-            " it: that one is stale."
+            " it: that one is stale.",
+            newer,
         ),
     )
 
 
 def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
-    fault = held_up_by(n, write)
+    cause = of_late_write(n, write)
     start = n.history.header.initial_token
     return Story(
         summary=(
@@ -259,15 +263,14 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
             f" whose token was {start} before the run"
         ),
         steps=(
-            *fault_steps(n, fault, write),
+            *fault_steps(n, cause, write),
             *cycle(
                 n,
                 Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
                 f"the storage accepted token {write.token} although its token was already {start}",
             ),
         ),
-        fault=fault,
-        meanwhile=faults_meanwhile(n, fault, write),
+        cause=cause,
     )
 
 

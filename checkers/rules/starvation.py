@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on, times
+from checkers.explain.story import Story, step
 from checkers.facts.beliefs import Beliefs, killed_at
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.intervals import Interval, joined, without
@@ -125,15 +126,15 @@ def _refused_for_long(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=f"{whom} was refused {lock} for {n.lasting(time)} in which nobody held it",
         steps=(
-            (
+            step(
                 f"{n.who(last)} asked for {lock} {often} from {n.at(first.called)} (line {first.lines[0]}) to"
                 f" {n.at(last.returned or last.called)} (line {last.lines[-1]}), and was refused each time."
             ),
-            (
+            step(
                 f"By the clients' own accounts, nobody held it for {n.lasting(time)} of that time, and no"
                 f" fault was in force on the lock service or on {whom}."
             ),
-            f"That is more than {GRACES} times the time that the service may take ({grace}).",
+            step(f"That is more than {GRACES} times the time that the service may take ({grace})."),
         ),
     )
 

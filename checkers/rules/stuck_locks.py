@@ -37,8 +37,9 @@ import numpy as np
 
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
+from checkers.explain.story import Step, Story, step
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.intervals import Interval, joined, without
 from checkers.facts.long_waits import of_long_waits
@@ -230,11 +231,11 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *_held_last(n, stuck),
             *_waiting(n, stuck.waiting),
-            (
+            step(
                 f"Between {n.at(stuck.start)} and {n.at(stuck.end)} no fault was in force on the lock"
                 " service or on the waiting clients."
             ),
-            (
+            step(
                 f"No client was granted {lock_on(resource)} in that time, which is longer than"
                 f" {_patience(n, stuck)}."
             ),
@@ -254,20 +255,25 @@ def _by_waiting(evidence: Evidence) -> dict[int, Stuck]:
     return {op.index: stuck for stuck in reversed(stretches(evidence)) for op in stuck.waiting}
 
 
-def _held_last(n: Narrator, stuck: Stuck) -> Iterator[str]:
+def _held_last(n: Narrator, stuck: Stuck) -> Iterator[Step]:
     if stuck.last is None:
-        yield "No client is known to have held it, and any lease from before the run was over by then."
+        yield step("No client is known to have held it, and any lease from before the run was over by then.")
         return
     setter = stuck.last.setter
     asked = "a renewal" if setter.f == "renew" else "an acquire"
     yield (
-        f"The last possible holder was {n.whom(setter)}, with {asked} that was answered"
-        f" {n.answered(setter)}: {_over(n, stuck.last)}."
+        step(
+            f"The last possible holder was {n.whom(setter)}, with {asked} that was answered"
+            f" {n.answered(setter)}: {_over(n, stuck.last)}.",
+            setter,
+        )
     )
     if stuck.lease and stuck.last.end < stuck.start == n.history.started + stuck.lease:
         yield (
-            f"A lease from before the run, if there was one, was over by {n.at(stuck.start)}:"
-            f" {n.lasting(stuck.lease)} after the first event."
+            step(
+                f"A lease from before the run, if there was one, was over by {n.at(stuck.start)}:"
+                f" {n.lasting(stuck.lease)} after the first event."
+            )
         )
 
 
@@ -282,11 +288,13 @@ def _over(n: Narrator, hold: Hold) -> str:
     return f"its release was acknowledged to {n.whom(hold.release)} {n.answered(hold.release)}"
 
 
-def _waiting(n: Narrator, waiting: Sequence[Op]) -> Iterator[str]:
+def _waiting(n: Narrator, waiting: Sequence[Op]) -> Iterator[Step]:
     for op in waiting[-_MOST_NAMED:]:
-        yield f"{n.who(op)} asked for it {n.sent(op)} and {_in_vain(n, op)}."
+        yield step(f"{n.who(op)} asked for it {n.sent(op)} and {_in_vain(n, op)}.", op)
     if len(waiting) > _MOST_NAMED:
-        yield f"Before them, {len(waiting) - _MOST_NAMED} others waited, one after another without a gap."
+        yield step(
+            f"Before them, {len(waiting) - _MOST_NAMED} others waited, one after another without a gap."
+        )
 
 
 def _in_vain(n: Narrator, op: Op) -> str:

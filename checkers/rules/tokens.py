@@ -16,8 +16,9 @@ import numpy as np
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import cycle_of_grants
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
+from checkers.explain.story import Step, Story, step
 from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater
 from checkers.facts.leases import ENDS, granted
@@ -126,7 +127,7 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *n.grant_steps(*sorted((other, grant), key=lambda each: each.returned or 0)),
-            (
+            step(
                 f"These are two grants to two owners, {other.owner} and {grant.owner}, and each needs its"
                 f" own token: from token {grant.token}, a storage cannot tell whose write it gets."
             ),
@@ -166,10 +167,11 @@ def _end_between(n: Narrator, conflict: Conflict) -> list[Op]:
     return [*islice((end for end in after if (end.returned or 0) < later.sent), 1)]
 
 
-def _gave_back(n: Narrator, end: Op) -> str:
-    return (
+def _gave_back(n: Narrator, end: Op) -> Step:
+    return step(
         f"{n.who(end)} released the lock in between: its {end.f} was acknowledged {n.answered(end)}, so"
-        " the later grant is a new hold."
+        " the later grant is a new hold.",
+        end,
     )
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.effects import ending
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
+from checkers.explain.story import Story, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.log_columns import LogColumns
@@ -25,7 +26,7 @@ from checkers.history.ranks import stable_order
 from checkers.history.records import Outcome
 from checkers.rules.short_histories import attempts_if_right
 
-_COMPARES_TOKENS = (
+_COMPARES_TOKENS = step(
     "A fence compares tokens: a write without one gets past it, even long after the lock was lost."
 )
 
@@ -47,8 +48,12 @@ def _sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
     order = zones.recorded.order_of_resources[zones.resource[places]]
     for place in places[stable_order(order)].tolist():
         row = int(zones.write[place - zones.initials])
-        answered = columns.outcome[row] == OK or (zones.log is not None and zones.log.first_of_row[row] >= 0)
-        shown = () if answered else zones.operations(zones.reads_of(place)[:1])
+        is_logged = zones.log is not None and zones.log.first_of_row[row] >= 0
+        reads = zones.reads_of(place)[:1]
+        if zones.log is not None and not is_logged and not len(reads):
+            continue  # acknowledged, and never stored: a phantom-accept or lost-write
+        is_answered = columns.outcome[row] == OK and zones.log is None
+        shown = () if is_logged or is_answered else zones.operations(reads)
         yield CARRIED_NO_TOKEN.conflict(zones.ops[row], *shown)
 
 
@@ -69,10 +74,13 @@ def _carried_no_token(n: Narrator, conflict: Conflict) -> Story:
             " storage, which claims to be fenced, accepted it"
         ),
         steps=(
-            f"{n.who(write)} sent {content(write.value)} without a token {n.sent(write)}.",
-            *([f"{ending(n, write)}."] if not reads else []),
-            *([f"It is {place} in the storage's own order: it took effect."] if place else []),
-            *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
+            step(f"{n.who(write)} sent {content(write.value)} without a token {n.sent(write)}.", write),
+            *([step(f"{ending(n, write)}.", write)] if not reads else []),
+            *([step(f"It is {place} in the storage's own order: it took effect.", write)] if place else []),
+            *(
+                step(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect.", read)
+                for read in reads
+            ),
             _COMPARES_TOKENS,
         ),
         proof=(write, *reads),
@@ -88,9 +96,10 @@ def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
                 " storage, which claims to be fenced, accepted it"
             ),
             steps=(
-                (
+                step(
                     f"In the storage's own order, {content(write.value)} is number"
-                    f" {n.commit(write).seq}, and has no token. No client sent it there."
+                    f" {n.commit(write).seq}, and has no token. No client sent it there.",
+                    write,
                 ),
                 _COMPARES_TOKENS,
             ),
@@ -103,7 +112,7 @@ def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             n.sent_step(write),
-            f"In the storage's own order, it is number {n.commit(write).seq}, and has no token.",
+            step(f"In the storage's own order, it is number {n.commit(write).seq}, and has no token.", write),
             _COMPARES_TOKENS,
         ),
         proof=(write, *conflict.because),

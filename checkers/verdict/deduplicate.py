@@ -13,11 +13,11 @@ from checkers.vocabulary.verdict import CheckerResult, Finding
 
 
 def deduplicate(results: Iterable[CheckerResult]) -> tuple[Finding, ...]:
-    """One finding for each accused operation, under the first name that fits, by name and time.
+    """One finding for each accused operation, under the name at its root, by name and time.
 
-    If something else is wrong with the same operation, which other operations show,
-    the finding says that `also`: an expected name must not hide one that is not. What
-    was lost from a list because of another finding names that as its cause.
+    It keeps all names that fit as `also`: an expected name must not hide one that is not. Only what
+    clients saw is never called non-linearizable where a narrower name fits. What was lost
+    from a list because of another finding names that as its cause.
     """
     of_each: dict[tuple[int, bool], list[_Candidate]] = defaultdict(list)
     for result in results:
@@ -41,22 +41,23 @@ class _Candidate(NamedTuple):
 
 
 def _first(same: Sequence[_Candidate]) -> Finding:
-    first = same[0].finding
-    also = dict.fromkeys(each.finding.anomaly for each in same[1:] if _is_of_another_event(each, first))
-    return replace(first, also=tuple(also)) if also else first
+    """The first finding of an event, with its other names.
 
-
-def _is_of_another_event(candidate: _Candidate, first: Finding) -> bool:
-    """Is it not the same event under a wider name?
-
-    Each name that the log shows is an event of its own, and so is a wait for a lock that was stuck.
-    What else clients saw of one event may fit several names, above all the widest.
+    Of these, the first one implies what the same operations show; not what the log shows, and not that a
+    lock was stuck.
     """
+    first = same[0].finding
+    others = (each for each in same[1:] if each.finding.anomaly != first.anomaly)
+    named = [each for each in others if each.is_committed or each.finding.anomaly != "non-linearizable"]
+    also = tuple(dict.fromkeys(each.finding.anomaly for each in named))
+    apart = {each.finding.anomaly for each in named if _is_apart(each, first)}
+    return replace(first, also=also, implied=tuple(name for name in also if name not in apart))
+
+
+def _is_apart(candidate: _Candidate, first: Finding) -> bool:
     finding = candidate.finding
-    if candidate.is_committed or finding.anomaly in {first.anomaly, "stuck-lock"}:
-        return finding.anomaly != first.anomaly
-    is_apart = set(finding.because).isdisjoint(first.because)
-    return is_apart and finding.anomaly != "non-linearizable"
+    is_shown_apart = set(finding.because).isdisjoint(first.because)
+    return candidate.is_committed or is_shown_apart or finding.anomaly == "stuck-lock"
 
 
 def _with_cause(finding: Finding, causes: Mapping[int, tuple[int, Finding]]) -> Finding:

@@ -13,14 +13,17 @@ from itertools import islice
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Conflict
 from checkers.explain.effects import first_reader
-from checkers.explain.narrator import Narrator, Story
+from checkers.explain.narrator import Narrator
 from checkers.explain.proof import holds, prove
 from checkers.explain.roles import roles
+from checkers.explain.story import Cause, Story, on_lines, step
 from checkers.facts.evidence import Evidence
+from checkers.history.faults import Fault
 from checkers.history.memoized import memoized
 from checkers.history.records import Op, Outcome
 from checkers.text.printable import naming, shorten
-from checkers.vocabulary.verdict import Account, Finding
+from checkers.vocabulary.reasons import Reason, ReasonKind
+from checkers.vocabulary.verdict import Account, Finding, FindingCause
 
 
 def explained(evidence: Evidence, checker: Checker) -> Iterator[Finding]:
@@ -40,11 +43,13 @@ def _finding(evidence: Evidence, checker: Checker, conflict: Conflict) -> Findin
     )
 
 
-def doubts_of(findings: Iterable[Finding]) -> Iterator[str]:
+def doubts_of(findings: Iterable[Finding]) -> Iterator[Reason]:
     """What is not certain about the proofs of some findings."""
     for finding in findings:
         if finding.account.doubt:
-            yield f"{finding.anomaly} on {shorten(finding.resource)}: {finding.account.doubt}"
+            yield Reason(
+                ReasonKind.UNPROVED, finding.anomaly, shorten(finding.resource), finding.account.doubt
+            )
 
 
 def _explain(evidence: Evidence, checker: Checker, conflict: Conflict) -> Account:
@@ -55,9 +60,9 @@ def _explain(evidence: Evidence, checker: Checker, conflict: Conflict) -> Accoun
         return Account(
             summary=f"{conflict.anomaly} on {shorten(conflict.accused.resource)}: {conflict.accused.f}",
             steps=(),
-            operations=_lines((conflict.accused, *conflict.because)),
-            accused=_lines([conflict.accused]),
-            against=_lines(conflict.because),
+            operations=on_lines((conflict.accused, *conflict.because)),
+            accused=on_lines([conflict.accused]),
+            against=on_lines(conflict.because),
             rule=conflict.breach.rule,
             roles=roles(conflict.accused, conflict.because),
             doubt=shorten(f"it could not be explained: {type(error).__name__}: {error}"),
@@ -92,7 +97,7 @@ def _with_the_same_accused(conflict: Conflict, shown: Conflict) -> Conflict:
     return replace(shown, accused=conflict.accused, because=(shown.accused, *shown.because))
 
 
-_NOT_REDUCED = (
+_NOT_REDUCED = step(
     "Not reduced to the smallest proof: the proofs of this verdict had taken as much work as they may, so"
     " some of the operations named here may not be needed."
 )
@@ -105,24 +110,32 @@ def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: 
     proof = set(operations)
     names = {name for op in proof for name in (op.resource, op.error)}
     against = [op for op in conflict.because if op in proof and op != conflict.accused]
-    faults = [fault.kind for fault in (story.fault, *story.meanwhile) if fault is not None]
+    named = [fault for each in story.steps for fault in each.about if isinstance(fault, Fault)]
+    cause = () if story.cause is None or story.cause.fault is None else (story.cause.fault,)
     return Account(
         summary=naming(story.summary, *names),
-        steps=tuple(naming(step, *names) for step in story.steps),
-        operations=_lines(proof),
-        accused=_lines([conflict.accused]),
-        against=_lines(against),
-        cause=_lines(story.cause),
+        story=tuple(naming(sentence, *names) for sentence in story.told),
+        steps=tuple(each.proved(naming(each.text, *names)) for each in story.steps),
+        operations=on_lines(proof),
+        accused=on_lines([conflict.accused]),
+        against=on_lines(against),
+        cause=None if story.cause is None else _cause(story.cause),
         rule=conflict.breach.rule,
         roles=roles(conflict.accused, against),
-        fault=faults[0] if faults else "",
-        faults=tuple(dict.fromkeys(faults)),
+        faults=tuple(dict.fromkeys(fault.kind for fault in (*cause, *named))),
         doubt=doubt,
     )
 
 
-def _lines(operations: Iterable[Op]) -> tuple[int, ...]:
-    return tuple(sorted({line for op in operations for line in op.lines}))
+def _cause(cause: Cause) -> FindingCause:
+    fault, late = cause.fault, cause.operation
+    return FindingCause(
+        certain=cause.certain,
+        fault="" if fault is None else fault.kind,
+        target="" if fault is None else fault.target,
+        faults=() if fault is None else fault.lines,
+        operations=() if late is None else on_lines([late]),
+    )
 
 
 @memoized

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from checkers.explain.checker import Checker
-from checkers.facts.evidence import Evidence, as_seen, gather, log_of
+from checkers.facts.evidence import Evidence, as_seen, gather, in_columns
 from checkers.facts.hits import hazards_of
-from checkers.facts.narrowing import count_of_grants, grants_without
+from checkers.facts.holds import holds_of
 from checkers.history.gc_pause import collecting, gc_paused
 from checkers.history.records import Commit, Header, History
 from checkers.rules import (
@@ -38,11 +38,10 @@ from checkers.verdict.cross_check import cross_check
 from checkers.verdict.deduplicate import deduplicate
 from checkers.verdict.findings import doubts_of, explained
 from checkers.verdict.notices import notices
-from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, RANK, VIOLATIONS, WORTH_SAYING
-from checkers.vocabulary.counts import none_of
+from checkers.verdict.reasons import doubts, unexpected
+from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, VIOLATIONS, WORTH_SAYING
 from checkers.vocabulary.document import HazardsDocument
-from checkers.vocabulary.hazards import summary
-from checkers.vocabulary.not_exercised import NO_FAULTS, NO_GRANT, NO_TOKEN, NOT_EXERCISED, RUN_LONGER
+from checkers.vocabulary.reasons import Reason, ReasonKind
 from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.vocabulary.verdict import Evidence as Kind
 
@@ -101,21 +100,14 @@ def _judge(evidence: Evidence) -> Verdict:
     hazards = _hazards(evidence, crashes)
     violations = tuple(each for each in findings if each.is_violation)
     anomalies = _tally(findings, ran)
-    doubts = (
-        *crashes,
-        *_cut_short(evidence),
-        *_empty(evidence),
-        *_not_exercised(evidence, counts),
-        *_missed(hazards, header),
-        *(f"{ANOMALIES[name].happened(anomalies[name])} ({name})" for name in DOUBTS if anomalies[name]),
-    )
-    validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
-    unexpected = (*_unexpected(header, anomalies, violations, validity), *examined.disagreements)
+    in_doubt = (*crashes, *doubts(evidence, counts, hazards, anomalies))
+    validity = Validity.INVALID if violations else Validity.UNKNOWN if in_doubt else Validity.VALID
+    surprises = (*unexpected(header, anomalies, violations, validity), *examined.disagreements)
     return Verdict(
         validity=validity,
         expected=header.expect,
-        as_expected=validity is not Validity.UNKNOWN and not crashes and not unexpected,
-        reasons=(*doubts, *unexpected, *doubts_of(collecting(violations))),
+        as_expected=validity is not Validity.UNKNOWN and not crashes and not surprises,
+        reasons=(*in_doubt, *surprises, *doubts_of(collecting(violations))),
         anomalies=anomalies,
         findings=violations,
         counted=tuple(_worth_explaining(findings, header)),
@@ -134,14 +126,14 @@ class Examined:
     checkers: tuple[Checker, ...]  # those that ran
     results: tuple[CheckerResult, ...]  # of each of them
     findings: tuple[Finding, ...]  # one for each event
-    disagreements: tuple[str, ...]  # where clients and log contradict each other
-    crashes: tuple[str, ...]
+    disagreements: tuple[Reason, ...]  # where clients and log contradict each other
+    crashes: tuple[Reason, ...]
 
 
 def examine(evidence: Evidence) -> Examined:
     """Run every checker on some evidence."""
     ran = (*AS_SEEN, *OTHERS) if evidence.log is None else (*COMMITTED, registers.OBSERVED, *OTHERS)
-    crashes: list[str] = []
+    crashes: list[Reason] = []
     results = tuple(_run(each, evidence, crashes) for each in ran)
     findings, disagreements = _joined(evidence, results)
     return Examined(
@@ -153,7 +145,7 @@ def examine(evidence: Evidence) -> Examined:
     )
 
 
-def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerResult:
+def _run(checker: Checker, evidence: Evidence, crashes: list[Reason]) -> CheckerResult:
     began = time.perf_counter()
     validity = Validity.VALID
     findings: tuple[Finding, ...] = ()
@@ -162,7 +154,7 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
         findings = tuple(explained(looked_at, checker))
     except Exception as error:  # noqa: BLE001 - a broken checker decides nothing
         validity = Validity.UNKNOWN
-        crashes.append(f"the checker {checker.name} crashed: {type(error).__name__}: {error}")
+        crashes.append(Reason(ReasonKind.CRASHED, checker.name, f"{type(error).__name__}: {error}"))
     if any(finding.is_violation for finding in findings):
         validity = Validity.INVALID
     return CheckerResult(
@@ -174,33 +166,57 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
     )
 
 
-def _counts(evidence: Evidence, crashes: list[str]) -> dict[str, int]:
+def _counts(evidence: Evidence, crashes: list[Reason]) -> dict[str, int]:
     try:
         return coverage(evidence)
     except Exception as error:  # noqa: BLE001 - as a checker
-        crashes.append(f"the coverage could not be counted: {type(error).__name__}: {error}")
+        crashes.append(Reason(ReasonKind.NOT_COUNTED, "the coverage", f"{type(error).__name__}: {error}"))
         return {}
 
 
-def _hazards(evidence: Evidence, crashes: list[str]) -> HazardsDocument | None:
+def _hazards(evidence: Evidence, crashes: list[Reason]) -> HazardsDocument | None:
     try:
         return hazards_of(evidence)
     except Exception as error:  # noqa: BLE001 - as a checker
-        crashes.append(f"the hazards could not be counted: {type(error).__name__}: {error}")
+        crashes.append(Reason(ReasonKind.NOT_COUNTED, "the hazards", f"{type(error).__name__}: {error}"))
         return None
 
 
 def _joined(
     evidence: Evidence, results: Sequence[CheckerResult]
-) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+) -> tuple[tuple[Finding, ...], tuple[Reason, ...]]:
     """One finding for each event, and where clients and log contradict each other."""
     if evidence.log is None:
-        return deduplicate(results), ()
+        return _after_the_lock(evidence, deduplicate(results)), ()
     seen = next(result for result in results if _is_observed_register(result))
     committed = [each for result in results if result.evidence == "committed" for each in result.findings]
     agreement = cross_check(evidence, committed, seen.findings)
     kept = replace(seen, findings=agreement.kept)
-    return deduplicate([kept if result is seen else result for result in results]), agreement.disagreements
+    contradictions = (Reason(ReasonKind.CONTRADICTION, each) for each in agreement.disagreements)
+    joined = deduplicate([kept if result is seen else result for result in results])
+    return _after_the_lock(evidence, joined), tuple(contradictions)
+
+
+def _after_the_lock(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Name the wrong token of a grant as the cause of what that token let through the fence."""
+    wrong: dict[int, Finding] = {}
+    for each in findings:
+        if each.anomaly in {"duplicate-token", "token-regression"}:
+            others = each.because if each.anomaly == "duplicate-token" else ()
+            for grant in (each.accused, *others):
+                wrong.setdefault(grant, each)
+    if not wrong:
+        return findings
+    operations, holds = in_columns(evidence), holds_of(evidence)
+
+    def caused(finding: Finding) -> Finding:
+        if finding.anomaly not in {"stale-write", "lost-update"} or finding.caused_by or finding.accused < 0:
+            return finding
+        grant = holds.grant_behind(operations[finding.accused])
+        cause = None if grant is None else wrong.get(grant.index)
+        return finding if cause is None else replace(finding, caused_by=cause)
+
+    return tuple(map(caused, findings))
 
 
 def _is_observed_register(result: CheckerResult) -> bool:
@@ -242,9 +258,10 @@ def _both(one: CheckerResult, other: CheckerResult) -> CheckerResult:
 
 def _tally(findings: Iterable[Finding], checkers: Iterable[Checker]) -> dict[str, int]:
     names = {name for checker in checkers for name in checker.decides}
-    tally = {name: 0 for name in RANK if name in names}
+    tally = {name: 0 for name in ANOMALIES if name in names}
     for finding in findings:
-        tally[finding.anomaly] += 1
+        for name in (finding.anomaly, *finding.also):
+            tally[name] += 1
     return tally
 
 
@@ -255,70 +272,3 @@ def _worth_explaining(findings: Iterable[Finding], header: Header) -> Iterator[F
         if not finding.is_violation and left.get(finding.anomaly, 0):
             left[finding.anomaly] -= 1
             yield finding
-
-
-def _cut_short(evidence: Evidence) -> Iterator[str]:
-    if not evidence.history.is_cut_short:
-        return
-    log = log_of(evidence)
-    missing = 0 if log is None else log.unsent
-    more = f", and the storage's own order has {missing} writes of which it knows nothing" if missing else ""
-    yield f"the history ends in the middle of a line{more}: what else was done is not known"
-
-
-def _empty(evidence: Evidence) -> Iterator[str]:
-    if not len(evidence.history.operations):
-        yield "the history has no operation: there is nothing to judge"
-
-
-def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[str]:
-    header = evidence.history.header
-    short = {name: least for name, least in header.require.items() if counts.get(name, 0) < least}
-    grants = count_of_grants(evidence)
-    if short and not grants and any(op.error for op in evidence.named("acquire")):
-        yield NO_GRANT.reason
-        return
-    if short and header.fenced and 0 < grants == grants_without(evidence, "token"):
-        yield NO_TOKEN.reason
-        return
-    for name, least in short.items():
-        count = counts.get(name, 0)
-        what = f"{name} is {count}, required {least}" if count else none_of(name)
-        yield f"{NOT_EXERCISED}{what}: {_why(header)}"
-
-
-def _why(header: Header) -> str:
-    """What to do about a run that tested too little, or why it did."""
-    return NO_FAULTS if header.no_faults else RUN_LONGER
-
-
-def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[str]:
-    required = header.hazards.required if header.hazards else 0
-    if required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
-        seen = (
-            summary(hazards.possible or 0, hazards.missed, hazards.untried)
-            if hazards
-            else "no hazard was counted"
-        )
-        yield f"{NOT_EXERCISED}{seen}: {_why(header)}"
-
-
-def _unexpected(
-    header: Header, anomalies: Mapping[str, int], violations: Iterable[Finding], validity: Validity
-) -> tuple[str, ...]:
-    """Why the run is not what its target expects, apart from doubts.
-
-    What `may` come comes with an expected violation: a run that has to be valid has none.
-    What is only counted has been found all the same.
-    """
-    allowed = {*header.expect, *header.may} if header.expect else set()
-    violations = tuple(violations)
-    found = dict.fromkeys(name for finding in violations for name in (finding.anomaly, *finding.also))
-    reasons = [f"found {name}, which was not expected" for name in found if name not in allowed]
-    if validity is not Validity.UNKNOWN:
-        reasons += [
-            f"expected {name} was not found"
-            for name in header.expect
-            if name not in found and not anomalies.get(name)
-        ]
-    return tuple(reasons)

@@ -316,10 +316,13 @@ _TABLE = (
 )
 
 ANOMALIES = {anomaly.name: anomaly for anomaly in _TABLE}
-"""Every anomaly by its name, in the order in which names are tried."""
+"""Every anomaly by its name."""
 
-RANK = {name: rank for rank, name in enumerate(ANOMALIES)}
-"""The place of each name in the table."""
+ROOTS = ("unfenced-write", "duplicate-token", "token-regression")
+"""The names that lead, as others follow from them: a write without a token is always stale, too."""
+
+RANK = {name: rank for rank, name in enumerate(dict.fromkeys((*ROOTS, *ANOMALIES)))}
+"""The place of each name among those of one event: the roots first, then the order of the table."""
 
 DOUBTS = ("double-grant",)
 """The names that leave a run without a violation undecided."""

@@ -7,10 +7,26 @@ from typing import Any, Literal
 
 from msgspec import Struct, field, to_builtins
 
+from checkers.vocabulary.reasons import Reason, ReasonKind
+
 VerdictWord = Literal["valid", "unknown", "invalid"]
 
 
 class CauseDocument(Struct, frozen=True, kw_only=True):
+    """What led to a finding: `fault` is the kind of a fault, `target` what it hit, `faults` its lines.
+
+    `operations`: the lines of a late release or renewal that let another owner in. `certain`: the history
+    shows the whole chain; else it fits, and another cause is possible.
+    """
+
+    certain: bool
+    fault: str = ""
+    target: str = ""
+    faults: list[int] = []
+    operations: list[int] = []
+
+
+class EarlierDocument(Struct, frozen=True, kw_only=True):
     """The finding that another one follows from."""
 
     anomaly: str
@@ -21,13 +37,16 @@ class CauseDocument(Struct, frozen=True, kw_only=True):
 class FindingDocument(Struct, frozen=True, kw_only=True):
     """One finding: a sentence, the lines of history.jsonl that prove it, and why they do.
 
+    `names`: every anomaly that the event is, the one at its root first. `story`: what happened, in at most
+    three plain sentences in the order of time. `cause`: what led to it; null if nothing is known to have.
+    `step_lines`, `step_faults`: for each step the lines of the operations and of the faults that it is about.
     `rule`: the name of the broken rule, for programs: sentences may be reworded, this name never changes.
     `accused`: the lines in `operations` of the wrong one. `against`: the lines of those that it contradicts.
     `roles`: what the accused is, then each kind of operation that it contradicts: "write", "newer write".
-    `fault`: the kind of the fault that opened the window, if the steps name one: "pause". `faults`: the
-    kinds of all faults that they name, that one first: others may have been in force when the lease ended.
-    `probable_cause`: the lines of the operation that probably caused it, if any.
-    `also`: other anomalies of the same operation. `caused_by`: the earlier finding that it follows from.
+    `fault`: the kind of the fault that is the cause, if one is: "pause". `faults`: its kind and those of
+    all faults that the steps name: others may have been in force when the lease ended.
+    `probable_cause`: the lines of the operation that is the cause, if one is.
+    `also`: `names` but for the first. `caused_by`: the earlier finding that it follows from.
     """
 
     anomaly: str
@@ -41,9 +60,14 @@ class FindingDocument(Struct, frozen=True, kw_only=True):
     faults: list[str] = []
     accused: list[int] = []
     against: list[int] = []
+    cause: CauseDocument | None = None
     probable_cause: list[int] = []
+    names: list[str] = []
     also: list[str] = []
-    caused_by: CauseDocument | None = None
+    story: list[str] = []
+    step_lines: list[list[int]] = []
+    step_faults: list[list[int]] = []
+    caused_by: EarlierDocument | None = None
 
 
 class CheckerDocument(Struct, frozen=True, kw_only=True):
@@ -101,6 +125,7 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
 
     `target`: its name in the history's header; null for a history of another tool.
     `history`: the path of the judged file; null if there was no file.
+    `reason_kinds`, `reason_arguments`: of each reason, what it is about; its words may change.
     `anomalies`: the count of every anomaly that was checked, including 0.
     `findings`: the violations. `counted`: the first findings that make no run invalid, but that the
     target names or that are violations elsewhere.
@@ -116,6 +141,8 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     expected: Literal["valid"] | list[str]
     as_expected: bool
     reasons: list[str]
+    reason_kinds: list[str] = []
+    reason_arguments: list[list[str]] = []
     anomalies: dict[str, int]
     findings: list[FindingDocument]
     counted: list[FindingDocument] = []
@@ -131,10 +158,20 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
         """The anomalies that had to be found; none if it had to be valid."""
         return [] if self.expected == "valid" else list(self.expected)
 
+    def reasons_of(self, *kinds: ReasonKind) -> list[Reason]:
+        """The reasons of some kinds; none of a document that does not say what each is about."""
+        return [reason for reason in self.typed_reasons if reason.kind in kinds]
+
+    @property
+    def typed_reasons(self) -> list[Reason]:
+        """The reasons with their kinds; none of an older document, which has to be judged again."""
+        known = zip(self.reason_kinds, self.reason_arguments, strict=False)
+        return [Reason(ReasonKind(kind), *arguments) for kind, arguments in known if kind in set(ReasonKind)]
+
     @property
     def violations(self) -> Counter[str]:
         """How many violations there are of each name, in the order of the findings."""
-        return Counter(finding.anomaly for finding in self.findings)
+        return Counter(name for each in self.findings for name in (each.anomaly, *each.also))
 
     def as_dict(self) -> dict[str, Any]:
         """As written to verdict.json."""

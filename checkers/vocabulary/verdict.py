@@ -14,11 +14,13 @@ from checkers.vocabulary.anomalies import VIOLATIONS
 from checkers.vocabulary.document import (
     CauseDocument,
     CheckerDocument,
+    EarlierDocument,
     FindingDocument,
     HazardsDocument,
     VerdictDocument,
     VerdictWord,
 )
+from checkers.vocabulary.reasons import Reason
 
 Evidence = Literal["committed", "observed"]
 """Where a checker looked: the storage's own order of writes, or what the clients saw."""
@@ -39,19 +41,39 @@ class Validity(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProofStep:
+    """One step of a proof, and what it is about."""
+
+    text: str
+    operations: tuple[int, ...] = ()  # the lines of the operations that it is about
+    faults: tuple[int, ...] = ()  # the lines of the faults
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingCause:
+    """What led to a finding: a fault, or an operation."""
+
+    certain: bool  # False: it fits, but the history does not show the whole chain
+    fault: str = ""  # its kind
+    target: str = ""  # what the fault hit
+    faults: tuple[int, ...] = ()  # its lines
+    operations: tuple[int, ...] = ()  # the lines of a late release or renewal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """The explanation of a finding, by itself."""
 
     summary: str  # one plain sentence
-    steps: tuple[str, ...]  # because-steps that end in the contradiction
+    steps: tuple[ProofStep, ...]  # because-steps that end in the contradiction
+    story: tuple[str, ...] = ()  # at most three plain sentences, in the order of time
     operations: tuple[int, ...]  # lines of the history: every line of the operations that prove it
     accused: tuple[int, ...] = ()  # the lines of the operation that is wrong
     against: tuple[int, ...] = ()  # the lines of the operations that it contradicts
-    cause: tuple[int, ...] = ()  # the lines of the operation that probably caused it
+    cause: FindingCause | None = None
     rule: str = ""  # the name of what was broken, one of several in an anomaly
     roles: tuple[str, ...] = ()  # what the accused is, then each kind of operation that it contradicts
-    fault: str = ""  # the kind of the fault that opened the window, where the steps name one
-    faults: tuple[str, ...] = ()  # the kinds of all faults that the steps name, that one first
+    faults: tuple[str, ...] = ()  # the kinds of the fault that is its cause, and of all that the steps name
     doubt: str = ""  # why these operations are not known to be the smallest set that proves it
 
 
@@ -69,6 +91,7 @@ class Finding:
     counted: bool = False  # not a violation, although others of this name are
     because: tuple[int, ...] = field(default=(), compare=False)  # indexes of the operations that show it
     also: tuple[str, ...] = ()  # what else is wrong with the accused operation
+    implied: tuple[str, ...] = ()  # those of `also` that the same operations show
     caused_by: Finding | None = None  # an earlier one on the same resource, without which it would not be
     tell: Callable[[], Account] = field(repr=False, compare=False)
 
@@ -88,12 +111,22 @@ class Finding:
         return self.account.summary
 
     @property
-    def steps(self) -> tuple[str, ...]:
+    def proof(self) -> tuple[ProofStep, ...]:
         """Why it is wrong, step by step; the last is the contradiction."""
         if self.caused_by is None:
             return self.account.steps
-        cause = f"This follows from an earlier {self.caused_by.anomaly}: {self.caused_by.summary}."
-        return (cause, *self.account.steps)
+        text = f"This follows from an earlier {self.caused_by.anomaly}: {self.caused_by.summary}."
+        return (ProofStep(text=text, operations=self.caused_by.operations), *self.account.steps)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The sentences of the proof."""
+        return tuple(each.text for each in self.proof)
+
+    @property
+    def story(self) -> tuple[str, ...]:
+        """What happened, in at most three plain sentences."""
+        return self.account.story
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -103,7 +136,8 @@ class Finding:
     def __getstate__(self) -> dict[str, Any]:
         """With the explanation worked out, and without what it was worked out from."""
         own = {"anomaly": self.anomaly, "resource": self.resource, "accused": self.accused}
-        own |= {"counted": self.counted, "also": self.also, "caused_by": self.caused_by}
+        own |= {"counted": self.counted, "also": self.also, "implied": self.implied}
+        own |= {"caused_by": self.caused_by}
         own |= {"because": self.because}
         return own | {"tell": partial(_known, self.account)}
 
@@ -130,7 +164,7 @@ class Verdict:
     validity: Validity
     expected: tuple[str, ...]  # anomalies that had to be found; empty: none at all
     as_expected: bool
-    reasons: tuple[str, ...]  # why it is not valid, or not as expected
+    reasons: tuple[Reason, ...]  # why it is not valid, or not as expected
     anomalies: Mapping[str, int]  # every name that was looked for
     findings: tuple[Finding, ...]  # the violations
     coverage: Mapping[str, int]
@@ -152,7 +186,7 @@ class Verdict:
             verdict=self.validity.word,
             expected=list(self.expected) or "valid",
             as_expected=self.as_expected,
-            reasons=list(self.reasons),
+            **reasons_of(self.reasons),
             anomalies=dict(self.anomalies),
             findings=[_finding(finding) for finding in self.findings],
             counted=[_finding(finding) for finding in self.counted],
@@ -163,27 +197,53 @@ class Verdict:
         )
 
 
+def reasons_of(reasons: Iterable[Reason]) -> dict[str, Any]:
+    """The fields of a document for some reasons."""
+    reasons = tuple(reasons)
+    return {
+        "reasons": [str(reason) for reason in reasons],
+        "reason_kinds": [reason.kind.value for reason in reasons],
+        "reason_arguments": [list(reason.arguments) for reason in reasons],
+    }
+
+
 def _finding(finding: Finding) -> FindingDocument:
+    cause = finding.account.cause
     return FindingDocument(
         anomaly=finding.anomaly,
         rule=finding.account.rule,
         roles=list(finding.account.roles),
-        fault=finding.account.fault,
+        fault="" if cause is None else cause.fault,
         faults=list(finding.account.faults),
         resource=finding.resource,
         summary=finding.summary,
         operations=_lines(finding.operations),
+        story=list(finding.story),
         steps=list(finding.steps),
+        step_lines=[_lines(each.operations) for each in finding.proof],
+        step_faults=[_lines(each.faults) for each in finding.proof],
         accused=_lines(finding.account.accused),
         against=_lines(finding.account.against),
-        probable_cause=_lines(finding.account.cause),
+        cause=None if cause is None else _cause(cause),
+        probable_cause=[] if cause is None else _lines(cause.operations),
+        names=[finding.anomaly, *finding.also],
         also=list(finding.also),
-        caused_by=None if finding.caused_by is None else _cause(finding.caused_by),
+        caused_by=None if finding.caused_by is None else _earlier(finding.caused_by),
     )
 
 
-def _cause(finding: Finding) -> CauseDocument:
+def _cause(cause: FindingCause) -> CauseDocument:
     return CauseDocument(
+        certain=cause.certain,
+        fault=cause.fault,
+        target=cause.target,
+        faults=_lines(cause.faults),
+        operations=_lines(cause.operations),
+    )
+
+
+def _earlier(finding: Finding) -> EarlierDocument:
+    return EarlierDocument(
         anomaly=finding.anomaly, summary=finding.summary, operations=_lines(finding.operations)
     )
 

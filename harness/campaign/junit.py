@@ -105,6 +105,7 @@ def _details(night: Night, result: CellResult, run: Run) -> Iterator[str]:
     if finding:
         yield ""
         yield f"{finding['anomaly']}: {finding['summary']}"
+        yield from finding.get("story", ())
         yield from (f"{number}. {step}" for number, step in enumerate(finding["steps"], start=1))
     yield ""
     if run.fingerprint:

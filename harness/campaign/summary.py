@@ -79,6 +79,9 @@ def _failures(night: Night, result: CellResult) -> Iterator[str]:
         finding = primary(run.finished.verdict) if run.finished.verdict else None
         if finding:
             yield ""
+            if finding.get("story"):
+                yield inert(" ".join(finding["story"]))
+                yield ""
             yield from (f"{number}. {inert(step)}" for number, step in enumerate(finding["steps"], start=1))
         yield ""
         yield "In the folder of the night:"

@@ -111,7 +111,12 @@ def _finding(seen: Seen) -> dict[str, Any] | None:
     found = seen.finding
     if found is None:
         return None
-    return {"anomaly": found.anomaly, "summary": found.summary, "steps": list(found.steps)}
+    return {
+        "anomaly": found.anomaly,
+        "summary": found.summary,
+        "story": list(found.story),
+        "steps": list(found.steps),
+    }
 
 
 def _cell(answer: Answer, folder: Path) -> str:

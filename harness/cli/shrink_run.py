@@ -75,6 +75,7 @@ def shrink_history(run: Path) -> Finding:
     show(
         size,
         f"  {finding['summary']}",
+        *([f"    {' '.join(finding['story'])}"] if finding.get("story") else []),
         *(f"    {number}. {step}" for number, step in enumerate(finding["steps"], start=1)),
     )
     words = (each if isinstance(each, str) else as_seen_from_here(each) for each in again)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from checkers.vocabulary.reasons import ReasonKind
+
 RUN_MORE = "Nothing to fix. A run is a test, not a proof: repeat it with other seeds and faults."
 RUN_OTHER_SEEDS = "Nothing to fix. A run is a test, not a proof: repeat it with other seeds."
 RUN_TO_THE_END = "Run it again and let it finish."
@@ -23,10 +25,10 @@ EXERCISE_IT_WITH_FAULTS = "Leave out --no-faults to test the fence."
 FIND_IT = "Run it longer, with other seeds, or with faults that hit the faulty code."
 FIND_IT_WITH_FAULTS = "Leave out --no-faults: the bug may need the faults of this target."
 UNDECIDED = {
-    "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
-    "could not be counted: ": "This is a bug in Fencepost: report it, with the run's folder.",
-    "ends in the middle of a line": "Run it again: what is missing from the history cannot be recovered.",
-    "order of writes, is missing": "Run it again, to its end: that order is read once the clients stop.",
-    "whether the run worked to its end": "Restore plan.json, or run it again.",
+    ReasonKind.CRASHED: "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
+    ReasonKind.NOT_COUNTED: "This is a bug in Fencepost: report it, with the run's folder.",
+    ReasonKind.CUT_SHORT: "Run it again: what is missing from the history cannot be recovered.",
+    ReasonKind.NO_ORDER: "Run it again, to its end: that order is read once the clients stop.",
+    ReasonKind.NO_PLAN: "Restore plan.json, or run it again.",
 }
-"""What to do about each reason that leaves a run undecided, by words in the reason."""
+"""What to do about each kind of reason that leaves a run undecided."""

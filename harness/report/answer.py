@@ -5,68 +5,23 @@ The terminal and the page both show it.
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from checkers.history.columns import ACQUIRE, RELEASE
 from checkers.history.records import History
 from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, Anomaly
 from checkers.vocabulary.document import VerdictDocument
-from checkers.vocabulary.not_exercised import NOT_EXERCISED, UNTESTABLE
+from checkers.vocabulary.reasons import NEVER_TESTED, Reason, ReasonKind
 from checkers.vocabulary.rule_words import described
 from harness.report import advice
-from harness.report.glossary import glossary
+from harness.report.headline import CONTRADICTION, HELD, UNDECIDED, Answer, Tone
 from harness.report.interruption import in_words
 from harness.report.rows import with_columns
 from harness.report.sentences import capitalized
 from harness.report.stale_write_counts import refused
 from harness.report.zoo_twins import correct_twin, is_planted
-
-_LABEL_ENDS = ": "
-
-
-class Tone(enum.StrEnum):
-    """Is the verdict what it should be?"""
-
-    GOOD = "good"
-    BAD = "bad"
-    UNSURE = "unsure"
-    NEUTRAL = "neutral"  # the run was interrupted before it could show anything wrong
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a run shows, for a reader who reads nothing else."""
-
-    tone: Tone
-    label: str  # "The test worked", "BUG FOUND", "The fence held", "Not tested", …
-    happened: str  # what follows the label
-    verdict: str  # "Verdict: invalid, as this target expects"
-    matters: str  # one sentence
-    remedy: str  # one sentence
-    twin: Path | None = None  # a target without this bug
-    anomaly: Anomaly | None = None  # the anomaly that it is about
-    leads: tuple[str, ...] = ()  # every anomaly in the headline
-    interrupted: str = ""  # "interrupted at 5 of 20 s"
-
-    @property
-    def headline(self) -> str:
-        """The label and what happened."""
-        return f"{self.label}{_LABEL_ENDS}{self.happened}"
-
-    @property
-    def terms(self) -> str:
-        """What "stale write" and "token" mean, if the first lines use them."""
-        by_tokens = self.anomaly is None or self.anomaly == ANOMALIES.get(self.anomaly.name)
-        return glossary(f"{self.headline} {self.matters} {self.remedy}", by_tokens=by_tokens)
-
-    @property
-    def documentation(self) -> str:
-        """Where the anomaly is explained."""
-        return f"docs/anomalies.md#{self.anomaly.name}" if self.anomaly else ""
 
 
 def answer(document: VerdictDocument, target: str, history: History | None = None) -> Answer:
@@ -106,10 +61,10 @@ class _Verdict:
         return self.document.reasons
 
     @property
-    def not_exercised(self) -> list[str]:
+    def not_exercised(self) -> list[Reason]:
         """What the run did not do, if that is the only reason."""
-        short = [reason.removeprefix(NOT_EXERCISED) for reason in self.reasons]
-        return short if all(reason.startswith(NOT_EXERCISED) for reason in self.reasons) else []
+        short = self.document.reasons_of(*NEVER_TESTED)
+        return short if len(short) == len(self.reasons) else []
 
     @property
     def exercise_it(self) -> str:
@@ -131,9 +86,7 @@ class _Verdict:
     @property
     def unexpected(self) -> list[str]:
         """The violations that the target does not name."""
-        named = {
-            reason.removeprefix("found ").removesuffix(", which was not expected") for reason in self.reasons
-        }
+        named = [reason.arguments[0] for reason in self.document.reasons_of(ReasonKind.UNEXPECTED)]
         if self.as_expected:
             return []
         own = [name for name in self.violations if name in named or not self.expected]
@@ -273,7 +226,7 @@ def _held(verdict: _Verdict) -> Answer:
     but = f"; but {' and '.join(lost)}" if lost else ""
     lead = next(iter(verdict.counted), None)
     if counts.get("stale_writes_rejected"):
-        label, happened, matters = "The fence held", refused(counts), advice.FENCED
+        label, happened, matters = HELD, refused(counts), advice.FENCED
     elif not verdict.has_lock:
         label, happened, matters = "Nothing wrong was found", advice.IN_ORDER, advice.NO_LOCK
     else:
@@ -294,28 +247,28 @@ def _held(verdict: _Verdict) -> Answer:
 
 
 def _not_tested(verdict: _Verdict) -> Answer:
-    untestable = next((each for each in UNTESTABLE if each.reason in verdict.reasons), None)
-    short = [reason.rpartition(": ")[0] for reason in verdict.not_exercised]
+    never_could = verdict.document.reasons_of(ReasonKind.UNTESTABLE)[:1]
+    short = [*dict.fromkeys(reason.arguments[0] for reason in never_could or verdict.not_exercised)]
     tested_a_fence = verdict.document.coverage.get("stale_writes_rejected")
     return verdict.says(
         Tone.UNSURE,
         "Not tested",
-        untestable.why if untestable else " and ".join(short),
+        " and ".join(short),
         matters=advice.NOT_ALL if tested_a_fence else advice.NO_FENCE_SEEN,
-        remedy=f"{capitalized(untestable.remedy)}." if untestable else verdict.exercise_it,
+        remedy=f"{capitalized(never_could[0].arguments[1])}." if never_could else verdict.exercise_it,
     )
 
 
 def _undecided(verdict: _Verdict) -> Answer:
     doubts = [name for name in DOUBTS if verdict.counted.get(name)]
     remedies = [
-        *(each for words, each in advice.UNDECIDED.items() if any(words in why for why in verdict.reasons)),
-        *[verdict.exercise_it] * any(NOT_EXERCISED in why for why in verdict.reasons),
+        *(each for kind, each in advice.UNDECIDED.items() if verdict.document.reasons_of(kind)),
+        *[verdict.exercise_it] * bool(verdict.document.reasons_of(*NEVER_TESTED)),
         *(ANOMALIES[name].remedy for name in doubts),
     ]
     return verdict.says(
         Tone.UNSURE,
-        "Undecided",
+        UNDECIDED,
         "; ".join(verdict.reasons) or "nothing could be judged",
         matters=verdict.of(next(iter(doubts), None), "matters", advice.NOT_JUDGED),
         remedy=" ".join(remedies) or "Run it again.",
@@ -326,7 +279,7 @@ def _undecided(verdict: _Verdict) -> Answer:
 def _contradiction(verdict: _Verdict) -> Answer:
     return verdict.says(
         Tone.BAD,
-        "Contradiction",
+        CONTRADICTION,
         "; ".join(verdict.reasons) or "the run is not as expected",
         matters="The clients and the storage's own order cannot both be right.",
         remedy="Look at how the storage logs its order of writes, and at the findings below.",

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from checkers.explain.fault_phrases import named, part_of_run
 from checkers.history.faults import Fault, faults_of
-from checkers.history.reader import Header, History, Op
+from checkers.history.reader import History, Op
 from checkers.text.printable import LONGEST, shorten
 from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.hazards import POINTS
 from harness.nemesis.faults import FAULTS
-from harness.report.rows import Grants, with_columns
-from harness.report.step_references import Mentions
-from harness.report.window import Cause, claimed, opening
+from harness.report.rows import Lines, with_columns
 
 NS = 1_000_000_000
 _WHERE = {str(point): words for point, words in POINTS.items()}
@@ -24,39 +22,46 @@ _WHERE = {str(point): words for point, words in POINTS.items()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """The fault behind a finding, and the evidence for it."""
+    """What led to a finding, and the evidence for it: a fault, or a late call of another owner."""
 
-    cause: Cause
-    evidence: str
+    certain: bool  # does the history show the whole chain?
+    fault: Fault | None = None
+    late: Op | None = None
+    evidence: str = ""
     others: tuple[tuple[Fault, str], ...] = ()  # that the steps name; with their evidence
-
-    @property
-    def certain(self) -> bool:
-        """Does the history show the whole chain?"""
-        return self.cause.certain
 
     @property
     def title(self) -> str:
         """How certain it is."""
-        return "Cause" if self.cause.certain else "Probable cause"
+        return "Cause" if self.certain else "Probable cause"
 
     @property
     def kind(self) -> str:
-        """Its kind in words: "pause of a client", "kill of the storage"."""
-        kinds = (_kind(fault) for fault in (self.cause.fault, *(fault for fault, _ in self.others)))
-        return " with ".join(dict.fromkeys(kinds))
+        """Its kind in words: "pause of a client", "kill of the storage", "late release"."""
+        faults = [fault for fault in (self.fault, *(fault for fault, _ in self.others)) if fault is not None]
+        late = [] if self.late is None else [f"late {self.late.f}"]
+        return " with ".join(dict.fromkeys([*late, *map(_kind, faults)]))
 
-    def in_words(self, started: int, most: int = LONGEST) -> tuple[tuple[str, str], ...]:
-        """What happened to which process, when, and on what evidence; for each fault, a title and a sentence.
+    def in_words(self, started: int, clients: int | None, most: int = LONGEST) -> tuple[tuple[str, str], ...]:
+        """What happened to which process, when, and on what evidence; for each part, a title and a sentence.
 
         Seconds since `started`; at most `most` characters of each evidence.
         """
-        shown = [(self.title, self.cause.fault, self.evidence)]
-        shown += [("Also in force", fault, evidence) for fault, evidence in self.others]
+        shown = [("Also in force", fault, evidence) for fault, evidence in self.others]
+        if self.fault is not None:
+            shown.insert(0, (self.title, self.fault, self.evidence))
         titles: dict[str, str] = {}  # by sentence: two faults may look the same
+        if self.late is not None:
+            titles[_late_in_words(self.late, started, clients)] = self.title
         for title, fault, evidence in shown:
             titles.setdefault(_in_words(fault, evidence, started, most), title)
         return tuple((title, sentence) for sentence, title in titles.items())
+
+
+def _late_in_words(late: Op, started: int, clients: int | None) -> str:
+    whom = f"process {late.process}" if clients is None else f"client {late.process % clients}"
+    when = f"at {_seconds(late.called, started)} s (line {late.lines[0]})"
+    return f"{whom} sent the {late.f} of another hold {when}, and the lock service said ok"
 
 
 def _kind(fault: Fault) -> str:
@@ -78,55 +83,48 @@ def _called(kind: str) -> str:
     return FAULTS[kind].called if kind in FAULTS else kind
 
 
+def _seconds(moment: float, started: int) -> str:
+    return f"{(moment - started) / NS:.3f}"
+
+
 class Openings:
     """Finds the faults behind the findings of one history."""
 
     def __init__(self, history: History | None) -> None:
-        self._faults: tuple[Fault, ...] = ()
-        if history is None or not history.faults:
-            return
-        self._faults = tuple(faults_of(history.faults))
-        self._evidence = {(each.kind, each.target, each.time): each.evidence for each in history.faults}
-        self._header: Header = history.header
-        self._operations = with_columns(history.operations)
-        self._mentions = Mentions(self._operations, self._faults)
-
-    @cached_property
-    def _grants(self) -> Grants:
-        return Grants(self._operations)
+        self._faults: dict[int, Fault] = {}  # by their first lines
+        self._evidence: dict[tuple[str, str, int], str] = {}
+        self._operations: Sequence[Op] = ()
+        if history is not None:
+            self._operations = history.operations
+            self._faults = {fault.lines[0]: fault for fault in faults_of(history.faults)}
+            self._evidence = {(each.kind, each.target, each.time): each.evidence for each in history.faults}
 
     def of(self, finding: FindingDocument) -> Opening | None:
-        """Find the fault that opened a finding's window; None if the history supports none.
+        """The cause of a finding, with the other faults that its steps name; None if none is known.
 
         If a finding follows from an earlier one, that one is its cause.
         """
-        if not self._faults or finding.caused_by:
+        if finding.cause is None or finding.caused_by:
             return None
-        claim = claimed(finding, self._on_lines)
-        mentions = self._mentions.of(finding.steps, claim.proof)
-        indexes = {index for mention in mentions for index in mention.operations}
-        claim = replace(claim, named=tuple(self._operations[index] for index in sorted(indexes)))
-        cause = opening(claim, self._grants.behind, self._faults, self._header)
+        cause = next(self._on(finding.cause.faults), None)
+        late = next(self._lines.of(finding.cause.operations), None) if finding.cause.operations else None
         if cause is None:
-            return None
-        named_by_steps = (self._faults[place] for mention in mentions for place in mention.bands)
-        others = [
-            fault
-            for fault in dict.fromkeys(named_by_steps)
-            if fault != cause.fault and fault.overlaps(cause.fault.began, cause.fault.healed)
-        ]
+            return None if late is None else Opening(certain=finding.cause.certain, late=late)
+        named = dict.fromkeys(self._on(line for lines in finding.step_faults for line in lines))
+        others = [fault for fault in named if fault != cause and fault.overlaps(cause.began, cause.healed)]
         return Opening(
-            cause=cause,
-            evidence=self._evidence_of(cause.fault),
+            certain=finding.cause.certain,
+            fault=cause,
+            evidence=self._evidence_of(cause),
             others=tuple((fault, self._evidence_of(fault)) for fault in others),
         )
 
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(with_columns(self._operations))
+
+    def _on(self, lines: Iterable[int]) -> Iterator[Fault]:
+        return (self._faults[line] for line in lines if line in self._faults)
+
     def _evidence_of(self, fault: Fault) -> str:
         return self._evidence.get((fault.kind, fault.target, fault.began), "")
-
-    def _on_lines(self, lines: Iterable[int]) -> list[Op]:
-        return list(dict.fromkeys(self._mentions.lines.of(lines)))
-
-
-def _seconds(moment: float, started: int) -> str:
-    return f"{(moment - started) / NS:.3f}"

@@ -12,7 +12,7 @@ from checkers.history.reader import Op
 from checkers.vocabulary.counts import COVERAGE, WORK
 from checkers.vocabulary.counts import counted as meaning_of
 from checkers.vocabulary.document import VerdictDocument
-from harness.report.answer import Answer, Tone
+from harness.report.headline import Answer, Tone
 from harness.report.rows import with_columns
 
 _HELD = (

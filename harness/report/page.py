@@ -9,7 +9,7 @@ from checkers.vocabulary.document import CheckerDocument, FindingDocument
 from harness.core.invocation import typed_anywhere
 from harness.files import run_files
 from harness.report import wording
-from harness.report.answer import Answer, answer
+from harness.report.answer import answer
 from harness.report.causes import Opening, Openings
 from harness.report.chart_data import fitted, script_safe
 from harness.report.counters import Counter, counters, gives_tokens
@@ -17,6 +17,7 @@ from harness.report.environment_facts import Environment
 from harness.report.groups import Group, explained, groups
 from harness.report.hazard_grid import Hazards, hazards
 from harness.report.heading import Heading, heading
+from harness.report.headline import Answer
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import Summary, points, summaries
 from harness.report.narration import Narration, narrate
@@ -115,7 +116,7 @@ def page(recorded: Recorded) -> Page:
         answer=said,
         counters=counters(said, verdict, operations),
         notices=(
-            *wording.doubts(verdict, said.happened),
+            *wording.doubts(verdict, said),
             *recorded.problems,
             *verdict.notices,
             *(history.notices if history else ()),
@@ -174,7 +175,9 @@ def _entry(scene: Scene, cause: Opening | None, stage: Stage, *, narrated: bool)
         narration=narrate(scene, stage.timeline, stage.lanes) if narrated else nothing,
         at=_at(scene, stage.timeline),
         proof=tuple(_proof(scene, stage)),
-        causes=cause.in_words(stage.history.started, _LONGEST_EVIDENCE) if cause else (),
+        causes=cause.in_words(stage.history.started, stage.history.header.clients, _LONGEST_EVIDENCE)
+        if cause
+        else (),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.report.answer import Answer
+from harness.report.headline import Answer
 
 _LOCK = (
     "A lock service lets one client at a time work on something. The lock is granted for a limited time, the"

@@ -113,10 +113,3 @@ class Grants:
     def like(self, op: Op) -> Ints:
         """The rows of the grants with the token of an operation; if it has none, with its owner."""
         return self._like.of(int(self.keys[self._operations.row(op)]))
-
-    def behind(self, op: Op) -> Op | None:
-        """The grant behind an operation: the first of its token, or the last of its owner before it."""
-        rows = self.like(op)
-        if op.token is None:
-            rows = rows[self._operations.columns.returned[rows] <= op.called][::-1]
-        return self._operations[int(rows[0])] if len(rows) else None

@@ -47,7 +47,6 @@ _SCRIPTS = (
 _MILLISECOND = 1_000_000  # ns
 _SECOND = 1_000_000_000  # ns
 _HYPHENATED = re.compile(r"(?<![\w.-])(\w{1,12}(?:-[\w.]{1,12}){1,3})(?![\w-])")
-_NAMES_LINES = re.compile(r"\blines? [0-9]")
 STYLE = "report.css"
 _STYLES = ("uplot/uPlot.min.css", STYLE)
 
@@ -95,7 +94,6 @@ def template() -> jinja2.Template:
         "title": title,
         "whole": _whole,
         "capitalized": capitalized,
-        "names_lines": _NAMES_LINES.search,
         "code": _code,
         "some": _some,
         "named": named,

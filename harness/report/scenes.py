@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from checkers.explain.phrases import content
 from checkers.facts.evidence import gather
 from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Columns, Ints
-from checkers.history.faults import faults_of
 from checkers.history.reader import History, Op, Outcome
 from checkers.rules.stuck_locks import stretches
 from checkers.vocabulary.document import FindingDocument
@@ -26,7 +25,6 @@ from harness.report.lanes import Lanes
 from harness.report.rows import number_of_stale
 from harness.report.step_references import Mention, Mentions
 from harness.report.timeline import Timeline
-from harness.report.window import Claim, claimed, opening
 
 REJECTED = "stale write rejected"  # no anomaly: the fence at work
 
@@ -53,6 +51,7 @@ class Scene:
     anomaly: str
     resource: str
     summary: str
+    story: tuple[str, ...]  # what happened, in a few sentences
     steps: tuple[str, ...]
     mentions: tuple[Mention, ...]  # what each step names
     proof: tuple[int, ...]  # indices of the operations that prove it, by time
@@ -103,7 +102,6 @@ class Stage:
         self.timeline = timeline
         self.lanes = lanes
         self.history = history
-        self.faults = faults_of(history.faults)
         self.mentions = Mentions(timeline.operations, timeline.bands)
 
     def on_lines(self, lines: Iterable[int]) -> list[Op]:
@@ -118,16 +116,20 @@ def findings(found: Sequence[FindingDocument], stage: Stage) -> tuple[Scene, ...
 
 
 def _finding(finding: FindingDocument, stage: Stage) -> _Event:
-    claim = claimed(finding, stage.on_lines)
-    mentions = stage.mentions.of(finding.steps, claim.proof)
-    named = {index for mention in mentions for index in mention.operations}
-    operations = stage.timeline.operations
+    cause = finding.cause
     return _Event(
-        claim=replace(claim, named=tuple(operations[index] for index in sorted(named))),
+        anomaly=finding.anomaly,
+        rule=finding.rule,
+        proof=tuple(stage.on_lines(finding.operations)),
+        accused=tuple(stage.on_lines(finding.accused)),
+        against=tuple(stage.on_lines(finding.against)),
         resource=finding.resource,
         summary=finding.summary,
+        story=tuple(finding.story),
         steps=tuple(finding.steps),
-        mentions=mentions,
+        mentions=stage.mentions.of(finding),
+        cause=next(iter(stage.mentions.bands(cause.faults)), None) if cause else None,
+        certain=cause is not None and cause.certain,
     )
 
 
@@ -162,7 +164,10 @@ def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Event:
     proof = tuple(sorted((newer, write), key=lambda op: (op.called, op.index)))
     about = ((newer.index,), (write.index,), tuple(op.index for op in proof))
     return _Event(
-        claim=Claim(anomaly=REJECTED, proof=proof, accused=(write,), against=(newer,)),
+        anomaly=REJECTED,
+        proof=proof,
+        accused=(write,),
+        against=(newer,),
         resource=write.resource,
         summary=(
             f"{late} wrote to {write.resource} with token {write.token} after {early.lower()} "
@@ -181,22 +186,29 @@ def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Event:
 class _Event:
     """What happened, and the operations that show it."""
 
-    claim: Claim
+    anomaly: str
+    proof: tuple[Op, ...]
+    accused: tuple[Op, ...]
+    against: tuple[Op, ...]
     resource: str
     summary: str
     steps: tuple[str, ...]
     mentions: tuple[Mention, ...]
+    story: tuple[str, ...] = ()
+    rule: str = ""
+    cause: int | None = None  # the position of a fault
+    certain: bool = False
 
 
 def _staged(event: _Event, stage: Stage) -> Scene:
     """A finding with the time and the clients that are needed to show it."""
-    claim, timeline = event.claim, stage.timeline
+    timeline = stage.timeline
     shown = _shown(event, stage)
     involved = _involved(shown, stage)
-    cause, probable = _cause(claim, stage)
+    cause = None if event.cause is None else timeline.bands[event.cause]
     unmatched = _unmatched(event, timeline)
-    spans = tuple(_spans(claim, stage))
-    hits = [*_hits(involved, claim.proof, timeline.bands), *_named(event, timeline.bands)]
+    spans = tuple(_spans(event, stage))
+    hits = [*_hits(involved, event.proof, timeline.bands), *_named(event, timeline.bands)]
     moments = [moment for op in shown for moment in (matters_from(op), end_of(op))]
     moments += [hold.granted for hold in involved]
     moments += [band.start for band in (*hits, *([cause] if cause else ()))]
@@ -205,21 +217,22 @@ def _staged(event: _Event, stage: Stage) -> Scene:
     start, end = min(moments, default=timeline.start), max(moments, default=timeline.end)
     edge = max(int((end - start) * _EDGE), min(_LEAST_EDGE, (timeline.end - timeline.start) // 20))
     return Scene(
-        anomaly=claim.anomaly,
+        anomaly=event.anomaly,
         resource=event.resource,
         summary=event.summary,
+        story=event.story,
         steps=event.steps,
         mentions=event.mentions,
-        proof=tuple(op.index for op in claim.proof),
-        accused=tuple(op.index for op in claim.accused),
-        against=tuple(op.index for op in claim.against),
-        rule=claim.rule,
+        proof=tuple(op.index for op in event.proof),
+        accused=tuple(op.index for op in event.accused),
+        against=tuple(op.index for op in event.against),
+        rule=event.rule,
         unmatched=unmatched,
         spans=spans,
         start=max(timeline.start, start - edge),
         end=min(timeline.end, end + edge),
         cause=cause,
-        probable=probable,
+        probable=cause is not None and not event.certain,
         lanes=_cast(shown, involved, stage.lanes),
         holds=tuple(hold.grant for hold in involved),
     )
@@ -228,7 +241,7 @@ def _staged(event: _Event, stage: Stage) -> Scene:
 def _shown(event: _Event, stage: Stage) -> list[Op]:
     """The operations of a finding: its proof, and what its steps name."""
     named = (stage.timeline.operations[index] for each in event.mentions for index in each.operations)
-    return list({op.index: op for op in (*event.claim.proof, *named)}.values())
+    return list({op.index: op for op in (*event.proof, *named)}.values())
 
 
 def matters_from(op: Op) -> int:
@@ -265,19 +278,9 @@ def _named(event: _Event, bands: Sequence[Band]) -> list[Band]:
     return [bands[place] for mention in event.mentions for place in mention.bands]
 
 
-def _cause(claim: Claim, stage: Stage) -> tuple[Band | None, bool]:
-    """The fault that opened the window, as the console names it too."""
-    cause = opening(claim, stage.timeline.holds.grants.behind, stage.faults, stage.history.header)
-    if cause is None:
-        return None, False
-    key = cause.fault.kind, cause.fault.target, cause.fault.began
-    same = (band for band in stage.timeline.bands if (band.kind, band.target, band.start) == key)
-    return next(same, None), not cause.certain
-
-
 def _unmatched(event: _Event, timeline: Timeline) -> tuple[int, ...]:
     """The stored writes that no client sent, of a finding that accuses no operation of a client."""
-    if event.claim.accused:
+    if event.accused:
         return ()
     return tuple(
         place
@@ -287,12 +290,12 @@ def _unmatched(event: _Event, timeline: Timeline) -> tuple[int, ...]:
     )
 
 
-def _spans(claim: Claim, stage: Stage) -> Iterator[Span]:
+def _spans(event: _Event, stage: Stage) -> Iterator[Span]:
     """The intervals in which the lock is wrong, as the checkers computed them."""
-    if claim.anomaly == "early-grant":
-        yield from _overlaps(claim, stage)
-    elif claim.anomaly == "stuck-lock":
-        waiting = {op.index for op in claim.accused}
+    if event.anomaly == "early-grant":
+        yield from _overlaps(event, stage)
+    elif event.anomaly == "stuck-lock":
+        waiting = {op.index for op in event.accused}
         for stuck in stretches(gather(stage.history)):
             if waiting & {op.index for op in stuck.waiting}:
                 start, end = (
@@ -302,10 +305,10 @@ def _spans(claim: Claim, stage: Stage) -> Iterator[Span]:
                 yield Span(start=start, end=end, words="free, but not granted", free=True)
 
 
-def _overlaps(claim: Claim, stage: Stage) -> Iterator[Span]:
+def _overlaps(event: _Event, stage: Stage) -> Iterator[Span]:
     """From an early grant to the end of the lease that was still promised."""
-    for late in claim.accused:
-        for earlier in claim.against:
+    for late in event.accused:
+        for earlier in event.against:
             holds = stage.timeline.holds
             given, held = holds.of_grant(late.index), holds.of_grant(earlier.index)
             if given and held and held.promised is not None and given.granted < held.promised:

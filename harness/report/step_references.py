@@ -1,26 +1,14 @@
-"""What each step of a finding is about: the operations and the faults that it names.
-
-A step names an operation by a line of the history ("line 18"), by what it wrote
-("the write of '0-1.0'") or by its token ("the grant of token 6 to client 0").
-"""
+"""What each step of a finding is about: the operations and the faults on its lines."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from checkers.explain.phrases import content
-from checkers.history.faults import Fault
 from checkers.history.reader import Op
-from checkers.history.records import WRITES
-from checkers.text.printable import quoted
+from checkers.vocabulary.document import FindingDocument
 from harness.report.bands import Band
 from harness.report.rows import Lines, with_columns
-
-_LINES = re.compile(r"\blines? (\d+(?:(?:, | and )\d+)*)")
-_NUMBER = re.compile(r"\d+")
-_BEFORE_CONTENT = r"\b(?:of|sent|wrote|that|is|to|after|read|put|has|returned|was) "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,48 +20,24 @@ class Mention:
 
 
 class Mentions:
-    """Finds out what steps are about."""
+    """Finds the operations and faults on some lines."""
 
-    def __init__(self, operations: Sequence[Op], bands: Sequence[Band | Fault]) -> None:
+    def __init__(self, operations: Sequence[Op], bands: Sequence[Band]) -> None:
         self.lines = Lines(with_columns(operations))
-        self.bands = {line: place for place, band in enumerate(bands) for line in band.lines}
+        self._bands = {line: place for place, band in enumerate(bands) for line in band.lines}
 
-    def of(self, steps: Iterable[str], proof: Sequence[Op]) -> tuple[Mention, ...]:
-        """One for each step. Only lines are looked up in the whole run, other names in the proof."""
-        names = {op.index: re.compile("|".join(_names(op))) for op in proof if any(_names(op))}
-        values = [quoted(op.value) for op in proof if isinstance(op.value, str)]
-        return tuple(self._of(step, names, values) for step in steps)
+    def of(self, finding: FindingDocument) -> tuple[Mention, ...]:
+        """One for each step."""
+        return tuple(
+            Mention(
+                operations=tuple(sorted({op.index for op in self.lines.of(lines)})), bands=self.bands(faults)
+            )
+            for lines, faults in zip(finding.step_lines, finding.step_faults, strict=True)
+        )
 
-    def _of(self, step: str, names: Mapping[int, re.Pattern[str]], values: Sequence[str]) -> Mention:
-        lines = list(_lines(step, values))
-        found = {op.index for op in self.lines.of(lines)}
-        found.update(index for index, name in names.items() if name.search(step))
-        hit = {self.bands[line] for line in lines if line in self.bands}
-        return Mention(operations=tuple(sorted(found)), bands=tuple(sorted(hit)))
-
-
-def _lines(step: str, values: Iterable[str]) -> Iterator[int]:
-    """The lines that a step names; a value that looks like one names none."""
-    for value in values:
-        step = step.replace(value, "''")
-    for match in _LINES.finditer(step):
-        yield from (int(number) for number in _NUMBER.findall(match[1]) if len(number) < _LONG)
-
-
-_LONG = 18  # digits: no file has that many lines
-
-
-def _names(op: Op) -> Iterator[str]:
-    if op.f in WRITES and isinstance(op.value, str):
-        yield rf"(?<!\w){re.escape(content(op.value))}(?!\w)"
-    elif op.f in WRITES and op.value is not None:
-        yield rf"{_BEFORE_CONTENT}{re.escape(content(op.value))}(?!\w)"
-    elif op.f in WRITES and op.element is not None:
-        yield rf"(?<!\w){re.escape(quoted(op.element))}(?!\w)"
-    elif op.f == "fence":
-        yield rf"\bfence with token {op.token}(?!\w)"
-    elif op.f == "acquire" and op.token is not None:
-        yield rf"\bgrant of token {op.token}(?!\w)"
+    def bands(self, lines: Iterable[int]) -> tuple[int, ...]:
+        """The faults on some lines."""
+        return tuple(sorted({self._bands[line] for line in lines if line in self._bands}))
 
 
 def numbered(mentions: Sequence[Mention]) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:

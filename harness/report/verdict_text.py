@@ -13,10 +13,11 @@ from checkers.vocabulary.document import FindingDocument, HazardsDocument, Verdi
 from checkers.vocabulary.hazards import summary as summary_of_hazards
 from checkers.vocabulary.rule_words import described
 from harness.core.invocation import NOTHING_ELSE, Repetition, typed, typed_anywhere
-from harness.report.answer import Answer, answer, times
-from harness.report.answer import Tone as AnswerTone
+from harness.report.answer import answer, times
 from harness.report.causes import Openings
 from harness.report.groups import Group, explained, groups
+from harness.report.headline import Answer
+from harness.report.headline import Tone as AnswerTone
 from harness.report.run_again import run_folder_again
 from harness.report.sentences import capitalized, count
 from harness.report.stale_write_counts import refused, why_findings_differ
@@ -118,16 +119,16 @@ def _verdict(run: JudgedRun, said: Answer) -> str:
     cut = said.interrupted or ("interrupted: judged as far as it got" if run.interrupted else "")
     if capitalized(cut) == said.label:
         cut = ""
-    reasons = [reason for reason in run.document.reasons if reason not in said.happened]
+    reasons = [] if said.says_why else run.document.reasons
     if run.document.verdict == "invalid":
-        reasons = doubts(run.document, said.happened)
+        reasons = doubts(run.document, said)
     return "; ".join(filter(None, [said.verdict, found, *reasons, cut]))
 
 
 def _stale_writes(document: VerdictDocument, said: Answer) -> Iterator[Line]:
     """The outcomes of the stale writes, if the headline is about something else."""
     counts = document.coverage
-    if counts.get("stale_writes_attempted") and "refused" not in said.happened:
+    if counts.get("stale_writes_attempted") and not said.says_refused:
         yield Line(f"{refused(counts)}{why_findings_differ(document)}", indent=2)
 
 
@@ -187,16 +188,18 @@ def _finding(finding: FindingDocument, openings: Openings, history: History | No
     yield from proof(finding)
     opening = openings.of(finding)
     if opening and history:
-        for title, sentence in opening.in_words(history.started):
+        for title, sentence in opening.in_words(history.started, history.header.clients):
             yield Line(f"{title}: {sentence}", indent=4)
 
 
 def proof(finding: FindingDocument) -> Iterator[Line]:
-    """One finding: a sentence, what its name means, and why it is true, step by step."""
+    """One finding: a sentence, what its name means, its story, and why it is true, step by step."""
     yield Line("")
     yield Line(capitalized(finding.summary, finding.resource), Tone.BAD, 2)
     if meaning := described(finding.anomaly, finding.rule):
         yield Line(f"{meaning.name}: {meaning.definition}", Tone.FAINT, 4)
+    if finding.story:
+        yield Line(" ".join(finding.story), indent=4)
     for number, step in enumerate(finding.steps, start=1):
         yield Line(f"{number}. {step}", indent=4)
 

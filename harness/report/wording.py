@@ -10,18 +10,22 @@ from checkers.text.printable import shorten
 from checkers.vocabulary.anomalies import ANOMALIES, RANK, VIOLATIONS
 from checkers.vocabulary.counts import COVERAGE, counted
 from checkers.vocabulary.document import VerdictDocument
+from checkers.vocabulary.reasons import NEVER_TESTED, ReasonKind
+from harness.report.headline import Answer
 from harness.report.sentences import title
 
 MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()}
 """What each anomaly means, in a sentence."""
 
-_SAID = ("not exercised: ", "found ", "expected ")
-"""The beginnings of reasons that repeat the headline."""
+_SAID = NEVER_TESTED | {ReasonKind.UNEXPECTED, ReasonKind.NOT_FOUND}
+"""The kinds of reasons that repeat the headline."""
 
 
-def doubts(verdict: VerdictDocument, said: str) -> list[str]:
+def doubts(verdict: VerdictDocument, said: Answer) -> list[str]:
     """The reasons that the headline does not say: crashed checkers, contradictions, proofs with a doubt."""
-    return [reason for reason in verdict.reasons if not reason.startswith(_SAID) and reason not in said]
+    if said.says_why:
+        return []
+    return [str(reason) for reason in verdict.typed_reasons if reason.kind not in _SAID]
 
 
 @dataclass(frozen=True, slots=True)

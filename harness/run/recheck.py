@@ -16,7 +16,8 @@ from checkers.formats.text import read_text
 from checkers.history.reader import Commit, History
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.document import VerdictDocument
-from checkers.vocabulary.verdict import Validity, Verdict
+from checkers.vocabulary.reasons import Reason, ReasonKind
+from checkers.vocabulary.verdict import Validity, Verdict, reasons_of
 from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files import received, run_files
@@ -48,11 +49,15 @@ class Judged:
     failure: ResourceExhaustedError | None = None  # why the verdict and the report could not be written
 
 
-UNREAD_ORDER = (
+UNREAD_ORDER = Reason(
+    ReasonKind.NO_ORDER,
     "commits.jsonl, the storage's own order of writes, is missing, so this is judged by what the clients saw"
-    " alone"
+    " alone",
 )
-NO_PLAN = "plan.json is missing or cannot be read, so it is not known whether the run worked to its end"
+NO_PLAN = Reason(
+    ReasonKind.NO_PLAN,
+    "plan.json is missing or cannot be read, so it is not known whether the run worked to its end",
+)
 NO_ORDER = (
     "there is no order of writes from the storage: it has none, or the run ended before it was read;"
     " only what the clients saw was judged"
@@ -89,7 +94,7 @@ def judge_recording(path: Path, stage: Stage = ignore) -> Judged:
         judged.document,
         verdict=verdict.validity.word,
         as_expected=verdict.as_expected,
-        reasons=list(verdict.reasons),
+        **reasons_of(verdict.reasons),
         windows=plan.windows,
         interrupted=cut_short,
     )
@@ -105,7 +110,7 @@ def _with_doubts(verdict: Verdict, path: Path, plan: RecordedPlan, *, has_order:
     """
     if verdict.validity is Validity.UNKNOWN:
         return verdict
-    doubts: list[str] = []
+    doubts: list[Reason] = []
     if not has_order and _has_an_order(path):
         doubts.append(UNREAD_ORDER)
     if plan == RecordedPlan() and run_files.has(path, HEADER):  # not a folder that somebody made by hand

@@ -14,6 +14,11 @@ STALE = {
     "summary": "client 1 overwrote r0 with token 33 after token 34 had been written",
     "operations": [2, 5, 7, 9],
     "steps": ["token 33 was granted to client 1", "token 34 was written", "token 33 was accepted after it"],
+    "step_lines": [[2, 3], [6, 7], [8, 9]],
+    "step_faults": [[], [], []],
+    "accused": [8, 9],
+    "against": [6, 7],
+    "cause": {"certain": True, "fault": "pause", "target": "client:1", "faults": [10, 12]},
 }
 
 
@@ -34,10 +39,16 @@ def paused_history() -> History:
             **rest,
         )
 
-    def fault(time: Any, state: Any, owner: Any) -> FaultEvent:
+    def fault(time: Any, state: Any, owner: Any, line: int) -> FaultEvent:
         evidence = "status is stopped" if state == "in force" else "status is sleeping"
         return FaultEvent(
-            time=time, kind="pause", target=f"client:{owner[0]}", state=state, evidence=evidence, owner=owner
+            time=time,
+            kind="pause",
+            target=f"client:{owner[0]}",
+            state=state,
+            evidence=evidence,
+            owner=owner,
+            line=line,
         )
 
     return History(
@@ -50,8 +61,8 @@ def paused_history() -> History:
             op(3, 1, "write", 5 * SECOND, 33, (8, 9)),
         ),
         faults=(
-            fault(SECOND + SECOND // 2, "in force", "1-1"),
-            fault(2 * SECOND, "in force", "2-1"),
-            fault(5 * SECOND, "healed", "1-1"),
+            fault(SECOND + SECOND // 2, "in force", "1-1", 10),
+            fault(2 * SECOND, "in force", "2-1", 11),
+            fault(5 * SECOND, "healed", "1-1", 12),
         ),
     )

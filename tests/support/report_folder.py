@@ -41,6 +41,12 @@ FINDING = {
     "summary": "!",
     "operations": [12, 13, 9, 10],
     "steps": ["1"],
+    "step_lines": [[12, 13]],
+    "step_faults": [[]],
+    "accused": [12, 13],
+    "against": [9, 10],
+    "names": ["stale-write"],
+    "cause": {"certain": True, "fault": "pause", "target": "client:0", "faults": [6, 11]},
 }
 VERDICT = {
     "schema": 1,

@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 
 from checkers.vocabulary.document import FindingDocument, VerdictDocument
+from checkers.vocabulary.reasons import Reason
+from checkers.vocabulary.verdict import reasons_of
 
 Fields = Mapping[str, Any]
 
@@ -36,6 +38,8 @@ def finding_of(fields: Fields) -> FindingDocument:
 
 
 def verdict_of(fields: Fields) -> VerdictDocument:
-    """A verdict with these fields; its findings may be partial, too."""
+    """A verdict with these fields, and the kinds of its reasons; its findings may be partial, too."""
+    reasons: list[Any] = list(fields.get("reasons", ()))
+    typed = reasons_of(reasons) if all(isinstance(each, Reason) for each in reasons) else {}
     found = {name: list(map(finding_of, fields.get(name, ()))) for name in ("findings", "counted")}
-    return msgspec.convert({**_VERDICT, **fields, **found}, VerdictDocument)
+    return msgspec.convert({**_VERDICT, **fields, **typed, **found}, VerdictDocument)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, cast
 
+from checkers.explain.story import Step, step
 from checkers.formats.event import Call
 from checkers.formats.operations import with_article
 from checkers.formats.values import written
@@ -33,9 +34,13 @@ class CallWords:
             "WRITTEN_LATER": self._written_later,
         }
 
-    def step(self, edge: Edge) -> str:
+    def step(self, edge: Edge) -> Step:
         """Why one came before the other."""
-        return self._steps[edge.reason.name](edge)
+        nodes = [edge.before, edge.after]
+        if edge.reason.name == "WRITTEN_LATER":
+            nodes.append(edge.premise[-1].after)
+        about = [self.operations[node] for node in nodes if isinstance(node, int)]
+        return step(self._steps[edge.reason.name](edge), *about)
 
     def name(self, node: Node) -> str:
         """What a call is called within a sentence."""

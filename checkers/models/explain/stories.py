@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from checkers.explain.cycles import around
+from checkers.explain.story import Step, step
 from checkers.formats.event import Call
 from checkers.formats.keys import name_of
 from checkers.formats.operations import Operations, resource
@@ -18,7 +19,7 @@ from checkers.models.explain.proofs import Judge, OrderProof, smallest
 from checkers.models.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.models.objects import Fenced, FencedNested, Nested, Unseen
 from checkers.text.places import cited
-from checkers.vocabulary.verdict import Account, Finding
+from checkers.vocabulary.verdict import Account, Finding, ProofStep
 
 if TYPE_CHECKING:  # networkx is slow to load: only an explanation needs it
     from checkers.reference.precedence import Node
@@ -32,8 +33,8 @@ _TOO_MUCH = {
     Resource.STEPS: f"there are too many possible cases ({_CASES})",
 }
 _STANDING = {
-    Contradiction.BOTH_FIRST: "The initial value came before everything else.",
-    Contradiction.BOTH_HELD: "A hold that was never released lasts to the end.",
+    Contradiction.BOTH_FIRST: step("The initial value came before everything else."),
+    Contradiction.BOTH_HELD: step("A hold that was never released lasts to the end."),
 }
 
 
@@ -74,7 +75,7 @@ def _clash(model: str, initial: Hashable, judged: Operations, clash: Clash, judg
             f" at {cited(last.lines[-1])}: {because}"
         ),
         operations=_lines(judged.calls, proof),
-        steps=_cycle(judged, proof, model, initial, because) or _one_by_one(clash, calls, failed),
+        steps=_proved(_cycle(judged, proof, model, initial, because) or _one_by_one(clash, calls, failed)),
         doubt=_doubt(proof),
     )
 
@@ -103,7 +104,9 @@ def _dead_end(model: str, initial: Hashable, judged: Operations, end: DeadEnd, j
             f" at {cited(line)}: {answer(call)}{but}"
         ),
         operations=_lines(judged.calls, proof),
-        steps=_cycle(judged, proof, model, initial, moral) or _states_and_answer(model, judged, end, failed),
+        steps=_proved(
+            _cycle(judged, proof, model, initial, moral) or _states_and_answer(model, judged, end, failed)
+        ),
         doubt=_doubt(proof),
     )
 
@@ -116,7 +119,7 @@ def _doubt(proof: OrderProof) -> str:
 
 def _cycle(
     judged: Operations, proof: OrderProof, model: str, initial: Hashable, moral: str
-) -> tuple[str, ...]:
+) -> tuple[Step, ...]:
     """The shortest cycle; none where it is not certain who saw what, or what is no register."""
     if model not in {"register", "cas-register"}:
         return ()
@@ -136,17 +139,17 @@ def _cycle(
     return around(order.shortest_cycle(), words, moral)
 
 
-def _one_by_one(clash: Clash, calls: Sequence[Call], failed: Call | None) -> tuple[str, ...]:
+def _one_by_one(clash: Clash, calls: Sequence[Call], failed: Call | None) -> tuple[Step, ...]:
     """Each call with its answer, and the order that they force."""
     return (
         *_that_failed(failed),
-        *dict.fromkeys(map(as_sentence, calls)),
+        *dict.fromkeys(map(_answered, calls)),
         *_reasons(clash.contradiction, calls),
-        f"This is impossible: {_because(clash, failed)}.",
+        step(f"This is impossible: {_because(clash, failed)}."),
     )
 
 
-def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[str]:
+def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[Step]:
     """What came before what, and why."""
     reasons = [
         _before(first, then)
@@ -158,41 +161,52 @@ def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[str]:
     return reasons
 
 
-def _before(first: Call, then: Call) -> str:
-    return (
+def _before(first: Call, then: Call) -> Step:
+    return step(
         f"The {noun(first)} of process {first.process} had ended ({cited(first.lines[-1])}) before the"
-        f" {noun(then)} of process {then.process} began ({cited(then.lines[0])}): it came first."
+        f" {noun(then)} of process {then.process} began ({cited(then.lines[0])}): it came first.",
+        first,
+        then,
     )
 
 
-def _that_failed(call: Call | None) -> Iterator[str]:
+def _answered(call: Call) -> Step:
+    return step(as_sentence(call), call)
+
+
+def _proved(steps: Sequence[Step]) -> tuple[ProofStep, ...]:
+    return tuple(each.proved() for each in steps)
+
+
+def _that_failed(call: Call | None) -> Iterator[Step]:
     if call is not None:
-        yield (
+        yield step(
             f"{whom(call).capitalize()} asked for {what(call)} ({cited(call.lines[0])}), which failed"
-            f" ({cited(call.lines[-1])}): what fails has no effect."
+            f" ({cited(call.lines[-1])}): what fails has no effect.",
+            call,
         )
 
 
-def _states_and_answer(model: str, judged: Operations, end: DeadEnd, failed: Call | None) -> tuple[str, ...]:
+def _states_and_answer(model: str, judged: Operations, end: DeadEnd, failed: Call | None) -> tuple[Step, ...]:
     """What the object can have been like by then, and that the answer fits none of it."""
     call = judged.calls[end.operation]
     if not end.configurations:
         return (
             *_that_failed(failed),
-            as_sentence(call),
-            f"Even without the other reads{_on(call)}, no order has this answer.",
+            _answered(call),
+            step(f"Even without the other reads{_on(call)}, no order has this answer."),
         )
     states = sorted({_state(model, one.state) for one in end.configurations})
     under_way = _open_then(judged.calls, call)
     return (
-        (
+        step(
             f"Every answer{_on(call)} before {cited(call.lines[-1])} can be explained, and then"
             f" {_some_of(states, end)}."
         ),
         _under_way(under_way, call),
         *_that_failed(failed),
-        as_sentence(call),
-        _no_answer(several=len(states) > 1, open_then=bool(under_way)),
+        _answered(call),
+        step(_no_answer(several=len(states) > 1, open_then=bool(under_way))),
     )
 
 
@@ -253,16 +267,16 @@ def _open_then(calls: Sequence[Call], call: Call) -> list[Call]:
     ]
 
 
-def _under_way(open_then: Sequence[Call], call: Call) -> str:
+def _under_way(open_then: Sequence[Call], call: Call) -> Step:
     """Which operations may have taken effect by then, or not."""
     if not open_then:
-        return f"Nothing else was in progress{_on(call)} when {cited(call.lines[-1])} was written."
+        return step(f"Nothing else was in progress{_on(call)} when {cited(call.lines[-1])} was written.")
     listed = "; ".join(
         f"{what(other)} by process {other.process} ({cited(other.lines[0])})"
         for other in open_then[:_MOST_IN_FLIGHT]
     )
     more = f"; and {left} more" if (left := len(open_then) - _MOST_IN_FLIGHT) > 0 else ""
-    return f"Under way, or without an answer, were: {listed}{more}."
+    return step(f"Under way, or without an answer, were: {listed}{more}.", *open_then[:_MOST_IN_FLIGHT])
 
 
 def _on(call: Call) -> str:

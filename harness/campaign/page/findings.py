@@ -36,6 +36,7 @@ class Group:
     cell: str
     sentence: str
     how_often: str
+    story: str  # what happened, in a few sentences
     steps: tuple[str, ...]
     runs: tuple[FailedRun, ...]
     more: int  # runs that are not in `runs`
@@ -98,6 +99,7 @@ def _group(
         how_often=_how_often(
             len(members), len(result.runs), [run.night for run in earlier if run.fingerprint == shape]
         ),
+        story=" ".join(finding.get("story", ())) if finding else "",
         steps=tuple(finding["steps"]) if finding else (),
         runs=tuple(_failed(night, result, run) for result, run in members[:_MOST_RUNS]),
         more=max(0, len(members) - _MOST_RUNS),

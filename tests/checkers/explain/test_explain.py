@@ -39,6 +39,10 @@ def test_a_stale_write_is_explained_with_the_pause_that_opened_the_window() -> N
             " accepted token 34 must reject token 33, but it was accepted at 4.200 s (line 11)."
         ),
         (
+            "The newer token had been accepted at 2.700 s (line 8), before the older write was sent at 4.100 s"
+            " (line 10): nothing on its path compared the tokens."
+        ),
+        (
             "So outdated data replaced newer data: the storage accepted the older token 33 after the newer"
             " token 34."
         ),

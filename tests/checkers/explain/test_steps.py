@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from checkers.explain import cycles
+from checkers.explain.story import Step
 from checkers.facts.evidence import gather
 from checkers.history.records import WRITES, Header, Op, Outcome
 from checkers.reference.precedence import INITIAL, Edge, Reason
@@ -30,7 +31,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[Edge, ...], Seque
     seen: list[tuple[tuple[Edge, ...], Sequence[Op]]] = []
     around = cycles.around
 
-    def shown_around(edges: Any, words: Any, moral: Any, accused: None = None) -> tuple[str, ...]:
+    def shown_around(edges: Any, words: Any, moral: Any, accused: None = None) -> tuple[Step, ...]:
         seen.append((edges, words.operations))
         return around(edges, words, moral, accused)
 

@@ -45,7 +45,7 @@ def test_of_two_grants_in_flight_together_either_session_may_have_ended(called: 
     operations = FIRST, replace(SECOND, called=called), RELEASE
     (finding,) = judge(History(header=header, operations=operations)).counted
 
-    assert f"unless {ended} had ended" in finding.account.steps[-1]
+    assert f"unless {ended} had ended" in finding.steps[-1]
 
 
 def test_a_double_grant_does_not_deny_the_lease_of_one_of_the_two() -> None:

@@ -18,7 +18,7 @@ from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.counts import COVERAGE, NONE, WORK
 from checkers.vocabulary.document import VerdictDocument
-from checkers.vocabulary.not_exercised import NO_GRANT, NO_TOKEN
+from checkers.vocabulary.reasons import NO_GRANT, NO_TOKEN
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.repository import HISTORIES, ROOT
 
@@ -195,6 +195,8 @@ def test_the_document_has_every_field_and_every_name_that_was_looked_for() -> No
         "expected",
         "as_expected",
         "reasons",
+        "reason_kinds",
+        "reason_arguments",
         "anomalies",
         "findings",
         "counted",

@@ -37,7 +37,7 @@ STALE_WRITE = [
 GRANT = {"time": 0, "process": 0, "f": "acquire", "resource": "r0", "owner": "0-1"}
 THROTTLED = [
     GRANT | {"type": "invoke"},
-    GRANT | {"type": "ok", "token": 1, "ttl": None},
+    GRANT | {"type": "ok", "token": 1, "ttl": 3},
     fault(0, "in force"),
     *STALE_WRITE[:3],
     fault(5, "healed"),
@@ -53,13 +53,13 @@ def verdict(lines: list[dict[str, Any]], **header: Any) -> checkers.Verdict:
 def test_a_fault_is_described_in_the_words_of_its_history() -> None:
     (finding,) = verdict(THROTTLED, faults={"throttle": THROTTLE}).findings
 
-    assert "Client 0 was throttled 0–5 ns (lines 4 and 8)." in finding.steps
+    assert "Client 0 was throttled 0–5 ns (lines 4 and 8); its lease ended at 3 ns." in finding.steps
 
 
 def test_a_fault_without_words_is_named_by_its_kind() -> None:
     (finding,) = verdict(THROTTLED).findings
 
-    assert "Client 0 was hit by throttle 0–5 ns (lines 4 and 8)." in finding.steps
+    assert "Client 0 was hit by throttle 0–5 ns (lines 4 and 8); its lease ended at 3 ns." in finding.steps
 
 
 def test_a_fault_counts_under_the_name_in_its_history() -> None:

@@ -17,7 +17,7 @@ LEADING = {
     "asynchronous-commit": "lost-write",
     "check-then-write": "stale-write",
     "client-library-that-retries": "duplicate-write",
-    "code-path-without-the-token": "stale-write",
+    "code-path-without-the-token": "unfenced-write",
     "equality-fence": "false-rejection",
     "expire-on-guarded-key": "stale-write",
     "failover-without-stonith": "stale-read",
@@ -54,7 +54,6 @@ LEADING = {
 
 SEVERAL = {
     "code-path-without-the-token": 2,  # stale-write, unfenced-write
-    "mark-from-a-standby": 2,  # stale-write, while the standby was cut off and before
     "redlock-one-clock-jumped": 2,  # early-grant, while the clock jumped and later
     "replica-promoted-with-link-held": 2,  # duplicate-token, early-grant
 }

@@ -7,9 +7,10 @@ import pytest
 from checkers.history.records import Header, History, Op, Outcome
 from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
 from checkers.vocabulary.document import VerdictDocument
-from checkers.vocabulary.not_exercised import NO_GRANT, NO_TOKEN, Untestable
-from harness.report.answer import Tone, answer
+from checkers.vocabulary.reasons import NO_GRANT, NO_TOKEN, Reason, ReasonKind, Untestable
+from harness.report.answer import answer
 from harness.report.counters import counters
+from harness.report.headline import Tone
 from harness.report.stale_write_counts import why_findings_differ
 from harness.run.recheck import NO_PLAN, UNREAD_ORDER
 from tests.support.repository import ROOT
@@ -52,7 +53,7 @@ def test_a_planted_bug_that_was_found_is_the_test_s_success() -> None:
 
 
 def test_a_planted_bug_that_was_not_found_is_no_success() -> None:
-    reasons = ["expected lost-write was not found"]
+    reasons = [Reason(ReasonKind.NOT_FOUND, "lost-write")]
     said = answer(verdict(expected=["lost-write"], as_expected=False, reasons=reasons), "asynchronous-commit")
 
     assert said.headline == (
@@ -67,7 +68,7 @@ def test_what_was_not_expected_leads_where_something_else_was() -> None:
         verdict(
             "invalid",
             expected=["stale-write"],
-            reasons=["found early-grant, which was not expected"],
+            reasons=[Reason(ReasonKind.UNEXPECTED, "early-grant")],
             anomalies={"stale-write": 1, "early-grant": 1},
             **both,
         ),
@@ -91,20 +92,17 @@ def test_a_run_that_shows_nothing_claims_no_fence() -> None:
 
 
 def test_a_crashed_checker_leaves_the_run_undecided() -> None:
-    said = answer(verdict("unknown", reasons=["the checker x crashed: E: y"]), "mine")
+    said = answer(verdict("unknown", reasons=[Reason(ReasonKind.CRASHED, "x", "E: y")]), "mine")
 
     assert said.headline == "Undecided: the checker x crashed: E: y"
     assert (said.tone, said.verdict) == (Tone.UNSURE, "Verdict: unknown")
 
 
-CUT = (
-    "the history ends in the middle of a line, and the storage's own order has 3 writes of which it knows"
-    " nothing: what else was done is not known"
-)
+CUT = Reason(ReasonKind.CUT_SHORT, ", and the storage's own order has 3 writes of which it knows nothing")
 
 
 def test_each_reason_for_an_undecided_run_has_its_own_remedy() -> None:
-    crash = "the checker x crashed: E: y"
+    crash = Reason(ReasonKind.CRASHED, "x", "E: y")
 
     crashed, cut, both = (
         answer(verdict("unknown", reasons=reasons), "mine").remedy
@@ -127,13 +125,21 @@ def test_a_missing_file_of_a_run_has_a_remedy(reason: str, remedy: str) -> None:
 
 
 def test_a_run_that_was_not_exercised_and_crashed_is_undecided() -> None:
-    reasons = ["the checker x crashed: E: y", "not exercised: no stale write was attempted"]
+    reasons = [
+        Reason(ReasonKind.CRASHED, "x", "E: y"),
+        Reason(ReasonKind.NOT_EXERCISED, "no stale write was attempted", "run longer"),
+    ]
 
     assert answer(verdict("unknown", reasons=reasons), "mine").label == "Undecided"
 
 
 def test_clients_and_log_that_contradict_each_other_are_said_to() -> None:
-    said = answer(verdict(as_expected=False, reasons=["r0: clients saw a, the log has b"]), "mine")
+    said = answer(
+        verdict(
+            as_expected=False, reasons=[Reason(ReasonKind.CONTRADICTION, "r0: clients saw a, the log has b")]
+        ),
+        "mine",
+    )
 
     assert said.headline == "Contradiction: r0: clients saw a, the log has b"
     assert said.tone is Tone.BAD
@@ -192,12 +198,19 @@ def test_the_counters_are_chosen_by_the_anomaly() -> None:
     ("document", "remedy"),
     [
         (
-            verdict("unknown", reasons=["not exercised: no stale write was attempted: it was run with …"]),
+            verdict(
+                "unknown",
+                reasons=[
+                    Reason(ReasonKind.NOT_EXERCISED, "no stale write was attempted", "it was run with …")
+                ],
+            ),
             "Leave out --no-faults to test the fence.",
         ),
         (
             verdict(
-                expected=["lost-write"], as_expected=False, reasons=["expected lost-write was not found"]
+                expected=["lost-write"],
+                as_expected=False,
+                reasons=[Reason(ReasonKind.NOT_FOUND, "lost-write")],
             ),
             "Leave out --no-faults: the bug may need the faults of this target.",
         ),
@@ -232,7 +245,7 @@ def test_the_headline_is_about_a_lock_only_if_there_is_one(operations: tuple[str
 
 
 def test_of_a_run_that_was_not_tested_the_zero_is_shown() -> None:
-    reasons = ["not exercised: no stale write was attempted: run longer, or with faults"]
+    reasons = [Reason(ReasonKind.NOT_EXERCISED, "no stale write was attempted", "run longer, or with faults")]
     document = verdict("unknown", reasons=reasons, coverage={"grants": 5, "stale_writes_attempted": 0})
 
     names = [each.name for each in counters(answer(document, "mine"), document, ())]

@@ -24,7 +24,7 @@ from harness.report.lanes import lanes
 from harness.report.recorded_plan import RecordedPlan
 from harness.report.recorded_run import Recorded
 from harness.report.scenes import REJECTED, Scene, Stage, findings
-from harness.report.step_references import Mentions, label
+from harness.report.step_references import label
 from harness.report.timeline import Timeline, timeline
 from tests.support.repository import HISTORIES
 
@@ -124,15 +124,6 @@ def test_every_step_that_names_lines_has_its_number_in_the_drawing(name: str) ->
 
 def test_a_badge_has_the_numbers_of_all_steps_about_its_operation() -> None:
     assert [label([3]), label([2, 3, 4]), label([1, 3]), label([1, 2])] == ["3", "2–4", "1, 3", "1–2"]
-
-
-def test_a_value_that_looks_like_a_line_number_is_no_mention() -> None:
-    write = Op(index=0, process=0, f="write", resource="r0", called=1, value="line 9", lines=(2, 3))
-    other = Op(index=1, process=0, f="write", resource="r0", called=5, value="x", lines=(9, 10))
-
-    (mention,) = Mentions([write, other], []).of(["Process 0 sent 'line 9' (line 2)."], [write])
-
-    assert mention.operations == (0,)
 
 
 def test_a_pause_that_a_step_names_has_the_number_of_that_step() -> None:
@@ -285,6 +276,7 @@ def test_the_fence_at_work_is_not_shown_as_wrong() -> None:
         anomaly=REJECTED,
         resource="r0",
         summary="",
+        story=(),
         steps=(),
         mentions=(),
         proof=(),

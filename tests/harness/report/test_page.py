@@ -55,7 +55,13 @@ def test_what_a_run_could_not_show_is_not_said_to_be_checked(tmp_path: Path) -> 
 
 
 def test_steps_without_lines_are_not_said_to_have_any(tmp_path: Path) -> None:
-    page = text_of(report.write(run_folder(tmp_path, findings=[FINDING | {"steps": ["So it is."]}])))
+    page = text_of(
+        report.write(
+            run_folder(
+                tmp_path, findings=[FINDING | {"steps": ["So it is."], "operations": [], "step_lines": [[]]}]
+            )
+        )
+    )
 
     assert "Line numbers refer to history.jsonl" not in page
 

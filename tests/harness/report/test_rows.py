@@ -51,13 +51,13 @@ def test_grants_are_the_acquires_that_succeeded() -> None:
 def test_a_token_is_of_one_resource() -> None:
     grants = Grants(OPERATIONS)
 
-    assert grants.behind(HISTORY.operations[2]) is HISTORY.operations[0]
-    assert grants.behind(HISTORY.operations[3]) is HISTORY.operations[3]
+    assert grants.like(HISTORY.operations[2]).tolist() == [0]
+    assert grants.like(HISTORY.operations[3]).tolist() == [3]
     assert grants.of_resource("r1").tolist() == [3]
 
 
 def test_an_owner_that_was_never_granted_the_lock_has_no_grant() -> None:
-    assert Grants(OPERATIONS).behind(HISTORY.operations[1]) is None
+    assert not len(Grants(OPERATIONS).like(HISTORY.operations[1]))
 
 
 def test_rows_of_a_key_keep_their_order() -> None:

@@ -25,12 +25,15 @@ def test_the_scene_of_a_finding_reaches_from_the_grant_to_the_stale_write(tmp_pa
 
 
 def test_a_scene_begins_with_the_fault_that_opened_its_window(tmp_path: Path) -> None:
-    killed = FaultEvent(time=1005, kind="kill", target="storage", state="in force", evidence="it is gone")
+    killed = FaultEvent(
+        time=1005, kind="kill", target="storage", state="in force", evidence="it is gone", line=90
+    )
+    caused = FINDING | {"cause": {"certain": False, "fault": "kill", "faults": [90]}}
     run = laid_out(tmp_path)
-    band = replace(run.bands[0], kind="kill", target="storage", start=1005, lane=None)
+    band = replace(run.bands[0], kind="kill", target="storage", start=1005, lane=None, lines=(90,))
     history = replace(recorded(STALE), faults=(killed,))
 
-    (scene,) = findings([finding_of(FINDING)], stage(replace(run, bands=(band,)), history))
+    (scene,) = findings([finding_of(caused)], stage(replace(run, bands=(band,)), history))
 
     assert scene.cause == band
     assert scene.probable
@@ -40,7 +43,10 @@ def test_a_scene_begins_with_the_fault_that_opened_its_window(tmp_path: Path) ->
 def test_a_finding_whose_lines_are_unknown_still_has_a_scene(tmp_path: Path) -> None:
     run = laid_out(tmp_path)
 
-    (scene,) = findings([finding_of(FINDING | {"operations": [999]})], stage(run))
+    (scene,) = findings(
+        [finding_of(FINDING | {"operations": [999], "accused": [999], "step_lines": [[]], "cause": None})],
+        stage(run),
+    )
 
     assert scene.proof == ()
     assert (scene.start, scene.end) == (run.start, run.end)

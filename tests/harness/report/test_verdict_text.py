@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from checkers import ANOMALIES
+from checkers.vocabulary.reasons import Reason, ReasonKind
 from harness.core.invocation import Repetition
 from harness.report.verdict_text import JudgedRun, Tone, summary, verdict_lines
 from harness.spec.executed import executed_again
 from tests.support.paused_writer import STALE, paused_history
+from tests.support.printed_verdicts import document, printed
 from tests.support.target_files import OWN_PROGRAM
 from tests.support.verdicts import verdict_of
 
@@ -18,38 +19,6 @@ TERMS = (
     " each grant of the lock.)"
 )
 FOLDER = Path("/runs/etcd-postgres/20260101T000000-abc123")
-
-
-def document(
-    verdict: str = "valid",
-    *,
-    expected: list[str] | str = "valid",
-    as_expected: bool = True,
-    reasons: list[str] | tuple[()] = (),
-    findings: list[Any] | tuple[()] = (),
-    **coverage: Any,
-) -> dict[str, Any]:
-    anomalies = {"stale-write": 0, "late-write": 4, "early-grant": 0}
-    for finding in findings:
-        anomalies[finding["anomaly"]] += 1
-    return {
-        "schema": 1,
-        "verdict": verdict,
-        "expected": expected,
-        "as_expected": as_expected,
-        "reasons": list(reasons),
-        "anomalies": anomalies,
-        "findings": list(findings),
-        "coverage": {"grants": 1084} | coverage,
-        "checkers": [],
-    }
-
-
-def printed(judged: dict[str, Any], **run: Any) -> list[str]:
-    return [
-        " " * line.indent + line.text
-        for line in verdict_lines(JudgedRun(target="t", document=verdict_of(judged), **run))
-    ]
 
 
 def test_hazards_are_one_line() -> None:
@@ -173,7 +142,7 @@ def test_what_was_not_expected_is_a_violation_and_comes_first() -> None:
         "invalid",
         expected=["stale-write"],
         as_expected=False,
-        reasons=["found early-grant, which was not expected"],
+        reasons=[Reason(ReasonKind.UNEXPECTED, "early-grant")],
         findings=[STALE, early],
     )
 
@@ -192,7 +161,7 @@ def test_an_anomaly_that_had_to_be_found_and_was_not_is_named() -> None:
         "valid",
         expected=["stale-write"],
         as_expected=False,
-        reasons=["expected stale-write was not found"],
+        reasons=[Reason(ReasonKind.NOT_FOUND, "stale-write")],
     )
 
     assert printed(judged)[0] == "t: Not found: this target expects stale-write, but this run did not find it"
@@ -226,7 +195,9 @@ def test_a_run_that_challenged_nothing_is_no_pass() -> None:
     judged = document(
         "unknown",
         as_expected=False,
-        reasons=["not exercised: no stale write was attempted: run longer, or with faults"],
+        reasons=[
+            Reason(ReasonKind.NOT_EXERCISED, "no stale write was attempted", "run longer, or with faults")
+        ],
     )
 
     assert printed(judged)[:4] == [
@@ -244,7 +215,13 @@ def test_a_run_whose_fence_refused_writes_is_not_said_to_look_unfenced() -> None
     judged = document(
         "unknown",
         as_expected=False,
-        reasons=["not exercised: no kill was observed from beginning to end: run longer, or with faults"],
+        reasons=[
+            Reason(
+                ReasonKind.NOT_EXERCISED,
+                "no kill was observed from beginning to end",
+                "run longer, or with faults",
+            )
+        ],
         stale_writes_attempted=3,
         stale_writes_rejected=3,
     )

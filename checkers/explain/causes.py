@@ -1,0 +1,184 @@
+"""What led to a finding: decided once, on the whole history, and shown by every output.
+
+A write that came too late
+    The fault that hit its hold and was in force when the promised lease ended (without a promise: when
+    another owner's later grant returned), or that held up a renewal which was due before that, if that end
+    came before the write returned. Of several, the one that began first. It is certain if another owner's
+    grant returned between that end and the write's return. Else a restart of the storage between the two
+    writes.
+An early grant
+    A release or renewal that was answered ok, of an owner that had lost the lock; certain if that was so
+    when it was called, and nothing else can have freed the lock. Else a fault of the lock service between
+    the two grants.
+A loss
+    The restart of the storage after which it was gone.
+Anything else that servers did
+    A fault that was in force on them between the first operation of the proof and the last.
+
+A fault that only hit the client that was wronged, or that began later, explains nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Self
+
+import numpy as np
+
+from checkers.explain.narrator import Narrator
+from checkers.explain.story import Cause
+from checkers.facts.late_calls import late_calls_of
+from checkers.facts.leases import ENDS
+from checkers.history.columns import OK, RENEW
+from checkers.history.faults import Fault
+from checkers.history.records import Op, Outcome
+from checkers.vocabulary.hazards import Hit
+
+_MOST_LATE_CALLS = 100  # that are looked at
+
+
+def of_late_write(n: Narrator, write: Op, newer: Op | None = None) -> Cause | None:
+    """Why a write came too late; `newer` is the one that it came after."""
+    grant = n.grant_behind(write)
+    held = None if grant is None else _of_hold(n, grant, write)
+    if held is not None or newer is None:
+        return held
+    return of_restart(n, newer, write)
+
+
+def of_late_writes(n: Narrator, writes: Iterable[Op]) -> Cause | None:
+    """Why one of several writes came too late: the certain cause that began first, or else the first."""
+    causes = [cause for write in writes if (cause := of_late_write(n, write)) is not None]
+    return min(causes, key=lambda cause: (not cause.certain, _began(cause)), default=None)
+
+
+def of_restart(n: Narrator, first: Op, then: Op | None) -> Cause | None:
+    """The restart of the storage between two operations."""
+    fault = n.restart(first, then)
+    return None if fault is None else Cause(fault=fault)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateCalls:
+    """What owners that had lost a lock did to it between two grants."""
+
+    answered: tuple[Op, ...]  # ok, before the second grant returned: the releases, or else the renewals
+    others: tuple[Op, ...]  # what else may have had an effect by then
+
+    @classmethod
+    def between(cls, n: Narrator, holder: Op, grant: Op) -> Self:
+        """Of very many, the last ones; the last first."""
+        found = [*islice(late_calls_of(n.evidence).between(holder, grant), _MOST_LATE_CALLS)]
+        granted = grant.returned or 0
+        answered = [op for op in found if op.outcome is Outcome.OK and (op.returned or 0) <= granted]
+        chosen = [op for op in answered if op.f in ENDS] or answered
+        return cls(answered=tuple(chosen), others=tuple(op for op in found if op not in chosen))
+
+
+def of_early_grant(n: Narrator, holder: Op, grant: Op, late: LateCalls) -> Cause | None:
+    """Why a lock was given away while it was held."""
+    fault = n.fault_on("lock", holder.sent, grant.returned or 0)
+    if late.answered:
+        is_alone = len(late.answered) == 1 and not late.others and fault is None
+        is_alone = is_alone and late_calls_of(n.evidence).came_too_late(late.answered[0])
+        return Cause(certain=is_alone, operation=late.answered[0])
+    return None if fault is None else Cause(fault=fault)
+
+
+def of_servers(n: Narrator, side: str, proof: Iterable[Op]) -> Cause | None:
+    """The fault of the lock service or the storage while the operations of a proof were done."""
+    operations = [*proof]
+    grants = [grant for op in operations if (grant := n.grant_behind(op)) is not None]
+    first = min((op.sent for op in (*operations, *grants)), default=0)
+    last = max((math.inf if op.returned is None else op.returned for op in operations), default=0)
+    fault = n.fault_on(side, first, last)
+    return None if fault is None else Cause(fault=fault)
+
+
+def of_clients(n: Narrator, grants: Iterable[Op]) -> Cause | None:
+    """The fault that hit the client of one of some grants before that returned."""
+    found = [
+        fault
+        for grant in grants
+        for fault in _faults_on(n, grant)
+        if fault.began <= (math.inf if grant.returned is None else grant.returned)
+    ]
+    first = min(found, key=lambda fault: fault.began, default=None)
+    return None if first is None else Cause(fault=first)
+
+
+def of_call(n: Narrator, op: Op) -> Cause | None:
+    """The fault that hit the hold of an operation, or the storage, while it was in flight."""
+    grant = n.grant_behind(op)
+    end = math.inf if op.returned is None and op.learned is None else max(op.returned or 0, op.learned or 0)
+    on_hold = () if grant is None else _faults_on(n, grant)
+    held = next((fault for fault in on_hold if fault.overlaps(op.called, end)), None)
+    fault = held or n.fault_on("storage", op.called, end)
+    return None if fault is None else Cause(fault=fault)
+
+
+def meanwhile(n: Narrator, cause: Cause | None, write: Op) -> list[Fault]:
+    """Other faults on the holder of a late write, or on the lock service, when its lease ended."""
+    grant = n.grant_behind(write)
+    if cause is None or cause.fault is None or cause.fault.client is None or grant is None:
+        return []
+    end = _end(n, grant)
+    if math.isinf(end):
+        return []
+    on_hold = [fault for fault in _faults_on(n, grant) if fault.overlaps(end, end)]
+    found = sorted({*on_hold, *n.faults_on("lock", end, end)} - {cause.fault}, key=lambda fault: fault.began)
+    return [fault for fault in found if fault != cause.fault]
+
+
+def _of_hold(n: Narrator, grant: Op, write: Op) -> Cause | None:
+    """The fault because of which a hold was lost before a write of it returned."""
+    end = _end(n, grant)
+    over = math.inf if write.returned is None else write.returned
+    if end >= over:
+        return None
+    holding_up = [fault for fault in _faults_on(n, grant) if _explains(n, fault, grant, end)]
+    if not holding_up:
+        return None
+    holds = n.holds
+    row = holds.operations.row(grant)
+    later = holds.granted_between(int(holds.columns.resource[row]), int(end), _ns(over))
+    is_taken = bool(np.any(holds.columns.owner[later] != holds.columns.owner[row]))
+    return Cause(certain=is_taken, fault=min(holding_up, key=lambda fault: fault.began))
+
+
+def _explains(n: Narrator, fault: Fault, grant: Op, end: float) -> bool:
+    """Was a fault in force when a hold was lost, or did it hold up a renewal until then?"""
+    if fault.overlaps(end, end):
+        return True
+    holds = n.holds
+    own = holds.of_lock(holds.operations.row(grant))
+    columns = holds.columns
+    late = (columns.outcome[own] != OK) | (columns.returned[own] > end)
+    renewals = own[(columns.f[own] == RENEW) & (columns.called[own] <= end) & late]
+    return fault.began <= end and any(
+        fault.overlaps(int(columns.called[row]), min(end, float(holds.learned[row]))) for row in renewals
+    )
+
+
+def _end(n: Narrator, grant: Op) -> float:
+    """When the promised lease of a hold ended; without a promise, when it was superseded."""
+    row = n.holds.operations.row(grant)
+    lease = n.holds.lease(row)
+    return n.holds.superseded_at(row) if lease.set_by is None else lease.end
+
+
+def _faults_on(n: Narrator, grant: Op) -> Iterator[Fault]:
+    """The faults that hit the holder of a hold."""
+    row = n.holds.operations.row(grant)
+    return (fault for fault, whom in n.hits.get(row, ()) if whom is Hit.HOLDER)
+
+
+def _began(cause: Cause) -> float:
+    return math.inf if cause.fault is None else cause.fault.began
+
+
+def _ns(moment: float) -> int:
+    return np.iinfo(np.int64).max - 1 if moment == math.inf else int(moment)

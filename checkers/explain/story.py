@@ -1,0 +1,71 @@
+"""A finding in words: its summary, its story, the steps of its proof, and its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from checkers.history.faults import Fault
+from checkers.history.records import Op
+from checkers.vocabulary.verdict import ProofStep
+
+
+class Recorded(Protocol):
+    """An operation or a fault: anything that is on lines of the history."""
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """Its lines."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a proof, and the operations and faults that it is about."""
+
+    text: str
+    about: tuple[Recorded, ...] = ()
+
+    def proved(self, text: str | None = None) -> ProofStep:
+        """The same as in a verdict; with another text, if one is given."""
+        return ProofStep(
+            text=self.text if text is None else text,
+            operations=on_lines(each for each in self.about if not isinstance(each, Fault)),
+            faults=on_lines(each for each in self.about if isinstance(each, Fault)),
+        )
+
+
+def on_lines(recorded: Iterable[Recorded]) -> tuple[int, ...]:
+    """The lines of some operations or faults, in their order."""
+    return tuple(sorted({line for each in recorded for line in each.lines}))
+
+
+def step(text: str, *about: Recorded) -> Step:
+    """A step about some operations and faults."""
+    return Step(text, about)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """What led to a finding; *certain* if the history shows the whole chain, else it only fits."""
+
+    certain: bool = False
+    fault: Fault | None = None
+    operation: Op | None = None  # a late release or renewal that let another owner in
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A conflict in words, and the operations that these rest on.
+
+    It explains a conflict among the operations of its smallest proof alone.
+    What it says of all others, it has looked up in the whole history.
+    """
+
+    summary: str
+    steps: tuple[Step, ...]
+    told: tuple[str, ...] = ()  # at most three plain sentences, in the order of time
+    proof: tuple[Op, ...] = ()  # what it rests on besides what the conflict names
+    others: Iterable[Op] = ()  # what might seem to change it, and does not: if few, that is checked
+    cause: Cause | None = None

@@ -1,0 +1,52 @@
+"""The sentences that short stories share: who took the lock, what held its holder up, who came between."""
+
+from __future__ import annotations
+
+import math
+
+from checkers.explain.fault_steps import hit_by
+from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import lock_on
+from checkers.explain.story import Cause
+from checkers.history.faults import Fault
+from checkers.history.records import Op
+
+
+def took(n: Narrator, grant: Op) -> str:
+    """Who was given a lock; a sentence."""
+    return f"{n.who(grant)} took {lock_on(grant.resource)}{n.with_token(grant)}."
+
+
+def was_held_up(n: Narrator, cause: Cause | None, grant: Op) -> str:
+    """What held up the holder of a lock, and when its lease ended; empty if nothing is known to have."""
+    fault = None if cause is None else cause.fault
+    lease = n.lease(grant)
+    if fault is None:
+        return "" if math.isinf(lease) else f"Its lease ended at {n.at(lease)}"
+    whom = "It" if fault.client is not None else capitalized(hit_by(n, fault))
+    said = f"{whom} {during(n, fault)}"
+    if math.isfinite(lease) and fault.began <= lease <= fault.healed:
+        return f"{said}, past the end of its lease at {n.at(lease)}"
+    return said if math.isinf(lease) else f"{said}; its lease ended at {n.at(lease)}"
+
+
+def during(n: Narrator, fault: Fault) -> str:
+    """What a fault did, and from when to when."""
+    if math.isinf(fault.healed):
+        return f"{fault.words.lasting} from {n.at(fault.began)} on"
+    return f"{fault.words.lasting} from {n.at(fault.began)} to {n.at(fault.healed)}"
+
+
+def happened(n: Narrator, fault: Fault | None) -> str:
+    """What a fault did; a sentence, or nothing."""
+    return "" if fault is None else capitalized(f"{hit_by(n, fault)} {during(n, fault)}.")
+
+
+def capitalized(text: str) -> str:
+    """A sentence with a capital letter; the rest of it stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def tell(*sentences: str) -> tuple[str, ...]:
+    """A short story: its sentences, without empty ones."""
+    return tuple(each for each in sentences if each)

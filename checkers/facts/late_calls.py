@@ -1,0 +1,66 @@
+"""Releases and renewals that came after their owner had lost the lock, and may have let another owner in."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+from checkers.facts.by_call import ByCall
+from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.holds import HoldIndex, holds_of
+from checkers.facts.leases import ENDS
+from checkers.history.memoized import memoized
+from checkers.history.records import Op, Outcome
+
+
+def late_calls_of(evidence: Evidence) -> LateCalls:
+    """The releases and renewals of a history."""
+    return _late_calls_of(as_seen(evidence))
+
+
+@memoized
+def _late_calls_of(evidence: Evidence) -> LateCalls:
+    return LateCalls(evidence)
+
+
+class LateCalls:
+    """The releases and renewals of all owners, but for those that failed."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._holds: HoldIndex = holds_of(evidence)
+        calls: dict[str, list[Op]] = defaultdict(list)
+        for op in evidence.named("renew", *ENDS):
+            if op.outcome is not Outcome.FAIL:
+                calls[op.resource].append(op)
+        self._calls = {resource: ByCall(found) for resource, found in calls.items()}
+
+    def between(self, holder: Op, grant: Op) -> Iterator[Op]:
+        """Those that may have had an effect between two grants, not of the first one's owner; the last first.
+
+        Their owners had lost the lock when they called them, or their leases were over by the first grant; a
+        release that was never answered may have been carried out at any time.
+        """
+        if holder.resource not in self._calls:
+            return
+        for op in self._calls[holder.resource].backwards(grant.returned or 0, holder.sent, but=holder):
+            is_unknown = op.f in ENDS and op.returned is None
+            if is_unknown or self.came_too_late(op) or self._was_over_by(op, holder.returned or 0):
+                yield op
+
+    def came_too_late(self, op: Op) -> bool:
+        """Had the owner of an operation lost the lock, or never been granted it, when it called that?"""
+        hold = self._hold_of(op)
+        return hold is None or self._holds.was_lost_before(hold, op.called)
+
+    def _was_over_by(self, op: Op, moment: int) -> bool:
+        """Was the lease of an operation's hold over by a moment, but for what its owner did to end it?"""
+        hold = self._hold_of(op)
+        return hold is not None and -math.inf < self._holds.promised_under(hold, op.called, moment) < moment
+
+    def _hold_of(self, op: Op) -> int | None:
+        """The last hold of an owner that it had asked for."""
+        holds = self._holds
+        rows = [] if op.owner is None else holds.of_owner(op.owner, op.resource).tolist()
+        asked = [row for row in rows if holds.granted[row] and holds.columns.called[row] <= op.called]
+        return asked[-1] if asked else None

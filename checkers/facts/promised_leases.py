@@ -1,0 +1,129 @@
+"""The leases of one resource, for the one of another owner that was promised longest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from checkers.facts.high_water import HighWater
+from checkers.facts.leases import Lease
+from checkers.history.columns import ABSENT, NEVER
+from checkers.history.ranges import Above
+
+
+class PromisedLeases:
+    """The leases of one resource, for the earlier one of another owner that was promised longest."""
+
+    def __init__(self, held: Sequence[Lease]) -> None:
+        self._longest_first = sorted(held, key=lambda lease: -lease.end)
+        self._after = HighWater((lease.returned, lease.end, lease) for lease in held)
+        self._above = HighWater(
+            (lease.grant.token, lease.end, lease) for lease in held if lease.grant.token is not None
+        )
+
+    def sent_before(self, later: Lease) -> Lease | None:
+        """That of what had been granted before the later one was sent."""
+        found = self._after.before(later.grant.sent)
+        if found is None or found[0] <= later.returned:
+            return None
+        if found[1].grant.owner != later.grant.owner:
+            return found[1]
+        return self._of_another(later, self._by_time, (-later.grant.sent,))
+
+    def below(self, later: Lease) -> Lease | None:
+        """That of a lower token, if real time does not say the opposite, as in a token-regression."""
+        token = later.grant.token
+        found = None if token is None else self._above.before(token)
+        if token is None or found is None or found[0] <= later.returned:
+            return None
+        if found[1].grant.owner != later.grant.owner and later.returned >= found[1].grant.sent:
+            return found[1]
+        return self._of_another(later, self._by_token, (-token, -later.returned - 1))
+
+    def in_no_order(self, later: Lease, *, are_trusted: bool) -> Lease | None:
+        """That of a grant that returned first, but while this one was in flight; each during the other's."""
+        if later.end == -math.inf or (are_trusted and not self._is_any_without_token):
+            return None
+        longest = self._by_return.before(self._place[later.grant.index])
+        if longest is None or longest[0] <= later.returned:
+            return None
+        limits = (later.grant.sent - 1, -later.end, -self._place[later.grant.index])
+        token = self._token_or_place[later.grant.index]
+        sides = [(side, side * token) for side in (1, -1)]
+        if are_trusted and later.grant.token is not None:
+            sides = [(-1, 0)]  # all that have no token
+        found = [self._of_another(later, self._by_flight[side], (limit, *limits)) for side, limit in sides]
+        return next((lease for lease in found if lease and later.returned < lease.end), None)
+
+    def _of_another(self, later: Lease, leases: Sequence[Above], limits: Sequence[float]) -> Lease | None:
+        """The longest above these limits whose owner has a higher number or a lower one."""
+        own = self._owners[later.grant.owner]
+        found = [each.first((side * own, *limits)) for each, side in zip(leases, (1, -1), strict=True)]
+        places = [place for place in found if place is not None]
+        return self._longest_first[min(places)] if places else None
+
+    @cached_property
+    def _owners(self) -> dict[str | None, int]:
+        return {lease.grant.owner: number for number, lease in enumerate(self._longest_first)}
+
+    @cached_property
+    def _is_any_without_token(self) -> bool:
+        return any(lease.grant.token is None for lease in self._longest_first)
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        """The place of each grant in the order in which they returned."""
+        by_return = sorted(self._longest_first, key=lambda lease: (lease.returned, lease.grant.index))
+        return {lease.grant.index: place for place, lease in enumerate(by_return)}
+
+    @cached_property
+    def _by_return(self) -> HighWater[Lease]:
+        return HighWater((self._place[lease.grant.index], lease.end, lease) for lease in self._longest_first)
+
+    @cached_property
+    def _token_or_place(self) -> dict[int, int]:
+        """The token of each grant; below all tokens, and different from each other, without one."""
+        return {
+            lease.grant.index: -1 - place if lease.grant.token is None else lease.grant.token
+            for place, lease in enumerate(self._longest_first)
+        }
+
+    @cached_property
+    def _by_time(self) -> Sequence[Above]:
+        return self._both_sides(self._returned)
+
+    @cached_property
+    def _by_token(self) -> Sequence[Above]:
+        """Those without a token are above no limit."""
+        tokens = [
+            ABSENT if lease.grant.token is None else -lease.grant.token for lease in self._longest_first
+        ]
+        return self._both_sides(tokens, [-lease.grant.sent for lease in self._longest_first])
+
+    @cached_property
+    def _by_flight(self) -> Mapping[int, Sequence[Above]]:
+        """For higher tokens, and for lower ones."""
+        tokens = [self._token_or_place[lease.grant.index] for lease in self._longest_first]
+        places = [-self._place[lease.grant.index] for lease in self._longest_first]
+        late = [-returned for returned in self._returned]
+        return {
+            side: self._both_sides([side * token for token in tokens], late, self._returned, places)
+            for side in (1, -1)
+        }
+
+    @cached_property
+    def _returned(self) -> list[int]:
+        """When the grants returned, so that earlier is above."""
+        return [-_moment(lease.returned) for lease in self._longest_first]
+
+    def _both_sides(self, *columns: Sequence[int]) -> Sequence[Above]:
+        owners = np.array([self._owners[lease.grant.owner] for lease in self._longest_first], dtype=np.int64)
+        others = [np.array(column, dtype=np.int64) for column in columns]
+        return Above(owners, *others), Above(-owners, *others)
+
+
+def _moment(time: float) -> int:
+    return NEVER if time == math.inf else int(time)

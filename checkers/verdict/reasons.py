@@ -1,0 +1,104 @@
+"""Why a run is not valid, or not as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.narrowing import count_of_grants, grants_without
+from checkers.history.records import Header
+from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS
+from checkers.vocabulary.counts import none_of
+from checkers.vocabulary.document import HazardsDocument
+from checkers.vocabulary.hazards import summary
+from checkers.vocabulary.reasons import NO_FAULTS, NO_GRANT, NO_TOKEN, RUN_LONGER, Reason, ReasonKind
+from checkers.vocabulary.verdict import Finding, Validity
+
+
+def doubts(
+    evidence: Evidence,
+    counts: Mapping[str, int],
+    hazards: HazardsDocument | None,
+    anomalies: Mapping[str, int],
+) -> Iterator[Reason]:
+    """Why a run without a violation is not valid either, apart from crashes."""
+    header = evidence.history.header
+    yield from _cut_short(evidence)
+    yield from _empty(evidence)
+    yield from _not_exercised(evidence, counts)
+    yield from _missed(hazards, header)
+    for name in DOUBTS:
+        if anomalies[name]:
+            yield Reason(ReasonKind.DOUBT, ANOMALIES[name].happened(anomalies[name]), name)
+
+
+def _cut_short(evidence: Evidence) -> Iterator[Reason]:
+    if not evidence.history.is_cut_short:
+        return
+    log = log_of(evidence)
+    missing = 0 if log is None else log.unsent
+    more = f", and the storage's own order has {missing} writes of which it knows nothing" if missing else ""
+    yield Reason(ReasonKind.CUT_SHORT, more)
+
+
+def _empty(evidence: Evidence) -> Iterator[Reason]:
+    if not len(evidence.history.operations):
+        yield Reason(ReasonKind.EMPTY)
+
+
+def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[Reason]:
+    header = evidence.history.header
+    short = {name: least for name, least in header.require.items() if counts.get(name, 0) < least}
+    grants = count_of_grants(evidence)
+    if short and not grants and any(op.error for op in evidence.named("acquire")):
+        yield NO_GRANT.reason
+        return
+    if short and header.fenced and 0 < grants == grants_without(evidence, "token"):
+        yield NO_TOKEN.reason
+        return
+    for name, least in short.items():
+        count = counts.get(name, 0)
+        what = f"{name} is {count}, required {least}" if count else none_of(name)
+        yield Reason(ReasonKind.NOT_EXERCISED, what, _why(header))
+
+
+def _why(header: Header) -> str:
+    """What to do about a run that tested too little, or why it did."""
+    return NO_FAULTS if header.no_faults else RUN_LONGER
+
+
+def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[Reason]:
+    required = header.hazards.required if header.hazards else 0
+    if required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
+        seen = (
+            summary(hazards.possible or 0, hazards.missed, hazards.untried)
+            if hazards
+            else "no hazard was counted"
+        )
+        yield Reason(ReasonKind.NOT_EXERCISED, seen, _why(header))
+
+
+def unexpected(
+    header: Header, anomalies: Mapping[str, int], violations: Iterable[Finding], validity: Validity
+) -> tuple[Reason, ...]:
+    """Why the run is not what its target expects, apart from doubts.
+
+    What `may` come comes with an expected violation: a run that has to be valid has none.
+    What is only counted has been found all the same.
+    """
+    allowed = {*header.expect, *header.may} if header.expect else set()
+    violations = tuple(violations)
+    found = dict.fromkeys(
+        name
+        for finding in violations
+        for name in (finding.anomaly, *finding.also)
+        if name not in finding.implied or finding.anomaly not in allowed
+    )
+    reasons = [Reason(ReasonKind.UNEXPECTED, name) for name in found if name not in allowed]
+    if validity is not Validity.UNKNOWN:
+        reasons += [
+            Reason(ReasonKind.NOT_FOUND, name)
+            for name in header.expect
+            if name not in found and not anomalies.get(name)
+        ]
+    return tuple(reasons)

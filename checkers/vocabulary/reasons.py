@@ -1,0 +1,91 @@
+"""Why a run is not valid, or not as expected: each kind of reason, with its words in one table."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, Self
+
+
+class ReasonKind(enum.StrEnum):
+    """What a reason is about; a reader decides by these, never by its words."""
+
+    CRASHED = "crashed"  # a checker, and its error
+    NOT_COUNTED = "not-counted"  # what could not be counted, and the error
+    CUT_SHORT = "cut-short"  # what is missing besides, or nothing
+    EMPTY = "empty"
+    NOT_EXERCISED = "not-exercised"  # what the run did not do, and what to do
+    UNTESTABLE = "untestable"  # why nothing could have tested the fence, and what to do
+    DOUBT = "doubt"  # what happened, and the name of it
+    UNEXPECTED = "unexpected"  # an anomaly
+    NOT_FOUND = "not-found"  # an anomaly
+    CONTRADICTION = "contradiction"  # between the clients and the log
+    UNPROVED = "unproved"  # an anomaly, its resource, and what is not certain about its proof
+    NO_ORDER = "no-order"  # a file that is missing
+    NO_PLAN = "no-plan"
+    GAVE_UP = "gave-up"  # a sentence
+    OTHER_START = "other-start"  # a sentence
+
+
+_WORDS = {
+    ReasonKind.CRASHED: "the checker {} crashed: {}",
+    ReasonKind.NOT_COUNTED: "{} could not be counted: {}",
+    ReasonKind.CUT_SHORT: "the history ends in the middle of a line{}: what else was done is not known",
+    ReasonKind.EMPTY: "the history has no operation: there is nothing to judge",
+    ReasonKind.NOT_EXERCISED: "not exercised: {}: {}",
+    ReasonKind.UNTESTABLE: "not exercised: {}: {}",
+    ReasonKind.DOUBT: "{} ({})",
+    ReasonKind.UNEXPECTED: "found {}, which was not expected",
+    ReasonKind.NOT_FOUND: "expected {} was not found",
+    ReasonKind.UNPROVED: "{} on {}: {}",
+}
+
+
+class Reason(str):
+    """A reason: its words, its kind, and the arguments of its words."""
+
+    __slots__ = ("arguments", "kind")
+
+    kind: ReasonKind
+    arguments: tuple[str, ...]
+
+    def __new__(cls, kind: ReasonKind, *arguments: str) -> Self:
+        """Say a reason in the words of its kind."""
+        made = super().__new__(cls, _WORDS.get(kind, "{}").format(*arguments))
+        made.kind, made.arguments = kind, arguments
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the kind in another process."""
+        return Reason, (self.kind, *self.arguments)
+
+
+NEVER_TESTED = frozenset({ReasonKind.NOT_EXERCISED, ReasonKind.UNTESTABLE})
+"""The kinds of reasons of a run that tested no fence."""
+
+RUN_LONGER = "run longer, or with faults"
+NO_FAULTS = "it was run with --no-faults"
+
+
+@dataclass(frozen=True, slots=True)
+class Untestable:
+    """Why no fault could have tested the fence, and what to do."""
+
+    why: str
+    remedy: str
+
+    @property
+    def reason(self) -> Reason:
+        """The reason in a verdict."""
+        return Reason(ReasonKind.UNTESTABLE, self.why, self.remedy)
+
+
+NO_GRANT = Untestable(
+    "the lock was never granted, so there was no holder to test",
+    "find out why from what its clients were answered, as a note of this run and its logs say",
+)
+NO_TOKEN = Untestable(
+    "the lock gave no fencing token, so the fence could not be challenged",
+    'use a lock that gives one, or set storage.fencing and lock.token to "none" to see which writes come too'
+    " late",
+)

@@ -1,0 +1,64 @@
+"""The first lines of a run's report: its headline, why it matters, and what to do."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkers.vocabulary.anomalies import ANOMALIES, Anomaly
+from harness.report.glossary import glossary
+
+_LABEL_ENDS = ": "
+HELD, UNDECIDED, CONTRADICTION = "The fence held", "Undecided", "Contradiction"
+
+
+class Tone(enum.StrEnum):
+    """Is the verdict what it should be?"""
+
+    GOOD = "good"
+    BAD = "bad"
+    UNSURE = "unsure"
+    NEUTRAL = "neutral"  # the run was interrupted before it could show anything wrong
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a run shows, for a reader who reads nothing else."""
+
+    tone: Tone
+    label: str  # "The test worked", "BUG FOUND", "The fence held", "Not tested", …
+    happened: str  # what follows the label
+    verdict: str  # "Verdict: invalid, as this target expects"
+    matters: str  # one sentence
+    remedy: str  # one sentence
+    twin: Path | None = None  # a target without this bug
+    anomaly: Anomaly | None = None  # the anomaly that it is about
+    leads: tuple[str, ...] = ()  # every anomaly in the headline
+    interrupted: str = ""  # "interrupted at 5 of 20 s"
+
+    @property
+    def headline(self) -> str:
+        """The label and what happened."""
+        return f"{self.label}{_LABEL_ENDS}{self.happened}"
+
+    @property
+    def says_why(self) -> bool:
+        """Does the headline say every reason?"""
+        return self.label in {UNDECIDED, CONTRADICTION}
+
+    @property
+    def says_refused(self) -> bool:
+        """Does the headline say what became of the stale writes?"""
+        return self.label == HELD
+
+    @property
+    def terms(self) -> str:
+        """What "stale write" and "token" mean, if the first lines use them."""
+        by_tokens = self.anomaly is None or self.anomaly == ANOMALIES.get(self.anomaly.name)
+        return glossary(f"{self.headline} {self.matters} {self.remedy}", by_tokens=by_tokens)
+
+    @property
+    def documentation(self) -> str:
+        """Where the anomaly is explained."""
+        return f"docs/anomalies.md#{self.anomaly.name}" if self.anomaly else ""
