@@ -130,10 +130,17 @@ class LogOrder:
         """
         log, initial = self.log, self.recorded.header.initial_token
         asked = log.scale.above(resource, tokens) if above else log.scale.heights(resource, tokens)
-        found = np.searchsorted(log.marks, asked)
-        found = np.where(found < log.end[resource], found, len(log))
         at_start = tokens < initial if above else tokens <= initial
-        first: Ints = np.where(at_start, log.first[resource] - 1, found)
+        first: Ints = np.where(at_start, log.first[resource] - 1, self._first_of_height(resource, asked))
+        return first
+
+    def first_above(self, resource: Ints, tokens: Ints) -> Ints:
+        """The first position with a token above each, whatever the initial one. The number of all: none."""
+        return self._first_of_height(resource, self.log.scale.above(resource, tokens))
+
+    def _first_of_height(self, resource: Ints, asked: Ints) -> Ints:
+        found = np.searchsorted(self.log.marks, asked)
+        first: Ints = np.where(found < self.log.end[resource], found, len(self.log))
         return first
 
     def causes(self, rejected: Op, accused: Op) -> list[Op]:

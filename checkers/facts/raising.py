@@ -5,34 +5,67 @@ has, and what it lacks if that may have been there for a while: an acknowledged 
 that was read, anything without an answer that a restart of the storage may have undone, and any fence
 where the log has none. What the log has, no restart has undone; of several fences with one token, it
 has one, and does not say which.
+
+What the log has, it has in order and with the token that was stored, whoever sent it: it was not there
+before all up to it had been called.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from checkers.facts.causes import first_call
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
-from checkers.facts.log_order import order_of
+from checkers.facts.log_order import LogOrder, order_of
 from checkers.facts.recorded import last_restart
 from checkers.history.columns import ABSENT, INFO, Flags, Ints
-from checkers.history.ranks import distinct
+from checkers.history.memoized import memoized
+from checkers.history.ranks import UNRANKED, distinct
 
 
-def may_have_raised(evidence: Evidence) -> Ints:
-    """The rows of everything that may have raised the mark."""
+def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:
+    """Which of these rejected writes may have met a higher token than theirs, of another write or fence?"""
     zones, order = zones_of(evidence), order_of(evidence)
+    above, returned = zones.height[rejected] + 1, zones.ranks.returned[rejected]
+    # closed intervals: what was called when a rejection returned can have caused it
     if order is None:
-        return np.concatenate((zones.fenced_write, zones.optional, zones.fences))
-    logged = zones.fences[order.log.first_of_row[zones.fences] >= 0]
-    return np.concatenate((zones.fenced_write, logged, unlogged(evidence)))
+        raising = np.concatenate((zones.fenced_write, zones.optional, zones.fences))
+        below: Flags = first_call(zones, raising, above) <= returned
+        return below
+    lacked = _lacked(evidence)
+    may_be_undone = zones.columns.called[rejected] <= last_restart(evidence)
+    by_undone = may_be_undone & (first_call(zones, lacked.undone, above) <= returned)
+    return by_undone | (first_call(zones, lacked.others, above) <= returned) | _is_logged(order, rejected)
+
+
+def _is_logged(order: LogOrder, rejected: Ints) -> Flags:
+    """Of some rejected writes, for which can the log have got to a higher token by then?"""
+    columns, returned = order.recorded.columns, order.recorded.ranks.returned[rejected]
+    place = order.first_above(columns.resource[rejected], columns.token[rejected])
+    logged: Flags = np.append(order.starts, UNRANKED)[place] <= returned
+    return logged
 
 
 def unlogged(evidence: Evidence) -> Ints:
     """The rows of what the log lacks, and may have raised the mark for a while."""
+    return np.concatenate(_lacked(evidence))
+
+
+class _Lacked(NamedTuple):
+    """The rows of what the log lacks, and may have raised the mark for a while."""
+
+    undone: Ints  # by a restart, if it ever was there
+    others: Ints
+
+
+@memoized
+def _lacked(evidence: Evidence) -> _Lacked:
     zones, order = zones_of(evidence), order_of(evidence)
     if order is None:
-        return np.zeros(0, dtype=np.int64)
+        return _Lacked(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     columns, log = zones.columns, order.log
     is_logged = log.first_of_row >= 0
     may_be_undone = (columns.outcome == INFO) & (columns.called <= last_restart(evidence))
@@ -42,8 +75,9 @@ def unlogged(evidence: Evidence) -> Ints:
     fences = zones.fences
     if log.has_fences:
         may_be_another = ~is_logged[fences] | _shares_its_token(zones, fences)
-        fences = np.concatenate((fences[may_be_undone[fences] & may_be_another], order.missing_fences))
-    return np.concatenate((seen, zones.optional, undone, fences))
+        undone = np.concatenate((undone, fences[may_be_undone[fences] & may_be_another]))
+        fences = order.missing_fences
+    return _Lacked(undone, np.concatenate((seen, zones.optional, fences)))
 
 
 def _shares_its_token(zones: ZoneColumns, fences: Ints) -> Flags:

@@ -4,7 +4,7 @@ A stale write was *tried* if the storage answered it as accepted or stale, or it
 
 - a write or fence with a higher token had succeeded before it was called, or
 - it was rejected, and something with a higher token that was called before its return may have
-  been above it, or
+  been above it (see `raising`: a commit log shows what was not), or
 - it stands after something with a higher token in the commit log, or
 - it was found to be stale by a later read.
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, log_of
-from checkers.facts.raising import may_have_raised
+from checkers.facts.raising import may_be_below
 from checkers.history.columns import ABSENT, FENCE, OK, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.rules.earlier_holds import writes_of
@@ -68,14 +68,7 @@ def _without_tokens(evidence: Evidence, stale: Flags) -> tuple[int, int, int]:
 def _rejected(evidence: Evidence) -> Flags:
     """Of the rejected writes, which carry a lower token than one that may have been above them by then?"""
     zones = zones_of(evidence)
-    writes = zones.rejected[zones.columns.f[zones.rejected] != FENCE]
-    if not len(writes):
-        return np.zeros(0, dtype=np.bool_)
-    raising = may_have_raised(evidence)
-    possible = Summit(zones.ranks.size, zones.ranks.called[raising], zones.height[raising])
-    # closed intervals: what was called when a rejection returned can have caused it
-    rejected: Flags = zones.height[writes] < possible.until(zones.ranks.returned[writes])
-    return rejected
+    return may_be_below(evidence, zones.rejected[zones.columns.f[zones.rejected] != FENCE])
 
 
 def _logged_after_higher(evidence: Evidence) -> Ints:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 
 from checkers.facts.evidence import Evidence
 from checkers.facts.restarts import restarts_of_storage
+from checkers.history.faults import Faults
 from checkers.history.records import WRITES, Op, Outcome
 from tests.support.object_log import ObjectLog, object_log
 from tests.support.operations.late_writes import (
@@ -42,12 +43,7 @@ def attempts(evidence: Evidence) -> dict[str, int]:
         )
         acknowledged = (op for op in register.optional if op.outcome is Outcome.OK)
         lost = sum(_had_succeeded(register, op.token or 0, op.called) for op in acknowledged)
-        raising = list(_may_have_raised(evidence, register))
-        rejected = sum(
-            any((one.token or 0) > (op.token or 0) and not op.precedes(one) for one in raising)
-            for op in register.rejected
-            if op.f in WRITES
-        )
+        rejected = sum(_may_be_below(evidence, register, op) for op in register.rejected if op.f in WRITES)
         counts["stale_writes_attempted"] += accepted + lost + rejected
         counts["stale_writes_rejected"] += rejected
         counts["stale_writes_accepted"] += accepted
@@ -73,14 +69,18 @@ def _is_logged_after_higher(log: ObjectLog | None, write: Op) -> bool:
     )
 
 
-def _may_have_raised(evidence: Evidence, register: Register) -> Iterator[Op]:
-    log = object_log(evidence)
-    written = (zone.write for zone in register.written if zone.write is not None)
-    if log is None:
-        yield from (*written, *register.optional, *register.fences)
-        return
-    yield from written
-    yield from (fence for fence in register.fences if log.places(fence))
-    yield from unlogged(
-        register, orders(evidence)[register.resource], restarts_of_storage(evidence.history.faults)
-    )
+def _may_be_below(evidence: Evidence, register: Register, rejected: Op) -> bool:
+    """May a rejected write have met a higher token?"""
+    token = rejected.token or 0
+    if object_log(evidence) is None:
+        written = (zone.write for zone in register.written if zone.write is not None)
+        raising = (*written, *register.optional, *register.fences)
+        return any((one.token or 0) > token and not rejected.precedes(one) for one in raising)
+    order = orders(evidence)[register.resource]
+    restarts = restarts_of_storage(evidence.history.faults)
+    may_be_undone = restarts.first_between(rejected.called, math.inf) is not None
+    lacked = unlogged(register, order, restarts if may_be_undone else Faults([]))
+    return any(
+        each.token is not None and each.token > token and order.start(place) <= (rejected.returned or 0)
+        for place, each in enumerate(order.entries)
+    ) or any((one.token or 0) > token and not rejected.precedes(one) for one in lacked)

@@ -1,0 +1,168 @@
+"""Which rejected writes count as stale ones that were tried, by what the commit log proves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from checkers.facts.evidence import gather
+from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
+from checkers.verdict.attempts import attempts
+
+OWN, NEWER, REFUSED = (
+    33,
+    40,
+    33,
+)  # tokens: a strict fence refuses the holder's second write without a challenge
+LOGGED_FENCE = Commit(seq=0, resource="r0", token=1, fence=True)
+"""It shows that the storage logs fences."""
+
+
+def op(f: str, token: int, called: int, returned: int | None = None, outcome: str = "ok") -> Op:
+    """An operation on r0; without a return it ended in info. Its value is its token and its call."""
+    rejected = outcome == "stale"
+    found = Outcome.INFO if returned is None else Outcome.FAIL if rejected else Outcome.OK
+    return Op(
+        index=0,
+        process=called,
+        f=f,
+        resource="r0",
+        token=token,
+        value=f"{token} at {called}" if f == "write" else None,
+        called=called,
+        returned=returned,
+        outcome=found,
+        error="stale" if rejected else None,
+    )
+
+
+def logged(operation: Op, token: int | None = None) -> Commit:
+    """What the storage has of it, with its own token or another."""
+    return Commit(
+        seq=0,
+        resource="r0",
+        token=operation.token if token is None else token,
+        value=operation.value,
+        fence=operation.f == "fence",
+    )
+
+
+def tried(
+    operations: Sequence[Op], log: Sequence[Commit] | None, restart: tuple[int, int] | None = None
+) -> int:
+    """How many stale writes were tried and rejected."""
+    faults = () if restart is None else (_fault(restart[0], "in force"), _fault(restart[1], "healed"))
+    ordered = sorted(operations, key=lambda each: each.called)
+    history = History(
+        header=Header(target="t", policy="strict"),
+        operations=tuple(replace(each, index=index) for index, each in enumerate(ordered)),
+        faults=faults,
+    )
+    commits = None if log is None else [replace(each, seq=seq) for seq, each in enumerate(log, start=1)]
+    counts = attempts(gather(history, commits, same_run=True))
+    rejected = counts["stale_writes_rejected"]
+    assert counts["stale_writes_attempted"] == rejected + counts["stale_writes_accepted"]
+    return rejected
+
+
+def _fault(time: int, state: str) -> FaultEvent:
+    return FaultEvent(time=time, kind="kill", target="storage", state=state, evidence="seen")
+
+
+FIRST = op("write", OWN, 1, 2)
+SECOND = op("write", REFUSED, 5, 6, "stale")
+KINDS = pytest.mark.parametrize("f", ["write", "fence"])
+
+
+@KINDS
+def test_without_a_log_an_unanswered_newer_token_may_be_the_cause(f: str) -> None:
+    assert tried([FIRST, op(f, NEWER, 3), SECOND], None) == 1
+
+
+@KINDS
+def test_what_a_complete_log_lacks_challenged_nothing(f: str) -> None:
+    log = [LOGGED_FENCE, logged(FIRST)]
+
+    assert tried([FIRST, op(f, NEWER, 3), SECOND], log) == 0
+
+
+@pytest.mark.parametrize(("f", "number"), [("write", 0), ("fence", 1)])
+def test_a_log_without_any_fence_may_not_log_them(f: str, number: int) -> None:
+    assert tried([FIRST, op(f, NEWER, 3), SECOND], [logged(FIRST)]) == number
+
+
+@KINDS
+@pytest.mark.parametrize(("called", "number"), [(6, 1), (7, 0)])
+def test_what_the_log_has_may_be_the_cause_if_it_was_called_by_then(f: str, called: int, number: int) -> None:
+    newer = op(f, NEWER, called)
+
+    assert tried([FIRST, SECOND, newer], [LOGGED_FENCE, logged(FIRST), logged(newer)]) == number
+
+
+@KINDS
+@pytest.mark.parametrize(("called", "number"), [(6, 1), (7, 0)])
+def test_what_took_effect_after_a_later_call_is_no_cause(f: str, called: int, number: int) -> None:
+    newer, between = op(f, NEWER, 3), op("write", 34, called, 8)
+
+    log = [LOGGED_FENCE, logged(FIRST), logged(between), logged(newer)]
+
+    assert tried([FIRST, newer, SECOND, between], log) == number
+
+
+def test_an_operation_against_the_order_of_the_log_moves_no_cause() -> None:
+    newer, against = op("write", NEWER, 3, 4), op("write", 34, 7, 8)
+
+    assert tried([FIRST, newer, SECOND, against], [logged(FIRST), logged(against), logged(newer)]) == 1
+
+
+@KINDS
+def test_what_nobody_is_known_to_have_sent_may_be_the_cause(f: str) -> None:
+    stray = op(f, NEWER, 0)
+
+    assert tried([FIRST, SECOND], [LOGGED_FENCE, logged(FIRST), logged(stray)]) == 1
+
+
+@KINDS
+def test_a_refused_operation_that_took_effect_may_be_the_cause(f: str) -> None:
+    ghost = op(f, NEWER, 3, 4, "stale")
+
+    assert tried([FIRST, ghost, SECOND], [LOGGED_FENCE, logged(FIRST), logged(ghost)]) == 1
+
+
+@pytest.mark.parametrize(("sent", "stored", "number"), [(33, 40, 1), (40, 33, 0)])
+def test_the_token_that_was_stored_decides(sent: int, stored: int, number: int) -> None:
+    other = op("write", sent, 3, 4)
+
+    assert tried([other, SECOND], [logged(other, stored)]) == number
+
+
+@KINDS
+@pytest.mark.parametrize(("healed", "number"), [(4, 0), (5, 1)])
+def test_what_a_restart_has_undone_before_is_no_cause(f: str, healed: int, number: int) -> None:
+    log = [LOGGED_FENCE, logged(FIRST)]
+
+    assert tried([FIRST, op(f, NEWER, 3), SECOND], log, (4, healed)) == number
+
+
+@KINDS
+def test_what_was_called_after_the_restart_was_not_undone_by_it(f: str) -> None:
+    assert tried([FIRST, op(f, NEWER, 5), SECOND], [LOGGED_FENCE, logged(FIRST)], (3, 4)) == 0
+
+
+def test_the_fence_of_the_log_may_be_either_of_two_with_its_token() -> None:
+    early, late = op("fence", NEWER, 3), op("fence", NEWER, 7, 8)
+
+    assert tried([FIRST, early, SECOND, late], [logged(FIRST), logged(late)]) == 1
+
+
+@KINDS
+def test_an_acknowledged_one_that_the_log_lacks_may_be_the_cause(f: str) -> None:
+    assert tried([FIRST, op(f, NEWER, 3, 4), SECOND], [LOGGED_FENCE, logged(FIRST)]) == 1
+
+
+def test_a_fence_below_the_mark_raises_nothing() -> None:
+    fence, newer = op("fence", NEWER, 3, 9), op("write", 41, 7, 8)
+
+    assert tried([FIRST, fence, SECOND, newer], [LOGGED_FENCE, logged(FIRST), logged(newer)]) == 0
