@@ -32,7 +32,7 @@ from checkers.facts.read_places import NOWHERE, ReadPlaces, read_places
 from checkers.facts.recorded import Recorded, recorded
 from checkers.history.columns import ABSENT, FENCE, OK, READ, Flags, Ints, indices
 from checkers.history.memoized import memoized
-from checkers.history.ranks import Summit, stable_order
+from checkers.history.ranks import UNRANKED, Summit, stable_order
 from checkers.history.records import Op
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -130,17 +130,24 @@ class LogOrder:
         """
         log, initial = self.log, self.recorded.header.initial_token
         asked = log.scale.above(resource, tokens) if above else log.scale.heights(resource, tokens)
+        found = np.searchsorted(log.marks, asked)
+        found = np.where(found < log.end[resource], found, len(log))
         at_start = tokens < initial if above else tokens <= initial
-        first: Ints = np.where(at_start, log.first[resource] - 1, self._first_of_height(resource, asked))
+        first: Ints = np.where(at_start, log.first[resource] - 1, found)
         return first
 
     def first_above(self, resource: Ints, tokens: Ints) -> Ints:
-        """The first position with a token above each, whatever the initial one. The number of all: none."""
-        return self._first_of_height(resource, self.log.scale.above(resource, tokens))
+        """The rank at which the log can have got to something with a token above each; UNRANKED if never.
 
-    def _first_of_height(self, resource: Ints, asked: Ints) -> Ints:
-        found = np.searchsorted(self.log.marks, asked)
-        first: Ints = np.where(found < self.log.end[resource], found, len(self.log))
+        What was sent too late for its place cannot have been there before it was called either.
+        """
+        log, ranks = self.log, self.recorded.ranks
+        before = np.append(ranks.start, np.full(len(log.resources) - len(ranks.start), UNRANKED))
+        called = np.where(log.row >= 0, np.append(ranks.called, 0)[log.row], 0)
+        starts = np.maximum(np.maximum(self.starts, called), before[log.resource])
+        order = stable_order(log.height)
+        ever = np.append(np.minimum.accumulate(starts[order][::-1])[::-1], UNRANKED)
+        first: Ints = ever[np.searchsorted(log.height[order], log.scale.above(resource, tokens))]
         return first
 
     def causes(self, rejected: Op, accused: Op) -> list[Op]:

@@ -23,7 +23,7 @@ from checkers.facts.log_order import LogOrder, order_of
 from checkers.facts.recorded import last_restart
 from checkers.history.columns import ABSENT, INFO, Flags, Ints
 from checkers.history.memoized import memoized
-from checkers.history.ranks import UNRANKED, distinct
+from checkers.history.ranks import distinct
 
 
 def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:
@@ -44,8 +44,8 @@ def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:
 def _is_logged(order: LogOrder, rejected: Ints) -> Flags:
     """Of some rejected writes, for which can the log have got to a higher token by then?"""
     columns, returned = order.recorded.columns, order.recorded.ranks.returned[rejected]
-    place = order.first_above(columns.resource[rejected], columns.token[rejected])
-    logged: Flags = np.append(order.starts, UNRANKED)[place] <= returned
+    first = order.first_above(columns.resource[rejected], columns.token[rejected])
+    logged: Flags = first <= returned
     return logged
 
 

@@ -117,6 +117,12 @@ def test_an_operation_against_the_order_of_the_log_moves_no_cause() -> None:
     assert tried([FIRST, newer, SECOND, against], [logged(FIRST), logged(against), logged(newer)]) == 1
 
 
+def test_what_was_called_too_late_for_its_place_is_no_cause() -> None:
+    newer = op("write", NEWER, 7, 8)
+
+    assert tried([FIRST, SECOND, newer], [logged(newer), logged(FIRST)]) == 0
+
+
 @KINDS
 def test_what_nobody_is_known_to_have_sent_may_be_the_cause(f: str) -> None:
     stray = op(f, NEWER, 0)

@@ -81,6 +81,9 @@ def _may_be_below(evidence: Evidence, register: Register, rejected: Op) -> bool:
     may_be_undone = restarts.first_between(rejected.called, math.inf) is not None
     lacked = unlogged(register, order, restarts if may_be_undone else Faults([]))
     return any(
-        each.token is not None and each.token > token and order.start(place) <= (rejected.returned or 0)
+        each.token is not None
+        and each.token > token
+        and order.start(place) <= (rejected.returned or 0)
+        and not (each.sent is not None and not each.was_sent_elsewhere and rejected.precedes(each.sent))
         for place, each in enumerate(order.entries)
     ) or any((one.token or 0) > token and not rejected.precedes(one) for one in lacked)
