@@ -38,7 +38,15 @@ def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:
     lacked = _lacked(evidence)
     may_be_undone = zones.columns.called[rejected] <= last_restart(evidence)
     by_undone = may_be_undone & (first_call(zones, lacked.undone, above) <= returned)
-    return by_undone | (first_call(zones, lacked.others, above) <= returned) | _is_logged(order, rejected)
+    others = np.concatenate((lacked.others, _fences_at_start(zones)))
+    return by_undone | (first_call(zones, others, above) <= returned) | _is_logged(order, rejected)
+
+
+def _fences_at_start(zones: ZoneColumns) -> Ints:
+    """The acknowledged fences that had nothing to raise, so that a log may lack them."""
+    fences = zones.acknowledged_fences
+    at_start: Ints = fences[zones.columns.token[fences] <= zones.header.initial_token]
+    return at_start
 
 
 def _is_logged(order: LogOrder, rejected: Ints) -> Flags:

@@ -172,3 +172,9 @@ def test_a_fence_below_the_mark_raises_nothing() -> None:
     fence, newer = op("fence", NEWER, 3, 9), op("write", 41, 7, 8)
 
     assert tried([FIRST, fence, SECOND, newer], [LOGGED_FENCE, logged(FIRST), logged(newer)]) == 0
+
+
+def test_an_acknowledged_fence_at_the_initial_token_is_a_challenge() -> None:
+    operations = [op("fence", 0, 1, 2), op("write", -1, 3, 4, "stale")]
+
+    assert tried(operations, [LOGGED_FENCE]) == 1

@@ -79,7 +79,9 @@ def _may_be_below(evidence: Evidence, register: Register, rejected: Op) -> bool:
     order = orders(evidence)[register.resource]
     restarts = restarts_of_storage(evidence.history.faults)
     may_be_undone = restarts.first_between(rejected.called, math.inf) is not None
-    lacked = unlogged(register, order, restarts if may_be_undone else Faults([]))
+    lacked = list(unlogged(register, order, restarts if may_be_undone else Faults([])))
+    acknowledged = (fence for fence in register.fences if fence.outcome is Outcome.OK)
+    lacked += [fence for fence in acknowledged if (fence.token or 0) <= order.header.initial_token]
     return any(
         each.token is not None
         and each.token > token
