@@ -36,12 +36,12 @@ def attempts(evidence: Evidence) -> dict[str, int]:
     fenced = zones.writes[zones.columns.token[zones.writes] != ABSENT]
     grants = grants_of(zones)
     late = _below(zones, newest(zones, grants), fenced) if len(grants) else grants
-    mark, stale_ones = _succeeded(zones), list(stale_writes_of(evidence))
+    mark, stale_ones = _succeeded(zones, zones.acknowledged_fences), list(stale_writes_of(evidence))
     after_higher = zones.recorded.flags_of(each.accused for each in stale_ones if came_after_higher(each))
     stale = zones.recorded.flags_of(each.accused for each in stale_ones)
     after_higher[_logged_after_higher(evidence)] = True
     accepted = after_higher[zones.fenced_write] | _below(zones, mark, zones.fenced_write)
-    accepted |= stale[zones.fenced_write] & _seen_below(zones, mark)
+    accepted |= stale[zones.fenced_write] & _seen_below(zones)
     rejected = _rejected(evidence)
     lost = zones.optional[zones.columns.outcome[zones.optional] == OK]  # the log lacks it
     tried = np.concatenate((accepted, rejected, _below(zones, mark, lost)))
@@ -87,17 +87,20 @@ def _below(zones: ZoneColumns, mark: Summit, rows: Ints) -> Flags:
     return below
 
 
-def _seen_below(zones: ZoneColumns, mark: Summit) -> Flags:
-    """Of the writes that took effect, which were read when the mark had been above them?"""
+def _seen_below(zones: ZoneColumns) -> Flags:
+    """Of the writes that took effect, which were read when a write with a higher token had succeeded?
+
+    A fence replaces no value: a read after it may return an older one.
+    """
     written = slice(zones.initials, zones.bare)
+    mark = _succeeded(zones, np.zeros(0, dtype=np.int64))
     below: Flags = zones.level[written] < mark.before(zones.claimed[written])
     return below
 
 
-def _succeeded(zones: ZoneColumns) -> Summit:
-    """The highest token of a write or fence that had surely succeeded before a moment."""
+def _succeeded(zones: ZoneColumns, fences: Ints) -> Summit:
+    """The highest token of a write, or of one of these fences, that had surely succeeded before a moment."""
     known = zones.initials + indices(zones.settled[zones.initials : zones.bare] != UNRANKED)
-    fences = zones.acknowledged_fences
     return Summit(
         zones.ranks.size,
         np.concatenate((zones.settled[known], zones.ranks.returned[fences])),

@@ -53,6 +53,20 @@ def tried(
     operations: Sequence[Op], log: Sequence[Commit] | None, restart: tuple[int, int] | None = None
 ) -> int:
     """How many stale writes were tried and rejected."""
+    counts = _counts(operations, log, restart)
+    rejected = counts["stale_writes_rejected"]
+    assert counts["stale_writes_attempted"] == rejected + counts["stale_writes_accepted"]
+    return rejected
+
+
+def accepted(operations: Sequence[Op], log: Sequence[Commit]) -> int:
+    """How many stale writes were tried and accepted."""
+    return _counts(operations, log, None)["stale_writes_accepted"]
+
+
+def _counts(
+    operations: Sequence[Op], log: Sequence[Commit] | None, restart: tuple[int, int] | None
+) -> dict[str, int]:
     faults = () if restart is None else (_fault(restart[0], "in force"), _fault(restart[1], "healed"))
     ordered = sorted(operations, key=lambda each: each.called)
     history = History(
@@ -61,10 +75,7 @@ def tried(
         faults=faults,
     )
     commits = None if log is None else [replace(each, seq=seq) for seq, each in enumerate(log, start=1)]
-    counts = attempts(gather(history, commits, same_run=True))
-    rejected = counts["stale_writes_rejected"]
-    assert counts["stale_writes_attempted"] == rejected + counts["stale_writes_accepted"]
-    return rejected
+    return attempts(gather(history, commits, same_run=True))
 
 
 def _fault(time: int, state: str) -> FaultEvent:
@@ -178,3 +189,11 @@ def test_an_acknowledged_fence_at_the_initial_token_is_a_challenge() -> None:
     operations = [op("fence", 0, 1, 2), op("write", -1, 3, 4, "stale")]
 
     assert tried(operations, [LOGGED_FENCE]) == 1
+
+
+def test_a_read_after_a_fence_may_return_what_was_written_before_it() -> None:
+    write, fence = op("write", NEWER, 1, 4), op("fence", NEWER + 1, 3, 4)
+    read = replace(op("read", NEWER, 9, 10), value=write.value)
+    stray = logged(op("write", NEWER, 0))
+
+    assert accepted([write, fence, read], [stray, logged(write)]) == 0  # stale under a strict fence

@@ -36,7 +36,7 @@ def attempts(evidence: Evidence) -> dict[str, int]:
             and (
                 zone.write.index in after_newer
                 or _had_succeeded(register, zone.token, zone.write.called)
-                or (zone.write.index in stale and _had_succeeded(register, zone.token, zone.claimed))
+                or (zone.write.index in stale and _had_replaced(register, zone.token, zone.claimed))
                 or _is_logged_after_higher(log, zone.write)
             )
             for zone in register.written
@@ -53,9 +53,14 @@ def attempts(evidence: Evidence) -> dict[str, int]:
 def _had_succeeded(register: Register, token: int, moment: float) -> bool:
     """Had a write or fence with a higher token succeeded before a moment?"""
     fences = (op for op in register.fences if op.outcome is Outcome.OK)
-    return any(zone.token > token and zone.settled < moment for zone in register.written) or any(
+    return _had_replaced(register, token, moment) or any(
         (op.token or 0) > token and op.returned is not None and op.returned < moment for op in fences
     )
+
+
+def _had_replaced(register: Register, token: int, moment: float) -> bool:
+    """Had a write with a higher token succeeded before a moment?"""
+    return any(zone.token > token and zone.settled < moment for zone in register.written)
 
 
 def _is_logged_after_higher(log: ObjectLog | None, write: Op) -> bool:
