@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from checkers import judge
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, History, Op
@@ -95,6 +96,21 @@ def test_grants_are_accused_by_their_definition(
     histories = random_histories(lock_history, check.__name__)
 
     assert not disagreements(histories, lambda operations: accused(check, operations), definition)
+
+
+@pytest.mark.parametrize("name", ["double-belief", "double-grant"])
+def test_a_verdict_counts_each_that_the_definition_accuses(name: str) -> None:
+    definition = {"double-belief": definitions.double_beliefs, "double-grant": definitions.double_grants}[
+        name
+    ]
+
+    def counted(operations: Sequence[Op]) -> int:
+        return judge(History(header=Header(target="test"), operations=operations)).anomalies[name]
+
+    def defined(operations: Sequence[Op]) -> int:
+        return len(definition(operations))
+
+    assert not disagreements(random_histories(lock_history, f"counts of {name}"), counted, defined)
 
 
 def test_duplicate_tokens_accuse_all_but_the_first_of_each() -> None:
