@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.facts.causes import first_call
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import LogOrder, order_of
 from checkers.facts.recorded import last_restart
+from checkers.facts.rejection_causes import first_call
 from checkers.history.columns import ABSENT, INFO, Flags, Ints
 from checkers.history.memoized import memoized
 from checkers.history.ranks import distinct
