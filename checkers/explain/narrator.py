@@ -22,7 +22,7 @@ from checkers.facts.hits import hits_of
 from checkers.facts.holds import HoldIndex, holds_of
 from checkers.facts.leases import ENDS
 from checkers.facts.restarts import restarts_of_storage
-from checkers.history.faults import Fault, Faults, faults_of
+from checkers.history.faults import Fault, Faults, client_of, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.text.places import cited
 from checkers.vocabulary.hazards import Hit
@@ -256,6 +256,10 @@ class Narrator:
     def who(self, op: Op) -> str:
         """Who did it, at the beginning of a sentence."""
         return self.whom(op).capitalize()
+
+    def client(self, op: Op) -> int:
+        """The client whose process did it."""
+        return client_of(op.process, self.history.header)
 
     def whom(self, op: Op) -> str:
         """Who did it, within a sentence: the client, where the header tells whose process that is."""

@@ -17,13 +17,14 @@ def took(n: Narrator, grant: Op) -> str:
     return f"{n.who(grant)} took {lock_on(grant.resource)}{n.with_token(grant)}."
 
 
-def was_held_up(n: Narrator, cause: Cause | None, grant: Op) -> str:
+def was_held_up(n: Narrator, cause: Cause | None, grant: Op, whom: str = "It") -> str:
     """What held up the holder of a lock, and when its lease ended; empty if nothing is known to have."""
     fault = None if cause is None else cause.fault
     lease = n.lease(grant)
     if fault is None:
         return "" if math.isinf(lease) else f"Its lease ended at {n.at(lease)}"
-    whom = "It" if fault.client is not None else capitalized(hit_by(n, fault))
+    if fault.client is None:
+        whom = capitalized(hit_by(n, fault))
     said = f"{whom} {during(n, fault)}"
     if math.isfinite(lease) and fault.began <= lease <= fault.healed:
         return f"{said}, past the end of its lease at {n.at(lease)}"

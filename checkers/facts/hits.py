@@ -67,6 +67,7 @@ def _one_of(*functions: int) -> Flags:
 
 _IS_WRITE = _one_of(WRITE, APPEND)
 _IS_CALL_OF_STORAGE = _one_of(WRITE, APPEND, FENCE, READ)
+_BEFORE_SENDING = frozenset({"granted", "acquired", "list-read", "before-write"})
 _SIDES = {"lock": Hit.LOCK, "storage": Hit.STORAGE}
 
 
@@ -263,3 +264,22 @@ class _Search:
 
 def _ns(moment: float) -> int:
     return NEVER - 1 if moment == math.inf else int(moment)
+
+
+def sent_from(evidence: Evidence) -> Ints:
+    """From when on each operation can have been sent, by row (ns).
+
+    That is its call, or the end of a pause at a stop point before its request was sent.
+    """
+    holds = holds_of(evidence)
+    columns = holds.columns
+    earliest = columns.called.copy()
+    for each in hits_of(evidence):
+        fault = each.fault
+        if fault.kind != "pause" or fault.at not in _BEFORE_SENDING or math.isinf(fault.healed):
+            continue
+        for hit in each.holds:
+            rows = holds.section(hit.hold)
+            held_up = rows[(columns.called[rows] <= fault.began) & (holds.learned[rows] > fault.began)]
+            earliest[held_up] = np.maximum(earliest[held_up], int(fault.healed))
+    return earliest

@@ -19,6 +19,7 @@ from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.explain.story import Step, Story, step
+from checkers.explain.telling import capitalized, tell
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import Late, LogOrder, order_of
 from checkers.facts.read_places import NOWHERE
@@ -81,11 +82,19 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
             " accepted, and the storage's own order puts it before"
         )
         moral = f"the storage's own order has {n.stored(op)} before what was accepted earlier"
+    told = tell(
+        f"{capitalized(n.stored(later))} had been accepted on {op.resource}.",
+        f"After that, {n.whom(op)} sent its {op.f} at {n.at(op.called)}.",
+        f"The storage's own order has {'what it returned' if op.f == 'read' else n.stored(op)} before that.",
+    )
     by = conflict.because[-1]
     if by.f == "fence" and not n.numbers(by):
-        return Story(summary=summary, steps=(*_after_a_fence(n, conflict, by), step(f"So {moral}.")))
+        return Story(
+            summary=summary, told=told, steps=(*_after_a_fence(n, conflict, by), step(f"So {moral}."))
+        )
     return Story(
         summary=summary,
+        told=told,
         steps=cycle(
             n,
             Question(

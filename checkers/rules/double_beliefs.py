@@ -17,6 +17,7 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Story, step
+from checkers.explain.telling import tell
 from checkers.facts.beliefs import Beliefs, killed_at
 from checkers.facts.evidence import Evidence
 from checkers.facts.leases import granted
@@ -65,6 +66,10 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *n.grant_steps(other, grant),
             step(f"{n.who(other)} had not started to release it, and none of its renewals had failed."),
+        ),
+        told=tell(
+            f"{n.who(other)} was granted {lock_on(grant.resource)}, and had not given it back.",
+            f"{n.who(grant)} was granted it too, at {n.at(grant.returned or 0)}.",
         ),
     )
 

@@ -25,6 +25,7 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Story, step
+from checkers.explain.telling import tell, took
 from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, in_columns
 from checkers.facts.leases import ENDS, leases_of
@@ -162,6 +163,12 @@ def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
         others=chain(
             n.own(other, other.called, later.returned or 0),
             n.own(later, later.called, later.returned or 0),
+        ),
+        told=tell(
+            took(n, other),
+            f"{n.who(later)} was granted it too, at {n.at(later.returned or 0)}, and neither had"
+            " given it back.",
+            f"Nobody recorded that {session} had ended.",
         ),
     )
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from checkers.explain.causes import of_call
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content, listed, times
 from checkers.explain.story import Story, step
+from checkers.explain.telling import happened, tell
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.recorded import recorded
 
@@ -29,6 +31,7 @@ def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
 def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     numbers = n.numbers(write)
+    cause = of_call(n, write)
     return Story(
         summary=(
             f"the write of {content(write.value)}{n.with_token(write)} to {write.resource} by"
@@ -41,6 +44,12 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
                 " something between the client and the storage repeated it."
             ),
         ),
+        told=tell(
+            f"{n.who(write)} sent {content(write.value)} to {write.resource} once.",
+            happened(n, cause.fault if cause else None),
+            f"It took effect {times(len(numbers))}: something on the way repeated it.",
+        ),
+        cause=cause,
     )
 
 

@@ -27,6 +27,7 @@ from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content, listed, lock_on, times
 from checkers.explain.story import Step, Story, step
+from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import was_rejected, zones_of
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.hold_order import hold_order
@@ -269,6 +270,11 @@ def _after_later_grant(n: Narrator, conflict: Conflict) -> Story:
                 " accepted.",
                 write,
             ),
+        ),
+        told=tell(
+            f"{n.who(own)} took {lock_on(own.resource)}.",
+            f"{n.who(later)} was granted it later, at {n.at(later.returned or 0)}, and had not written yet.",
+            f"Then {n.whom(write)} wrote, as of its earlier hold.",
         ),
     )
 

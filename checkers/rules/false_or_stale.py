@@ -20,6 +20,7 @@ from checkers.explain.edges import Refusal
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story
+from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.log_order import order_of
 from checkers.facts.rejection_causes import Causes, first_call, refused_heights
@@ -128,6 +129,12 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
             f"either the refusal was false, or {n.name(op)} with the lower token {reached} was stale",
         ),
         others=tuple(each for excuse in found for each in excuse.operations),
+        told=tell(
+            f"The storage refused {n.message(rejected)} with token {rejected.token} on {op.resource} as"
+            " stale.",
+            f"After that, what {n.whom(op)} {did} with the lower token {reached} was accepted.",
+            "One of the two answers was wrong.",
+        ),
     )
 
 

@@ -22,6 +22,7 @@ from checkers.explain.effects import acceptance, ending, first_reader
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.explain.story import Step, Story, step
+from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, log_of
 from checkers.history.columns import APPEND, Flags
@@ -122,6 +123,11 @@ def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
             acceptance(n, (write, append)),
             step(f"Only that append adds {content(write.element)}: it took effect all the same.", write),
         ),
+        told=tell(
+            f"{n.who(write)} appended {content(write.element)} to {write.resource}, and was answered"
+            " that it failed.",
+            f"{n.who(append)} read a list that has it: it took effect all the same.",
+        ),
     )
 
 
@@ -139,6 +145,10 @@ def _unwritten(n: Narrator, conflict: Conflict) -> Story:
                 " value."
             ),
         ),
+        told=tell(
+            f"{n.who(append)} read {content(append.seen)} from {append.resource}.",
+            "No client had written that list, and it had not been there before the run.",
+        ),
     )
 
 
@@ -153,6 +163,10 @@ def _found_early(n: Narrator, conflict: Conflict) -> Story:
             step(f"{n.who(append)} read {content(append.seen)}, {_by(n, append)}.", append),
             step(f"{n.who(write)} sent it only later, {n.sent(write)}.", write),
             step(f"So {content(append.seen)} was read before it was written.", append),
+        ),
+        told=tell(
+            f"{n.who(append)} read {content(append.seen)} from {append.resource}.",
+            f"{n.who(write)} sent it only at {n.at(write.called)}.",
         ),
     )
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from checkers.explain.causes import of_call
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
-from checkers.explain.story import Step, Story, step
+from checkers.explain.story import Cause, Step, Story, step
+from checkers.explain.telling import happened, tell
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.recorded import recorded
@@ -41,6 +43,7 @@ def ghosts_that_were_read(zones: ZoneColumns) -> Iterator[Conflict]:
 
 def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
+    cause = of_call(n, write)
     return Story(
         summary=failed_and_took_effect(n, write),
         steps=(
@@ -51,11 +54,14 @@ def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
                 write,
             ),
         ),
+        told=_told(n, write, cause, "It took effect all the same: the storage has it."),
+        cause=cause,
     )
 
 
 def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
     write, read = conflict.accused, conflict.because[0]
+    cause = of_call(n, write)
     return Story(
         summary=failed_and_took_effect(n, write),
         steps=(
@@ -66,6 +72,17 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
                 read,
             ),
         ),
+        told=_told(n, write, cause, f"It took effect all the same: {n.whom(read)} read it."),
+        cause=cause,
+    )
+
+
+def _told(n: Narrator, op: Op, cause: Cause | None, shown: str) -> tuple[str, ...]:
+    return tell(
+        f"{n.who(op)} sent {n.message(op)}{n.with_token(op)} to {op.resource}, and was answered that it"
+        " failed.",
+        happened(n, cause.fault if cause else None),
+        shown,
     )
 
 
@@ -88,6 +105,7 @@ def reported_as_failed(n: Narrator, write: Op) -> tuple[Step, ...]:
 
 def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     fence = conflict.accused
+    cause = of_call(n, fence)
     return Story(
         summary=failed_and_took_effect(n, fence),
         steps=(
@@ -97,6 +115,8 @@ def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
             ),
             step(f"But that fence is {n.place(fence)} in the storage's own order.", fence),
         ),
+        told=_told(n, fence, cause, "It took effect all the same: the storage has it."),
+        cause=cause,
     )
 
 

@@ -13,6 +13,7 @@ from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import as_read
 from checkers.explain.story import Story, step
+from checkers.explain.telling import happened, tell
 from checkers.facts.held_values import Values
 from checkers.rules.losses import Read
 
@@ -48,6 +49,11 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
         ),
         proof=(higher, read),
         cause=cause,
+        told=tell(
+            f"{n.who(higher)} read {as_read(higher)} from {higher.resource}.",
+            happened(n, fault),
+            f"After that, {n.whom(read)} read {as_read(read)}: the storage has forgotten the higher token.",
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.explain.story import Step, Story, step
+from checkers.explain.telling import tell
 from checkers.facts.list_history import Lists, as_list, found_by
 from checkers.history.records import Element, List, Op
 from checkers.rules.list_phrases import read_without, size_of, written_without
@@ -87,6 +88,10 @@ def _missing_from_list(n: Narrator, conflict: Conflict) -> Story:
             step(f"Appends only add elements, but {content(element)} is gone."),
         ),
         proof=(reader,),
+        told=tell(
+            f"Before the run, {accused.resource} had {content(element)}.",
+            f"{n.who(reader)} read a list without it: {content(element)} is gone.",
+        ),
     )
 
 
@@ -100,6 +105,10 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(_before_the_run(n, element, by.resource), *written_without(n, element, by)),
         proof=(by,),
+        told=tell(
+            f"Before the run, {by.resource} had {content(element)}.",
+            f"{n.who(by)} wrote a list without it: {content(element)} is gone.",
+        ),
     )
 
 

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from checkers.explain.causes import of_late_write
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
+from checkers.explain.telling import capitalized, tell, took, was_held_up
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.history.columns import ACQUIRE, OK, Flags, Ints, indices
@@ -64,6 +66,9 @@ def newest(zones: ZoneColumns, grants: Ints) -> Summit:
 
 def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
     write, grant = conflict.accused, conflict.because[0]
+    own, cause = n.grant_behind(write), of_late_write(n, write)
+    held_up = "" if own is None else was_held_up(n, cause, own)
+    between = f"{n.whom(grant)} got token {grant.token}, and had not written yet."
     return Story(
         summary=(
             f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}"
@@ -79,6 +84,12 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
             ),
             step("It was accepted: the storage had not seen the newer token yet, so no fence could tell."),
         ),
+        told=tell(
+            "" if own is None else took(n, own),
+            f"{held_up}; {between}" if held_up else capitalized(between),
+            f"Then {n.whom(write)} wrote with its older token, and no fence could tell.",
+        ),
+        cause=cause,
     )
 
 

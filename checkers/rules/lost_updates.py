@@ -42,11 +42,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
+from checkers.explain.causes import of_late_writes, of_restart
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
-from checkers.explain.story import Step, Story, step
+from checkers.explain.story import Cause, Step, Story, step
+from checkers.explain.telling import tell, was_held_up
 from checkers.facts.evidence import Evidence
 from checkers.facts.list_history import Lists, as_list, found_by, lists_of
 from checkers.history.memoized import memoized
@@ -209,6 +211,7 @@ def _absent(n: Narrator, conflict: Conflict) -> Story:
     """About the client that read a list without it, whether or not its read is accused."""
     lost, shown, *rest = conflict.because
     reader = rest[0] if rest else conflict.accused
+    cause = _cause(n, lost, reader, conflict.accused)
     return Story(
         summary=(
             f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
@@ -224,11 +227,14 @@ def _absent(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=(lost, shown, reader),
+        told=_told(n, lost, reader, cause),
+        cause=cause,
     )
 
 
 def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
     (lost, *shown), by = conflict.because, conflict.accused
+    cause = _cause(n, lost, by)
     return Story(
         summary=(
             f"{n.whom(lost)} and {n.whom(by)} both appended to the same list of {lost.resource}:"
@@ -248,6 +254,30 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
             *_fenced_first(n, lost, by),
         ),
         proof=(lost, by, *shown),
+        told=_told(n, lost, by, cause),
+        cause=cause,
+    )
+
+
+def _cause(n: Narrator, lost: Op, *others: Op) -> Cause | None:
+    """What held up an append that came too late; else a restart after which the element was gone."""
+    appends = [op for op in dict.fromkeys((lost, *others)) if op.f == "append"]
+    return of_late_writes(n, appends) or of_restart(n, lost, others[0])
+
+
+def _told(n: Narrator, lost: Op, by: Op, cause: Cause | None) -> tuple[str, ...]:
+    """Who appended what, who was held up, and whose list lacked it."""
+    late = None if cause is None or cause.fault is None or cause.fault.client is None else cause.fault.client
+    held_up = ""
+    for op in (lost, by):
+        grant = n.grant_behind(op)
+        if late is not None and grant is not None and n.client(op) == late:
+            held_up = f"{was_held_up(n, cause, grant, n.who(op))}."
+    did = "wrote" if by.f == "append" else "read"
+    return tell(
+        f"{n.who(lost)} appended {content(lost.element)} to {lost.resource}{n.with_token(lost)}.",
+        held_up,
+        f"{n.who(by)} {did} a list without it: {content(lost.element)} is gone.",
     )
 
 
@@ -270,6 +300,7 @@ def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[Step, ...]:
 
 def _logged_without(n: Narrator, conflict: Conflict) -> Story:
     lost, shown, by = conflict.because[0], conflict.because[-1], conflict.accused
+    cause = _cause(n, lost, by)
     return Story(
         summary=(
             f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
@@ -280,6 +311,8 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
             *written_without(n, lost.element, by),
         ),
         proof=(lost, shown, by),
+        told=_told(n, lost, by, cause),
+        cause=cause,
     )
 
 

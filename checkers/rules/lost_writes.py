@@ -42,6 +42,7 @@ from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import as_read, content
 from checkers.explain.story import Step, Story, step
+from checkers.explain.telling import happened, tell
 from checkers.facts.cluster_columns import zones_of
 from checkers.facts.clusters import token_of
 from checkers.facts.evidence import Evidence
@@ -213,6 +214,17 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
         ),
         proof=(*conflict.because, lost),
         cause=cause,
+        told=tell(
+            _had_written(n, lost),
+            happened(n, fault),
+            f"After that, {n.whom(back)} read {as_read(back)}: {content(lost.value)} was gone for good.",
+        ),
+    )
+
+
+def _had_written(n: Narrator, lost: Op) -> str:
+    return (
+        f"{n.who(lost)} wrote {content(lost.value)}{n.with_token(lost)} to {lost.resource}, and it was there."
     )
 
 
@@ -257,6 +269,11 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
         ),
         proof=(lost, *reads),
         cause=cause,
+        told=tell(
+            _had_written(n, lost),
+            happened(n, fault),
+            "The storage's own order does not have it any more.",
+        ),
     )
 
 

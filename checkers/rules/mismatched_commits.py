@@ -14,6 +14,7 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
+from checkers.explain.telling import tell
 from checkers.facts.evidence import Evidence, log_of
 
 
@@ -52,6 +53,10 @@ def _never_sent(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=conflict.because,
+        told=tell(
+            f"The storage's own order of writes to {write.resource} has {what}.",
+            "No client of this run sent it there: another program did, or one of the two records is wrong.",
+        ),
     )
 
 
@@ -71,6 +76,10 @@ def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=(write, *conflict.because),
+        told=tell(
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} to {write.resource}.",
+            f"The storage has it with token {commit.token} on {commit.resource}.",
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
+from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.history.records import Op
@@ -55,6 +56,10 @@ def _unwritten(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         others=tuple(op for op in [n.index.writer(read)] if op is not None),
+        told=tell(
+            f"{n.who(read)} read {content(read.value)} from {read.resource}.",
+            "No client had written that there, and it had not been there before the run.",
+        ),
     )
 
 
@@ -73,6 +78,10 @@ def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
                 read,
             ),
         ),
+        told=tell(
+            f"{n.who(write)} wrote {content(write.value)} to {write.resource} with token {write.token}.",
+            f"{n.who(read)} read it with token {read.token}: value and token do not belong together.",
+        ),
     )
 
 
@@ -84,6 +93,10 @@ def _read_early(n: Narrator, conflict: Conflict) -> Story:
             n,
             Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
             f"{content(write.value)} cannot be read before it is written",
+        ),
+        told=tell(
+            f"{n.who(read)} read {content(read.value)} from {read.resource} at {n.at(read.called)}.",
+            f"{n.who(write)} sent it only at {n.at(write.called)}.",
         ),
     )
 
@@ -99,6 +112,10 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
             n.sent_step(write),
             step(f"{n.who(read)} read it{_why(read)} {n.answered(read)}, so it took effect.", read),
             step(f"But it is {n.place(write)}, which has every write that was stored.", write),
+        ),
+        told=tell(
+            f"{n.who(read)} read {content(write.value)} from {read.resource}, so it was stored.",
+            "The storage's own order of writes does not have it.",
         ),
     )
 

@@ -26,6 +26,7 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Step, Story, step
+from checkers.explain.telling import capitalized, tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
@@ -116,6 +117,11 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
             step(f"So nothing can have made token {op.token} stale: it was refused without a cause."),
         ),
         others=tuple(op for excuse in found for op in excuse.operations),
+        told=tell(
+            capitalized(f"{n.request(op)} was sent at {n.at(op.called)}."),
+            f"No token of {least} or more can have been accepted by {n.at(op.returned or 0)}.",
+            "The storage refused it as stale all the same.",
+        ),
     )
 
 

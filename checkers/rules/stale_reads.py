@@ -15,11 +15,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from checkers.explain.causes import of_servers
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import as_read, content
 from checkers.explain.story import Story
+from checkers.explain.telling import happened, tell
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
 from checkers.facts.replaced import not_written_late, replaced_by
@@ -150,6 +152,7 @@ def went_back(one: Zone, other: Zone) -> Conflict:
 
 def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
     read, newer = conflict.accused, conflict.because
+    cause = of_servers(n, "storage", conflict.proof)
     return Story(
         summary=(
             f"{n.whom(read)} read {as_read(read)} from {read.resource}"
@@ -160,12 +163,19 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
             Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
             f"the read returned {as_read(read)} although token {newer[0].token} had been accepted before",
         ),
+        told=tell(
+            f"A write with token {newer[0].token} had been accepted on {read.resource}.",
+            happened(n, cause.fault if cause else None),
+            f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on.",
+        ),
+        cause=cause,
     )
 
 
 def _went_back(n: Narrator, conflict: Conflict) -> Story:
     read = conflict.accused
     others = [op.value for op in conflict.because if op.value != read.value]
+    cause = of_servers(n, "storage", conflict.proof)
     return Story(
         summary=(
             f"{n.whom(read)} read {content(read.value)} from {read.resource} after {content(others[-1])} had"
@@ -176,6 +186,12 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
             Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
             "a replaced value came back, although each value is written once",
         ),
+        told=tell(
+            f"{content(others[-1])} had replaced {content(read.value)} on {read.resource}.",
+            happened(n, cause.fault if cause else None),
+            f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on.",
+        ),
+        cause=cause,
     )
 
 

@@ -32,6 +32,7 @@ from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content, listed, times
 from checkers.explain.story import Step, Story, step
+from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
 from checkers.facts.evidence import Evidence, log_of
@@ -271,6 +272,11 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         cause=cause,
+        told=tell(
+            f"Before the run, {write.resource} had token {start}.",
+            f"{n.who(write)} wrote {content(write.value)} with token {write.token}, and the storage"
+            " accepted it.",
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on, times
 from checkers.explain.story import Story, step
+from checkers.explain.telling import tell
 from checkers.facts.beliefs import Beliefs, killed_at
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.intervals import Interval, joined, without
@@ -135,6 +136,12 @@ def _refused_for_long(n: Narrator, conflict: Conflict) -> Story:
                 f" fault was in force on the lock service or on {whom}."
             ),
             step(f"That is more than {GRACES} times the time that the service may take ({grace})."),
+        ),
+        told=tell(
+            f"{n.who(last)} asked for {lock} from {n.at(first.called)} to"
+            f" {n.at(last.returned or last.called)}.",
+            f"Nobody held it for {n.lasting(time)} of that time, and no fault was in force.",
+            "It was refused each time.",
         ),
     )
 

@@ -40,6 +40,7 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Step, Story, step
+from checkers.explain.telling import capitalized, tell
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.intervals import Interval, joined, without
 from checkers.facts.long_waits import of_long_waits
@@ -241,6 +242,11 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=stuck.waiting,
+        told=tell(
+            capitalized(f"{lock_on(resource)} was free from {n.at(stuck.start)} on."),
+            capitalized(f"{whom} waited for it until {n.at(stuck.end)}."),
+            "No fault was in force, and no client was granted it.",
+        ),
     )
 
 

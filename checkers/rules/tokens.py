@@ -13,12 +13,14 @@ from itertools import islice
 
 import numpy as np
 
+from checkers.explain.causes import of_clients, of_servers
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import cycle_of_grants
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
-from checkers.explain.story import Step, Story, step
+from checkers.explain.story import Cause, Step, Story, step
+from checkers.explain.telling import happened, tell
 from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater
 from checkers.facts.leases import ENDS, granted
@@ -120,6 +122,7 @@ def _ends(operations: Iterable[Op]) -> dict[str | None, list[Op]]:
 
 def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
     grant, other = conflict.accused, conflict.because[0]
+    cause = _cause(n, other, grant)
     return Story(
         summary=(
             f"{n.whom(grant)} and {n.whom(other)} were both granted {lock_on(grant.resource)}"
@@ -132,6 +135,8 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
                 f" own token: from token {grant.token}, a storage cannot tell whose write it gets."
             ),
         ),
+        told=_told(n, other, grant, cause),
+        cause=cause,
     )
 
 
@@ -139,6 +144,7 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
     grant, earlier = conflict.accused, conflict.because[0]
     ends = [op for op in conflict.proof if op.f in ENDS]
     same = earlier.token == grant.token
+    cause = _cause(n, earlier, grant)
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} with token {grant.token}"
@@ -154,6 +160,24 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
                 "to a storage, this newer holder looks like an older one, or like the same one",
             ),
         ),
+        told=_told(n, earlier, grant, cause),
+        cause=cause,
+    )
+
+
+def _cause(n: Narrator, first: Op, second: Op) -> Cause | None:
+    return of_servers(n, "lock", (first, second)) or of_clients(n, (first, second))
+
+
+def _told(n: Narrator, one: Op, other: Op, cause: Cause | None) -> tuple[str, ...]:
+    """Who was granted the lock with which token; what happened in between."""
+    first, second = sorted((one, other), key=lambda each: each.returned or 0)
+    again = "the same token again" if first.token == second.token else f"token {second.token}"
+    return tell(
+        f"{n.who(first)} was granted {lock_on(first.resource)} with token {first.token} at"
+        f" {n.at(first.returned or 0)}.",
+        happened(n, cause.fault if cause else None),
+        f"{n.who(second)} was granted it at {n.at(second.returned or 0)}, with {again}.",
     )
 
 

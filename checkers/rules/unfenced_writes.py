@@ -18,6 +18,7 @@ from checkers.explain.effects import ending
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
+from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.log_columns import LogColumns
@@ -84,6 +85,10 @@ def _carried_no_token(n: Narrator, conflict: Conflict) -> Story:
             _COMPARES_TOKENS,
         ),
         proof=(write, *reads),
+        told=tell(
+            f"{n.who(write)} wrote {content(write.value)} to {write.resource} without a token.",
+            "The storage accepted it, so a client that has lost the lock can write like that, too.",
+        ),
     )
 
 
@@ -116,6 +121,10 @@ def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
             _COMPARES_TOKENS,
         ),
         proof=(write, *conflict.because),
+        told=tell(
+            f"{n.who(write)} sent {content(write.value)} to {write.resource} with token {write.token}.",
+            "Some way to the storage leaves the token out: there, the write has none, and was accepted.",
+        ),
     )
 
 

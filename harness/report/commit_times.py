@@ -1,21 +1,23 @@
 """The storage's order of accepted writes, placed in time.
 
 The storage knows the order in which it accepted writes, but not the times. A write took
-effect between its call and its return, and the order narrows that interval: it took
-effect after the calls of all writes before it, and before the returns of all writes after
-it. It is drawn in the middle of the remaining interval; several with the same interval
-share it evenly.
+effect between its call and its return (after a pause that held it up before it was sent), and
+the order narrows that interval: it took effect after the calls of all writes before it, and
+before the returns of all writes after it. It is drawn in the middle of the remaining interval;
+several with the same interval share it evenly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import overload
 
 import numpy as np
 
 from checkers.facts.appends import with_lists
+from checkers.facts.evidence import Evidence
+from checkers.facts.hits import sent_from
 from checkers.facts.stored_values import numbers_of_stored
 from checkers.history.columns import (
     ABSENT,
@@ -108,11 +110,15 @@ class AcceptedWrites(Sequence[Accepted]):
 
 def accepted(history: History, commits: Sequence[Commit] | None) -> AcceptedWrites:
     """Every write that took effect: by the storage's order if there is one, else as clients saw it."""
-    operations = with_columns(with_lists(history, commits or ()).operations)
-    return _observed(operations) if commits is None else _committed(operations, Commits.of(commits))
+    history = with_lists(history, commits or ())
+    operations = with_columns(history.operations)
+    sent = sent_from(Evidence(history=replace(history, operations=operations)))
+    return (
+        _observed(operations, sent) if commits is None else _committed(operations, Commits.of(commits), sent)
+    )
 
 
-def _observed(operations: Operations) -> AcceptedWrites:
+def _observed(operations: Operations, sent: Ints) -> AcceptedWrites:
     columns = operations.columns
     rows = columns.rows(WRITE, APPEND)
     rows = rows[columns.outcome[rows] == OK]
@@ -123,12 +129,12 @@ def _observed(operations: Operations) -> AcceptedWrites:
         commit=np.full(len(rows), ABSENT, dtype=np.int64),
         operation=rows,
         at=returned,
-        earliest=columns.called[rows],
+        earliest=sent[rows],
         latest=returned,
     )
 
 
-def _committed(operations: Operations, commits: Commits) -> AcceptedWrites:
+def _committed(operations: Operations, commits: Commits, since: Ints) -> AcceptedWrites:
     writes = np.flatnonzero(~commits.columns.fence)
     writes = writes[np.argsort(commits.columns.seq[writes], kind="stable")]
     sent = _sent(operations.columns, commits)[writes]
@@ -137,7 +143,7 @@ def _committed(operations: Operations, commits: Commits) -> AcceptedWrites:
     seen, first = np.unique(resource, return_index=True)
     groups = [np.flatnonzero(resource == number) for number in seen[np.argsort(first)].tolist()]
     for group in groups:
-        at[group], earliest[group], latest[group] = _placed(operations.columns, sent[group])
+        at[group], earliest[group], latest[group] = _placed(operations.columns, since, sent[group])
     order = np.concatenate(groups) if groups else np.arange(0)
     order = order[np.argsort(at[order], kind="stable")]
     return AcceptedWrites(
@@ -170,10 +176,10 @@ def _sent(columns: Columns, commits: Commits) -> Ints:
     return sent
 
 
-def _placed(columns: Columns, sent: Ints) -> tuple[Ints, Ints, Ints]:
+def _placed(columns: Columns, since: Ints, sent: Ints) -> tuple[Ints, Ints, Ints]:
     """When the commits of a resource are drawn, and the remaining interval of each."""
     known = sent != ABSENT
-    low = np.maximum.accumulate(np.where(known, columns.called[sent * known], 0))
+    low = np.maximum.accumulate(np.where(known, since[sent * known], 0))
     high = np.minimum.accumulate(np.where(known, columns.returned[sent * known], NEVER)[::-1])[::-1]
     room = np.where(high == NEVER, 0, np.maximum(low, high) - low)
     place, several = _shares(low, high)

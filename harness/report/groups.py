@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.document import FindingDocument, VerdictDocument
-from harness.report.causes import Opening, Openings
+from harness.report.causes import Openings
 from harness.report.sentences import capitalized
 
 
@@ -40,7 +40,12 @@ def groups(document: VerdictDocument, openings: Openings, leads: Sequence[str] =
     found: dict[_Alike, list[_Member]] = {}
     for position, finding in enumerate(explained(document, leads)):
         opening = openings.of(finding)
-        alike = _Alike(finding.anomaly, id(finding) in only_counted, _cause(finding, opening))
+        alike = _Alike(
+            anomaly=finding.anomaly,
+            counted=id(finding) in only_counted,
+            cause="" if opening is None else opening.kind,
+            follows=finding.caused_by.anomaly if finding.caused_by else "",
+        )
         is_certain = opening is not None and opening.certain
         found.setdefault(alike, []).append(_Member(position, finding.resource, is_certain))
     return tuple(_group(document, alike, members) for alike, members in found.items())
@@ -51,7 +56,8 @@ class _Alike(NamedTuple):
 
     anomaly: str
     counted: bool
-    cause: str
+    cause: str  # its kind; empty if none is known
+    follows: str  # the anomaly of an earlier finding that it follows from
 
 
 class _Member(NamedTuple):
@@ -64,7 +70,7 @@ class _Member(NamedTuple):
 
 def _group(document: VerdictDocument, alike: _Alike, members: Sequence[_Member]) -> Group:
     """A group with its title; its number includes counted findings that the verdict does not explain."""
-    anomaly, counted, cause = alike
+    anomaly, counted = alike.anomaly, alike.counted
     number = len(members)
     if counted:
         number = max(number, document.anomalies.get(anomaly, 0) - document.violations[anomaly])
@@ -73,24 +79,20 @@ def _group(document: VerdictDocument, alike: _Alike, members: Sequence[_Member])
         anomaly=anomaly,
         title=capitalized(known.happened(number) if known else anomaly),
         number=number,
-        cause=_in_words(cause, members),
+        cause=_in_words(alike, members),
         counted=counted,
         members=tuple(member.position for member in members),
         resources=tuple(dict.fromkeys(member.resource for member in members)),
     )
 
 
-def _cause(finding: FindingDocument, opening: Opening | None) -> str:
-    """The cause that all findings of a group share."""
-    if finding.caused_by:
-        return f"follows from an earlier {finding.caused_by.anomaly}"
-    return "" if opening is None else opening.kind
-
-
-def _in_words(cause: str, members: Sequence[_Member]) -> str:
+def _in_words(alike: _Alike, members: Sequence[_Member]) -> str:
     """The cause, and for how many of the findings it is only probable."""
-    if not cause or cause.startswith("follows"):
-        return cause
+    cause = alike.cause
+    if alike.follows:
+        return f"follows from an earlier {alike.follows}"
+    if not cause:
+        return ""
     probable = sum(not member.is_certain for member in members)
     if probable == len(members):
         return f"probable cause: {cause}"

@@ -54,9 +54,10 @@ def test_each_finding_is_one_sentence_with_lines_and_steps_that_prove_it(path: P
         assert 2 <= len(finding.steps) <= 9
         for number in finding.operations:
             assert json.loads(lines[number - 1])["resource"] == finding.resource
-        for step in finding.steps:
-            assert step[0].isupper()
-            assert step.endswith(".")
+        assert 1 <= len(finding.story) <= 3
+        for sentence in (*finding.steps, *finding.story):
+            assert sentence[0].isupper() or sentence[0] == "'"
+            assert sentence.endswith(".")
 
 
 def test_every_violation_has_a_history_that_shows_it() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import checkers
 from checkers.facts.evidence import Evidence
-from checkers.facts.hits import hazards_hit
+from checkers.facts.hits import hazards_hit, sent_from
 from checkers.history.columns import Operations
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.verdict.coverage import coverage
@@ -225,6 +225,17 @@ def test_a_run_misses_what_its_faults_could_have_hit() -> None:
     assert reason == (
         "not exercised: 1 of 2 dangerous moments tried, missed: granted/superseded/holder: run longer, or with faults"
     )
+
+
+@pytest.mark.parametrize(
+    ("at", "earliest"), [("list-read", 90), ("before-write", 90), ("write-sent", 20), (None, 20)]
+)
+def test_a_pause_before_the_request_delays_when_it_can_have_been_sent(at: str | None, earliest: int) -> None:
+    named: dict[str, Any] = {"owner": "1-1", "resource": "r0", "at": at} if at else {}
+    append = op("append", 1, 20, 100, token=33, element="x")
+    evidence = run(replace(FIRST, ttl=50), append, began=30, healed=90, **named)
+
+    assert sent_from(evidence).tolist() == [0, earliest]
 
 
 def endangered_history(rng: random.Random) -> History:
