@@ -6,7 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from checkers.vocabulary.reasons import Reason, ReasonKind
+from checkers.vocabulary.verdict import reasons_of
 from tests.support.simulated_run import BEGAN, Simulation
+
+_NOTHING_TRIED = "no stale write was attempted", "run longer, or with faults"
 
 
 def write_sample(folder: Path, *, fenced: bool = False, **options: Any) -> Path:
@@ -67,7 +71,7 @@ def _verdict(simulation: Simulation, events: list[dict[str, Any]]) -> dict[str, 
         "verdict": word,
         "expected": expected,
         "as_expected": word == ("valid" if simulation.fenced else "invalid"),
-        "reasons": [] if exercised else ["not exercised: 0 stale writes attempted, 1 required"],
+        **reasons_of([] if exercised else [Reason(ReasonKind.NOT_EXERCISED, *_NOTHING_TRIED)]),
         "anomalies": {"stale-write": len(found), "late-write": 0, "duplicate-token": 0, "early-grant": 0},
         "findings": found,
         "coverage": coverage,
@@ -83,6 +87,7 @@ def _finding(
 ) -> dict[str, Any]:
     late, early = (f"client {event['process'] % 5}" for event in (stale, newer))
     where = stale["resource"]
+    first, last = ([line[id(event)], ends[event["value"], "write"]] for event in (newer, stale))
     return {
         "anomaly": "stale-write",
         "resource": where,
@@ -90,14 +95,12 @@ def _finding(
             f"{where}: the storage accepted a write with token {stale['token']} from {late} after it "
             f"had accepted one with token {newer['token']} from {early}."
         ),
-        "operations": [
-            line[id(newer)],
-            ends[newer["value"], "write"],
-            line[id(stale)],
-            ends[stale["value"], "write"],
-        ],
-        "accused": [line[id(stale)], ends[stale["value"], "write"]],
-        "against": [line[id(newer)], ends[newer["value"], "write"]],
+        "operations": [*first, *last],
+        "names": ["stale-write"],
+        "step_lines": [first, last, [*first, *last], [*first, *last]],
+        "step_faults": [[], [], [], []],
+        "accused": last,
+        "against": first,
         "steps": [
             f"{early} wrote {newer['value']} with token {newer['token']}, and it was accepted (line {line[id(newer)]}).",
             f"{late} wrote {stale['value']} with token {stale['token']}, and so was that (line {line[id(stale)]}).",
