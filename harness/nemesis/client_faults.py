@@ -87,7 +87,8 @@ class ClientFaults:
     ) -> bool:
         """Hit the client that reaches the stop point first; return whether the fault ended as it should.
 
-        No stop is requested after `last` (ns). `first_of_hold`: not a client whose lock others have by now.
+        No stop is requested after `last` (ns). A holder that has lost its lock by now is let go, and so is
+        with `first_of_hold` one at which other faults aim.
         `drawn`: it is a window of its own, also if no client comes.
         """
         if not wait_until(partial(self.is_free, fault), last, self.over.is_set):
@@ -100,7 +101,8 @@ class ClientFaults:
         came = request.stopped_client != NOBODY
         client, other = self.reserve_stopped(request, fault, partial(self.needs, fault))
         why: str | None = had_victim(other) if came else NO_STOP
-        if client != NOBODY and first_of_hold and self.is_lost(client):
+        endangers_holder = not hits_servers(fault) and fault.target != WAITER
+        if client != NOBODY and (first_of_hold or endangers_holder) and self.is_lost(client):
             self.let_go(client, self.needs(fault, client))
             why = LOST
         elif client != NOBODY:
@@ -282,18 +284,22 @@ class ClientFaults:
 
         def fitting() -> tuple[int, ...]:
             client = victim.among_holders(self.state, fault.when, rng)
-            return () if client is None else (client,)
+            return () if client is None or self._is_vain(fault, client) else (client,)
 
         why = NO_HOLDER if fault.when is None else NO_MOMENT
         return self._reserve_first(fault, fitting, partial(self.needs, fault), last, why)
+
+    def _is_vain(self, fault: ClientFault, client: int) -> bool:
+        """Is a holder chosen that has lost its lock? A client that is named by number is hit all the same."""
+        return fault.target.partition(":")[0] == "holder" and self.is_lost(client)
 
     def endangered(self, client: int) -> EndangeredHold:
         """Return the present hold of a client."""
         return EndangeredHold.of(client, self.state, self.ttl)
 
     def is_lost(self, client: int) -> bool:
-        """Have others been granted the lock that a client holds?"""
-        return self.state.regranted(self.state.held(client))
+        """Has a client lost the lock that it holds, so that no fault endangers it any more?"""
+        return self.endangered(client).is_lost
 
     def _is_over(self, fault: ClientFault, hold: EndangeredHold) -> bool:
         """Has what ends a fault early happened?"""

@@ -55,6 +55,16 @@ class EndangeredHold:
         return (self._lease_end or self.since + self.ttl) - time.monotonic_ns()
 
     @property
+    def is_lost(self) -> bool:
+        """Was the lock granted to others, or is its lease over? As `checkers.facts.holds` defines it.
+
+        Its release has not begun, as long as its client is at a stop point before that.
+        """
+        self._keep_lease_end()
+        is_over = bool(self._lease_end) and self.lease_left < 0
+        return is_over or self.state.regranted(self.held)
+
+    @property
     def is_past_grant(self) -> bool:
         """Has its client done more than acquire the lock?"""
         phase = self.state.clients[self.held.client].phase

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.nemesis.triggers import wait_until
 
-LOST = "others had been granted the lock by then"
+LOST = "its holder had lost the lock by then"
 NO_GRANT = "no client held a lock while it was in force"
 NO_HOLDER = "no client that it could hit held a lock in time"
 NO_WAITER = "no client waited for the lock of its holder"
