@@ -258,8 +258,8 @@ def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[Reason, ...]) ->
         expected=(),
         as_expected=validity is Validity.VALID,
         reasons=(
-            *reasons,
             *(Reason(ReasonKind.UNEXPECTED, name) for name, count in counted.items() if count),
+            *reasons,
             *doubts_of(findings),
         ),
         anomalies=counted,

@@ -107,7 +107,7 @@ def _judge(evidence: Evidence) -> Verdict:
         validity=validity,
         expected=header.expect,
         as_expected=validity is not Validity.UNKNOWN and not crashes and not surprises,
-        reasons=(*in_doubt, *surprises, *doubts_of(collecting(violations))),
+        reasons=(*surprises, *in_doubt, *doubts_of(collecting(violations))),  # what was found comes first
         anomalies=anomalies,
         findings=violations,
         counted=tuple(_worth_explaining(findings, header)),

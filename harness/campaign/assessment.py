@@ -51,7 +51,9 @@ class Run:
         if verdict is None:
             return _reason(self.finished) or "it ended without a verdict"
         finding = primary(verdict)
-        if finding and self.outcome is not Outcome.PASSED:
+        if self.outcome is Outcome.PASSED:
+            return "; ".join([f"{verdict['verdict']}, as expected", *verdict["reasons"]])
+        if finding:
             return f"{finding['anomaly']}: {finding['summary']}"
         return "; ".join(verdict["reasons"]) or f"{verdict['verdict']}, as expected"
 

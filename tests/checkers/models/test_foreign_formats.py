@@ -141,6 +141,20 @@ def test_an_acquire_that_repeats_what_it_asked_for_has_no_token(file: Callable[[
     assert verdict.reasons[0].startswith("not exercised: no acquire carries a token:")
 
 
+def test_a_violation_without_tokens_comes_before_that_there_are_none(file: Callable[[Any], Path]) -> None:
+    twice = "".join(
+        f"{{:process {process}, :type {kind}, :f :acquire}}\n"
+        for process in (0, 1)
+        for kind in (":invoke", ":ok")
+    )
+
+    for model in ("fenced-mutex", "reentrant-fenced-mutex"):
+        found, untold = judge_foreign(file(twice), model).verdict.reasons
+
+        assert found == "found non-linearizable, which was not expected"
+        assert untold.startswith("not exercised: no acquire carries a token")
+
+
 @pytest.mark.parametrize("answer", ["nil", "{:token nil}", '{:owner "A", :fencing-token nil}', '["A" nil]'])
 def test_a_grant_whose_token_is_null_carries_none(file: Callable[[Any], Path], answer: str) -> None:
     bare = judge_foreign(file(granted(answer, answer)), "fenced-mutex").verdict

@@ -139,7 +139,7 @@ OPTIONS = {"kv": "'\"a\"'", "set": "'[1]'", "register": "true", "counter": "10",
 def test_the_reasons_name_a_start_that_explains_the_answers(file: Callable[[Any], Path], model: str) -> None:
     history = read("true") if model == "register" else STARTED[model][2]
 
-    reason, *_ = judge_foreign(file(history), model).verdict.reasons
+    _, reason = judge_foreign(file(history), model).verdict.reasons
 
     assert reason.startswith(f"the answers are possible if the {model} starts with ")
     assert reason.endswith(f": add --initial {OPTIONS[model]}")
@@ -150,13 +150,13 @@ def test_the_start_of_one_of_several_objects_is_named_with_it(file: Callable[[An
         events('0, :type :invoke, :f :read, :value ["a" nil]', '0, :type :ok, :f :read, :value ["a" 0]')
     )
 
-    (reason, _) = judge_foreign(path, "register").verdict.reasons
+    (_, reason) = judge_foreign(path, "register").verdict.reasons
 
     assert reason == "the answers on a are possible if the register starts with 0: add --initial 0"
 
 
 def test_a_value_that_was_there_before_its_write_may_be_the_start(file: Callable[[Any], Path]) -> None:
-    (reason, _) = judge_foreign(file(read("0") + change(":write", "0")), "register").verdict.reasons
+    (_, reason) = judge_foreign(file(read("0") + change(":write", "0")), "register").verdict.reasons
 
     assert reason.endswith("add --initial 0")
 

@@ -48,6 +48,15 @@ def test_an_exit_code_is_an_outcome(exit_code: int, outcome: Outcome) -> None:
     assert run_of(finished(job(), exit_code), {}).outcome is outcome
 
 
+def test_the_headline_of_a_run_that_passed_begins_with_its_verdict() -> None:
+    doubt = "not exercised: no kill was observed from beginning to end: run longer, or with faults"
+    expected = verdict("Client 0 wrote too late", as_expected=True, reasons=[doubt])
+
+    passed = run_of(finished(job(), 0, expected), {})
+
+    assert passed.headline == f"invalid, as expected; {doubt}"
+
+
 @pytest.mark.parametrize("exit_code", [3, 4])
 def test_a_night_keeps_the_exit_code_of_a_run_that_could_not_be_made(exit_code: int) -> None:
     assert assessed(finished(job()), finished(job(), exit_code)).exit_code(allow_unknown=True) == exit_code

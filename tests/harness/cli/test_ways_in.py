@@ -233,8 +233,8 @@ def test_the_first_line_names_the_option_for_a_start_with_zero(fencepost: Any, t
 
     assert wrong.returncode == 1
     assert wrong.stdout.splitlines()[0] == (
-        "history.edn as cas-register: VIOLATION: the answers are possible if the cas-register starts with 0:"
-        " add --initial 0; found non-linearizable, which was not expected"
+        "history.edn as cas-register: VIOLATION: found non-linearizable, which was not expected; the answers"
+        " are possible if the cas-register starts with 0: add --initial 0"
     )
     assert (right.returncode, right.stderr) == (0, "")
 
