@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Iterator
 
+from checkers.formats import json_values
+from checkers.formats.edn import Char, Keyword, Symbol, Tagged
 from checkers.formats.event import Call
 from checkers.formats.operations import with_article
-from checkers.formats.values import frozen
+from checkers.formats.values import Map, frozen, written
 from checkers.history.records import Outcome
 from checkers.text.errors import ModelError
 
@@ -23,6 +26,57 @@ def start_of(model: str, value: object) -> Hashable:
         return frozen(value)
     except ValueError as error:
         raise ModelError(f"{with_article(model)} cannot start with that: {error}") from None
+
+
+def in_json(value: Hashable) -> str:
+    """A value as `--initial` takes it.
+
+    Raises:
+        ValueError: JSON has no such value.
+    """
+    match value:
+        case None:
+            return "null"
+        case str():
+            return json.dumps(value, ensure_ascii=not value.isprintable())
+        case int():
+            return str(value)
+        case Symbol(name=name) if _is_of_json(name):
+            return name  # a boolean, or a number that is not whole
+        case tuple():
+            return f"[{', '.join(map(in_json, value))}]"
+        case Map(items=items):
+            strange = sorted(written(key) for key, _ in items if not isinstance(key, str))
+            if strange:
+                raise ValueError(f"the names in an object of JSON are texts, not {strange[0]}")
+            return f"{{{', '.join(sorted(f'{in_json(key)}: {in_json(item)}' for key, item in items))}}}"
+    raise ValueError(f"JSON has no {_kind(value)} {written(value)}")
+
+
+def _is_of_json(word: str) -> bool:
+    try:
+        json_values.loads(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _kind(value: Hashable) -> str:
+    """What EDN calls a value that JSON does not have."""
+    match value:
+        case Keyword():
+            return "keyword"
+        case Char():
+            return "character"
+        case Tagged():
+            return "tagged literal"
+        case frozenset():
+            return "set"
+        case Symbol(name=name) if name.lstrip("+-")[:1].isdigit():
+            return "ratio or exact decimal"
+        case Symbol():
+            return "symbol"
+    return "value"
 
 
 def first_writes(

@@ -1,26 +1,33 @@
 """The value that an object starts with, where that is not the one of its model.
 
 Many tests of Jepsen start their registers with 0, and nothing in a history says so. Where
-another start explains the answers that no order explains, the verdict names it.
+another start explains the answers that no order explains, the verdict names it, and the option
+for it, or why there is none: `--initial` takes JSON, and EDN has values that JSON has not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from shlex import quote
+from typing import Any, cast
 
 from checkers.formats import json_values
-from checkers.formats.initial_values import start_of
+from checkers.formats.initial_values import in_json, start_of
 from checkers.formats.operations import with_article
 from checkers.formats.values import frozen, in_edn, pair_of, written
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import UNKNOWN, Operation, owner_of
 from checkers.history.records import Outcome
 from checkers.models.model_verdict import Clash, DeadEnd
 from checkers.models.objects import Fenced, FencedNested, Nested
 from checkers.text.errors import ModelError
+from checkers.text.printable import shorten
 
 _MOST_TRIED = 8  # starts
-_MOST_SHOWN = 80  # characters of a start
+_MOST_SHOWN = 80  # characters of a start in words
+_LONGEST_OPTION = 1_000  # characters of one to copy
+BELOW_ALL = -(1 << 63)
+"""The token before the first grant: a service's first may be 0."""
 
 
 def _is_number(value: Hashable) -> bool:
@@ -53,6 +60,17 @@ _STARTS: dict[str, tuple[str, Callable[[Hashable], bool], Callable[[Any], Hashab
 }
 """For each model: what it starts with in words, whether a value is that, and the state that it stands for."""
 
+_HELD = True  # a mutex
+_NO_HOLDER = "it takes the token of the last grant; let the test begin with a free lock"
+_BEGIN = {
+    "cas-register": "let the test write it first",
+    "counter": "let the test add it first",
+    "kv": "let the test put it first",
+    "register": "let the test write it first",
+    "set": "let the test add it first",
+}
+"""What to do where `--initial` cannot say it."""
+
 
 def state_of(model: str, value: object) -> Hashable:
     """The state of an object of `model` that starts with a value.
@@ -67,40 +85,87 @@ def state_of(model: str, value: object) -> Hashable:
     return state(start)
 
 
-def other_starts(model: str, conflict: Clash | DeadEnd, operations: Sequence[Operation]) -> Iterator[str]:
-    """The starts, as JSON, with which the answers of a conflict might be possible."""
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Another state that an object may have started in."""
+
+    state: Hashable
+    words: str  # "the register starts with 0"
+    option: str = ""  # what to give after --initial
+    problem: str = ""  # why nothing can be given
+
+    @property
+    def remedy(self) -> str:
+        """What to do to judge from it."""
+        if self.problem:
+            return f"--initial cannot say that, as {self.problem}"
+        if len(self.option) > _LONGEST_OPTION:
+            return "add --initial with all of it as JSON"
+        return f"add --initial {quote(self.option)}"
+
+
+def other_starts(model: str, conflict: Clash | DeadEnd, operations: Sequence[Operation]) -> Iterator[Start]:
+    """The starts with which the answers of a conflict might be possible."""
     tried = dict.fromkeys(_starts(model, conflict, operations))
-    for start in list(tried)[:_MOST_TRIED]:
-        text = _as_json(start)
-        if len(text) <= _MOST_SHOWN and _means(model, text, start):
-            yield text
+    for value in list(tried)[:_MOST_TRIED]:
+        yield _held(model, value) if model.endswith("mutex") else _started_with(model, value)
 
 
-def _as_json(value: Hashable) -> str:
-    if isinstance(value, tuple | frozenset):
-        return f"[{', '.join(sorted(map(_as_json, value)))}]"
-    return "null" if value is None else in_edn(value)
+def _held(model: str, holder: Hashable) -> Start:
+    """A lock that somebody holds at the start."""
+    said = f"process {written(holder)} holds the {model} at the start"
+    match model:
+        case "mutex":
+            return Start(_HELD, "the mutex is held at the start", "true")
+        case "fenced-mutex":
+            return Start(Fenced(holder, BELOW_ALL), said, problem=_NO_HOLDER)
+        case "reentrant-fenced-mutex":
+            return Start(FencedNested(holder, 1, BELOW_ALL, None), said, problem=_NO_HOLDER)
+    _, fits, state = _STARTS[model]
+    if fits(holder):
+        return Start(state(holder), said, in_json(holder))
+    return Start(state(holder), said, problem=f"it takes {_HOLDER[0]}")
 
 
-def _means(model: str, text: str, start: Hashable) -> bool:
-    """Does the text stand for that start? JSON has no keywords, for example."""
+def _started_with(model: str, value: Hashable) -> Start:
+    state = _STARTS[model][2](value)
+    shown = written(state)
     try:
-        return state_of(model, json_values.loads(text)) == start
-    except (ModelError, ValueError):
-        return False
+        option = in_json(value)
+        if state_of(model, json_values.loads(option)) == state:
+            return Start(state, f"the {model} starts with {shorten(option, _MOST_SHOWN)}", option)
+        problem = "JSON has no such value"
+    except (ModelError, ValueError) as error:
+        problem = str(error)
+    return Start(state, f"the {model} starts with {shown}", problem=f"{problem}; {_BEGIN[model]}")
 
 
 def _starts(model: str, conflict: Clash | DeadEnd, operations: Sequence[Operation]) -> Iterator[Hashable]:
     if isinstance(conflict, Clash):
         for position in conflict.operations:
-            yield from _seen(operations[position])
+            yield from (_released if model.endswith("mutex") else _seen)(operations[position])
         return
     op = operations[conflict.operation]
     if model in {"register", "cas-register"}:
         yield from _seen(op)
-        return
-    for state in [each.state for each in conflict.configurations] or [None]:
-        yield from _missing(op, state)
+    elif model.endswith("mutex"):
+        yield from _released(op)
+    else:
+        least = _least_total(op, operations) if model == "counter" else 0
+        for state in [each.state for each in conflict.configurations] or [None]:
+            yield from _missing(op, state, least)
+
+
+def _released(op: Operation) -> Iterator[Hashable]:
+    """The process that held a lock which it released."""
+    if op.f == "release" and op.outcome is Outcome.OK:
+        yield owner_of(op)
+
+
+def _least_total(op: Operation, operations: Sequence[Operation]) -> int:
+    """The total of a counter that starts with 0, even if every add that raises it was lost."""
+    adds = (each for each in operations if each.f == "add" and each.key == op.key)
+    return sum(min(cast("int", each.input), 0) for each in adds if each.outcome is not Outcome.FAIL)
 
 
 def _seen(op: Operation) -> Iterator[Hashable]:
@@ -112,14 +177,14 @@ def _seen(op: Operation) -> Iterator[Hashable]:
         yield op.output
 
 
-def _missing(op: Operation, state: Any) -> Iterator[Hashable]:
+def _missing(op: Operation, state: Any, least: int) -> Iterator[Hashable]:
     """What must have been there at the start for an answer, if without it the object had a state."""
     match op.f, op.output:
         case "contains", True:
-            yield frozenset({op.input})
+            yield (op.input,)
         case "read", frozenset(elements):
-            yield elements - (state or frozenset())
-        case "read", int(total) if total > (state or 0):  # less: an add was lost
+            yield tuple(sorted(elements - (state or frozenset()), key=in_edn))
+        case "read", int(total) if total > (state or 0) or total < least:  # in between: an add was lost
             yield total - (state or 0)
         case "get", str(text) if text.endswith(state or ""):
             yield text.removesuffix(state or "")

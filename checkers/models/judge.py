@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple
 
 from checkers import formats
-from checkers.formats import Foreign, Operations, json_values
+from checkers.formats import Foreign, Operations
 from checkers.formats.event import Call
 from checkers.formats.grants import grants_of
 from checkers.formats.initial_values import HAS_INITIAL
@@ -30,7 +29,7 @@ from checkers.history.records import Outcome
 from checkers.models.budget import MIB, Budget
 from checkers.models.explain.failed_writes import failed_source
 from checkers.models.explain.stories import gave_up, story
-from checkers.models.initial_values import other_starts, state_of
+from checkers.models.initial_values import BELOW_ALL, other_starts, state_of
 from checkers.models.model_verdict import Clash, ModelVerdict
 from checkers.models.mutex import judge_mutex
 from checkers.models.objects import MODELS as OBJECTS
@@ -53,15 +52,14 @@ from checkers.verdict.judge import judge
 from checkers.vocabulary.reasons import Reason, ReasonKind
 from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
 
-_BELOW_ALL = -(1 << 63)  # a service's first token may be 0
 MODELS: dict[str, Callable[[], Model]] = dict(
     sorted(
         (
             OBJECTS
             | {
-                "fenced-mutex": lambda: FencedMutex(Fenced(None, _BELOW_ALL)),
+                "fenced-mutex": lambda: FencedMutex(Fenced(None, BELOW_ALL)),
                 "reentrant-fenced-mutex": lambda: ReentrantFencedMutex(
-                    FencedNested(None, 0, _BELOW_ALL, None)
+                    FencedNested(None, 0, BELOW_ALL, None)
                 ),
             }
         ).items()
@@ -157,12 +155,12 @@ def _start(history: Foreign, model: str, initial: object) -> Model:
         return MODELS[model]()
     if history.is_ours:
         raise HistoryError(history.name, 1, HAS_INITIAL)
-    return _started(model, initial)
+    return _started(model, state_of(model, initial))
 
 
-def _started(model: str, value: object) -> Model:
+def _started(model: str, state: Hashable) -> Model:
     start: Any = MODELS[model]()
-    started: Model = replace(start, initial=state_of(model, value))
+    started: Model = replace(start, initial=state)
     return started
 
 
@@ -213,12 +211,11 @@ def _other_start(model: str, judged: Operations, found: ModelVerdict) -> Iterato
             return
         key = judged.operations[position].key
         about = [operation for operation in judged.operations if operation.key == key]
-        for value in other_starts(model, conflict, judged.operations):
-            start = _started(model, json_values.loads(value))
-            if _judge(about, start, _PROOF_BUDGET).validity is Validity.VALID:
+        for start in other_starts(model, conflict, judged.operations):
+            if _judge(about, _started(model, start.state), _PROOF_BUDGET).validity is Validity.VALID:
                 on = "" if key is None else f" on {name_of(key)}"
-                said = f"the answers{on} are possible if the {model} starts with {value}"
-                yield Reason(ReasonKind.OTHER_START, f"{said}: add --initial {quote(value)}")
+                said = f"the answers{on} are possible if {start.words}: {start.remedy}"
+                yield Reason(ReasonKind.OTHER_START, said)
                 return
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,17 +134,95 @@ def test_a_value_that_does_not_fit_the_model_is_refused(model: str, value: Any, 
         state_of(model, value)
 
 
-OPTIONS = {"kv": "'\"a\"'", "set": "'[1]'", "register": "true", "counter": "10", "cas-register": "0"}
+LONG = f'"{"x" * 200}"'
+OPTIONS = [
+    ("kv", STARTED["kv"][2], '"a"'),
+    ("set", STARTED["set"][2], "[1]"),
+    ("set", read('["b" [2 1]]'), '["b", [2, 1]]'),
+    ("counter", STARTED["counter"][2], "10"),
+    ("counter", change(":add", "2") + read("-3"), "-5"),  # which no lost add explains
+    ("cas-register", STARTED["cas-register"][2], "0"),
+    ("cas-register", change(":cas", '[{"a" 1} 2]'), '{"a": 1}'),
+    ("register", read("true"), "true"),
+    ("register", read("1.5"), "1.5"),
+    ("register", read("[2 1]"), "[2, 1]"),
+    ("register", read("{}"), "{}"),
+    ("register", read('{"b" [nil], "a" {}}'), '{"a": {}, "b": [null]}'),
+    ("register", read('"\\u202e"'), r'"\u202e"'),
+    ("register", read(LONG), LONG),
+    ("mutex", RELEASE, "true"),
+    ("owned-mutex", RELEASE, "0"),
+    ("reentrant-mutex", RELEASE, "0"),
+]
+"""Histories that begin with an answer, and the start in JSON that explains it."""
 
 
-@pytest.mark.parametrize("model", OPTIONS)
-def test_the_reasons_name_a_start_that_explains_the_answers(file: Callable[[Any], Path], model: str) -> None:
-    history = read("true") if model == "register" else STARTED[model][2]
+@pytest.mark.parametrize(("model", "history", "option"), OPTIONS)
+def test_the_reasons_name_a_start_that_explains_the_answers(
+    file: Callable[[Any], Path], model: str, history: str, option: str
+) -> None:
+    path = file(history)
 
-    _, reason = judge_foreign(file(history), model).verdict.reasons
+    _, reason = judge_foreign(path, model).verdict.reasons
 
-    assert reason.startswith(f"the answers are possible if the {model} starts with ")
-    assert reason.endswith(f": add --initial {OPTIONS[model]}")
+    assert reason.startswith("the answers are possible if ")
+    assert shlex.split(reason.partition(": add --initial ")[2]) == [option]
+    assert judge_foreign(path, model, initial=json.loads(option)).verdict.validity is Validity.VALID
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (":empty", "JSON has no keyword :empty"),
+        ('[{"a" :b}]', "JSON has no keyword :b"),
+        ("#{}", "JSON has no set #{}"),
+        ("{:a 1}", "the names in an object of JSON are texts, not :a"),
+        ("{1 2}", "the names in an object of JSON are texts, not 1"),
+        (r"\a", r"JSON has no character \a"),
+        ("1.50M", "JSON has no ratio or exact decimal 1.50M"),
+        ("1/2", "JSON has no ratio or exact decimal 1/2"),
+        ("word", "JSON has no symbol word"),
+        ('#inst "2026"', 'JSON has no tagged literal #inst "2026"'),
+    ],
+)
+def test_the_reasons_say_why_no_option_gives_a_start(
+    file: Callable[[Any], Path], value: str, why: str
+) -> None:
+    for model, history, remedy in (
+        ("register", read(value), "let the test write it first"),
+        ("cas-register", change(":cas", f"[{value} 1]"), "let the test write it first"),
+    ):
+        _, reason = judge_foreign(file(history), model).verdict.reasons
+
+        assert reason.startswith(f"the answers are possible if the {model} starts with ")
+        assert reason.endswith(f": --initial cannot say that, as {why}; {remedy}")
+
+
+def test_a_set_that_starts_with_a_keyword_has_no_option(file: Callable[[Any], Path]) -> None:
+    _, reason = judge_foreign(file(change(":add", "2") + read("#{:a 2}")), "set").verdict.reasons
+
+    assert reason == (
+        "the answers are possible if the set starts with #{:a}: --initial cannot say that, as JSON has no"
+        " keyword :a; let the test add it first"
+    )
+
+
+@pytest.mark.parametrize("model", ["fenced-mutex", "reentrant-fenced-mutex"])
+def test_a_fenced_lock_that_is_held_at_the_start_has_no_option(
+    file: Callable[[Any], Path], model: str
+) -> None:
+    _, reason = judge_foreign(file(RELEASE + ACQUIRE), model).verdict.reasons
+
+    assert reason == (
+        f"the answers are possible if process 0 holds the {model} at the start: --initial cannot say that, as"
+        " it takes the token of the last grant; let the test begin with a free lock"
+    )
+
+
+def test_a_start_too_long_to_copy_is_shortened(file: Callable[[Any], Path]) -> None:
+    _, reason = judge_foreign(file(read(f'"{"x" * 2000}"')), "register").verdict.reasons
+
+    assert reason.endswith("x… (2,002 characters): add --initial with all of it as JSON")
 
 
 def test_the_start_of_one_of_several_objects_is_named_with_it(file: Callable[[Any], Path]) -> None:
@@ -166,8 +246,8 @@ def test_a_value_that_was_there_before_its_write_may_be_the_start(file: Callable
     [
         ("register", change(":write", "1") + read("5")),  # it would have been overwritten
         ("register", read("0") + read("1")),
-        ("register", read(":word")),  # which JSON has not
-        ("register", read(f'"{"x" * 200}"')),
+        ("mutex", RELEASE + RELEASE),
+        ("register", read(":a") + read(":b")),
         ("counter", change(":add", "2") + read("1")),  # an add was lost
         ("set", change(":add", "2") + read("#{}")),
     ],
