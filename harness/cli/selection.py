@@ -16,8 +16,19 @@ from harness.files.run_folder import EVENTS, HISTORY
 STANDARD_INPUT = Path("-")
 """In place of a history's file."""
 
-JEPSEN = "history.edn"
-"""The history in a folder of Jepsen's store/."""
+_OPERATIONS = "operations.json"
+_FOREIGN = (
+    "history.edn",
+    "history.edn.gz",
+    "history.json",
+    "history.json.gz",
+    "history.jsonl.gz",  # our own, which is judged by a model as it is
+    "history.txt",
+    _OPERATIONS,
+)
+"""The histories that a folder of another tool stands for, such as Jepsen's store/; the first that it has."""
+_CLIENTS = "client-"  # the folders of a report of etcd's robustness tests, with operations.json
+_RECORDED = (".edn", ".json", ".jsonl", ".log", ".txt", ".gz")
 
 
 def run_folder(word: str, runs: Path) -> Path:
@@ -62,31 +73,46 @@ def history_of(folder: Path) -> Path:
             f"{folder} has no {HISTORY} yet: the run was killed",
             f"judge it first: {typed('recheck', folder)}",
         )
-    raise ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}")
+    raise ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}{_file_in(folder)}")
 
 
 def any_history(word: str, runs: Path) -> Path:
-    """Find the history of any tool: standard input, Jepsen's in its folder, or as `history_file`.
+    """Find the history of any tool: standard input, another tool's in its folder, or as `history_file`.
 
     Raises ConfigurationError if there is none.
     """
     if word == str(STANDARD_INPUT):
         return STANDARD_INPUT
     folder = None if path_of(word).is_file() else run_folder(word, runs)
-    if folder is not None and has_jepsens(folder):
-        return folder / JEPSEN
-    return history_file(word, runs)
+    return history_file(word, runs) if folder is None else foreign_history(folder) or history_of(folder)
 
 
-def has_jepsens(folder: Path) -> bool:
-    """Is it a folder of Jepsen's store/, with a history, and not a run's?
+def foreign_history(folder: Path) -> Path | None:
+    """Return the history of another tool in its folder; None if there is none, or it is the folder of a run.
 
     Raises HistoryError if that is not a regular file within its limit.
     """
-    return (
-        not is_run(folder)
-        and received.size(folder, JEPSEN, most=limits.HISTORY, remedy=limits.SPLIT) is not None
+    if is_run(folder):
+        return None
+    found = next((name for name in _FOREIGN if _has(folder, name)), None)
+    if found is not None:
+        return folder / found
+    clients = (name for name in received.listed(folder) if name.startswith(_CLIENTS))
+    report = (
+        name for name in clients if received.is_folder(folder, name) and _has(folder, name, _OPERATIONS)
     )
+    return next((folder / name / _OPERATIONS for name in report), None)
+
+
+def _has(folder: Path, *names: str) -> bool:
+    return received.size(folder, *names, most=limits.HISTORY, remedy=limits.SPLIT) is not None
+
+
+def _file_in(folder: Path) -> str:
+    """The advice to name a file in a folder, if one may be a history."""
+    files = (name for name in received.listed(folder) if name.endswith(_RECORDED))
+    found = next((name for name in files if received.size_of(folder, name)), None)
+    return "" if found is None else f"; if {shorten(found)} in it is one, name that file"
 
 
 def _run_of(file: Path) -> Path:

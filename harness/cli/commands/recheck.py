@@ -27,12 +27,12 @@ def recheck(
     """Judge a recorded history again: a run, or a history file. Needs no server.
 
     With --model, also judge histories of Jepsen (EDN, JSON), Knossos and Porcupine: a file, - for standard
-    input, or a folder of Jepsen's store/.
+    input, or a folder with one, such as those of Jepsen's store/.
     """
     if model is not None:
         return _recheck_by_model(recorded, commits, model, initial, output, runs)
     from harness.cli.recheck_history import recheck_and_print
-    from harness.cli.selection import JEPSEN, STANDARD_INPUT, has_jepsens, run_folder
+    from harness.cli.selection import STANDARD_INPUT, foreign_history, history_of, is_run, run_folder
     from harness.core.errors import ConfigurationError
     from harness.core.paths import path_of
 
@@ -42,8 +42,8 @@ def recheck(
         raise ConfigurationError("standard input is read with --model; without, name a run or a file")
     path = path_of(recorded)
     path = path if path.is_file() else run_folder(recorded, runs)
-    if path.is_dir() and has_jepsens(path):
-        path /= JEPSEN  # which says how to judge it
+    if path.is_dir() and not is_run(path):
+        path = foreign_history(path) or history_of(path)  # another tool's says how to judge it
     return recheck_and_print(path, commits, text=text_stream(output), judged=documents(output))
 
 

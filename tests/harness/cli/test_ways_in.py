@@ -223,6 +223,58 @@ def test_operations_of_etcds_robustness_tests_are_refused_by_name(
     assert "and run make test-robustness-reports there" in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("history.edn.gz", gzip.compress(VALID.read_bytes())),
+        ("history.json", b'{"process":0,"type":"invoke","f":"read"}\n'),
+        ("history.json.gz", gzip.compress(b'{"process":0,"type":"invoke","f":"read"}\n')),
+        ("history.txt", b"0\t:invoke\t:read\tnil\n"),
+        ("history.jsonl.gz", gzip.compress(b'{"fencepost":1,"target":"t"}\n')),
+    ],
+)
+def test_a_folder_stands_for_the_history_in_it(
+    fencepost: Any, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / name).write_bytes(content)
+
+    by_model = fencepost("recheck", "theirs", *BY_MODEL)
+    without = fencepost("recheck", "theirs")
+
+    assert f"theirs/{name} as cas-register: " in by_model.stdout, by_model.stderr
+    assert without.returncode == 4
+    assert f"theirs/{name}: " in without.stderr
+
+
+@pytest.mark.parametrize("named", ["report", "report/client-2"])
+@pytest.mark.parametrize("model", [(), BY_MODEL])
+def test_a_report_of_etcds_robustness_tests_is_refused_by_name(
+    fencepost: Any, tmp_path: Path, named: str, model: tuple[str, ...]
+) -> None:
+    (tmp_path / "report" / "client-1").mkdir(parents=True)
+    (tmp_path / "report" / "client-2").mkdir()
+    (tmp_path / "report" / "client-2" / "operations.json").write_text('{"ClientId":2}')
+
+    ran = fencepost("recheck", named, *model)
+
+    assert ran.returncode == 4
+    assert "report/client-2/operations.json: these are operations as etcd's robustness tests" in ran.stderr
+
+
+@pytest.mark.parametrize("model", [(), BY_MODEL])
+def test_a_file_in_a_folder_that_may_be_a_history_is_named(
+    fencepost: Any, tmp_path: Path, model: tuple[str, ...]
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "etcd_001.log").write_bytes(b"0\t:invoke\t:read\tnil\n")
+
+    ran = fencepost("recheck", "theirs", *model)
+
+    assert ran.returncode == 4
+    assert ran.stderr.endswith("it has no history.jsonl; if etcd_001.log in it is one, name that file\n")
+
+
 def test_the_first_line_names_the_option_for_a_start_with_zero(fencepost: Any, tmp_path: Path) -> None:
     (tmp_path / "history.edn").write_text(
         "{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value 0}\n"
