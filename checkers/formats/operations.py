@@ -52,8 +52,12 @@ _CAS = (
     "the value of a cas is [expected new], or [key [expected new]] where every other value is [key value] too"
 )
 _KNOWN = frozenset().union(*VOCABULARY.values(), LOCKS, PROTECTED)
-_ELSEWHERE = "judge the history with a tool that knows all its operations, such as Elle for transactions"
-_QUESTIONS = frozenset({"read", "get", "contains"})
+ELSEWHERE = "judge the history with a tool that knows all its operations, such as Elle for transactions"
+"""What to do with operations that no model here knows."""
+
+QUESTIONS = frozenset({"read", "get", "contains"})
+"""The operations that change nothing."""
+
 _FENCE = "fence"
 _TOKENS = frozenset({_FENCE, "fencetoken", "fencingtoken", "token"})
 _TRUTH: dict[Hashable, bool] = {Symbol("true"): True, Symbol("false"): False}
@@ -83,8 +87,7 @@ def operations(history: Foreign, model: str) -> Operations:
         )
     about = history.calls
     if history.is_ours:
-        others = PROTECTED if VOCABULARY[model] == _LOCK else LOCKS
-        about = tuple(call for call in about if call.f not in others)
+        about = tuple(call for call in about if call.f not in unrelated(model))
     calls = tuple(call for call in about if _tells(_known(call, history, model)))
     failed = tuple(call for call in about if call.outcome is Outcome.FAIL and not call.refused)
     try:
@@ -92,6 +95,11 @@ def operations(history: Foreign, model: str) -> Operations:
     except CallError as error:
         raise HistoryError(history.name, error.line, str(error)) from None
     return Operations(operations=made, calls=calls, failed=failed)
+
+
+def unrelated(model: str) -> frozenset[str]:
+    """The operations that change nothing of a model's object: those on values for a lock, and the reverse."""
+    return PROTECTED if VOCABULARY[model] == _LOCK else LOCKS
 
 
 def with_article(noun: str) -> str:
@@ -162,10 +170,10 @@ def _way_out(history: Foreign, model: str) -> str:
         )
     if not names & VOCABULARY[model]:
         strange = sorted(names - _KNOWN)
-        return f"; no model here has {strange[0]!r:.80}: {_ELSEWHERE}" if strange else ""
-    if names - VOCABULARY[model] <= (PROTECTED if is_lock else LOCKS):  # they change nothing of the object
+        return f"; no model here has {strange[0]!r:.80}: {ELSEWHERE}" if strange else ""
+    if names - VOCABULARY[model] <= unrelated(model):
         return f"; `fencepost export --model {model}` keeps only the operations of {with_article(model)}"
-    return f"; without its other operations, a right history may look wrong: {_ELSEWHERE}"
+    return f"; without its other operations, a right history may look wrong: {ELSEWHERE}"
 
 
 def _tells(call: Call) -> bool:
@@ -174,7 +182,7 @@ def _tells(call: Call) -> bool:
             return True
         case Outcome.FAIL:
             return call.refused
-    return call.f not in _QUESTIONS
+    return call.f not in QUESTIONS
 
 
 def _operation(call: Call, model: str) -> Operation:
@@ -211,7 +219,7 @@ def _output(call: Call, model: str) -> Hashable:
         return UNKNOWN
     if model in FENCED and call.f == "acquire":
         return _token(call)
-    if call.f not in _QUESTIONS:
+    if call.f not in QUESTIONS:
         return UNKNOWN
     return _answer(call, model)
 

@@ -16,6 +16,7 @@ from checkers.formats.grants import grants_of, rising_times
 from checkers.formats.initial_values import HAS_INITIAL, first_writes, start_of
 from checkers.formats.keys import name_of
 from checkers.formats.operations import VOCABULARY, operations, resource, token, with_article
+from checkers.formats.other_operations import counted, not_kept, operations_of
 from checkers.formats.values import written
 from checkers.history.operation import UNKNOWN
 from checkers.history.records import History, Op, Outcome
@@ -47,13 +48,11 @@ def export(
         HistoryError: the format cannot express it.
     """
     recorded = in_process_order(history.calls) if history.is_ours else history.calls
-    calls = [
-        call
-        for call in recorded
-        if (model is None or call.f in VOCABULARY[model]) and (key is None or _is_about(call, key))
-    ]
-    if key is not None and not any(_is_about(call, key) for call in history.calls):
+    calls = _about(recorded, key)
+    if key is not None and not calls:
         raise HistoryError(history.name, 1, f"no operation is about {key}{_hint(history.calls, key)}")
+    if model is not None:
+        calls = operations_of(model, calls, history.name)
     if initial is not UNKNOWN:
         calls = [*_first_writes(history, calls, initial), *calls]
     try:
@@ -62,6 +61,15 @@ def export(
         raise HistoryError(history.name, error.line, str(error)) from None
     except ValueError as error:
         raise HistoryError(history.name, 1, str(error)) from None
+
+
+def not_exported(history: Foreign, model: str | None, key: str | None = None) -> Iterator[str]:
+    """Sentences about the operations that `export` leaves out because a model does not have them."""
+    return iter(()) if model is None else not_kept(model, _about(history.calls, key))
+
+
+def _about(calls: Sequence[Call], key: str | None) -> list[Call]:
+    return [call for call in calls if key is None or _is_about(call, key)]
 
 
 def _first_writes(history: Foreign, calls: Sequence[Call], initial: object) -> Iterator[Call]:
@@ -102,13 +110,9 @@ def left_out(history: Foreign, model: str) -> Iterator[str]:
     if model.endswith("mutex"):
         granted = [call for call in history.calls if call.f == "acquire" and call.outcome is Outcome.OK]
         if bare := sum(token(call) is None for call in granted):
-            yield f"{_counted(bare)} left out: a grant without a token shows nothing about tokens"
+            yield f"{counted(bare)} left out: a grant without a token shows nothing about tokens"
     elif silent := len(history.calls) - len(operations(history, model).calls):
-        yield f"{_counted(silent)} left out: a failure, or a read without an answer, shows nothing"
-
-
-def _counted(number: int) -> str:
-    return "1 operation is" if number == 1 else f"{number:,} operations are"
+        yield f"{counted(silent)} left out: a failure, or a read without an answer, shows nothing"
 
 
 def _check_tokens(file: str, calls: Sequence[Call]) -> None:

@@ -14,7 +14,7 @@ from checkers import formats, judge, parse
 from checkers.formats import Foreign, json_values
 from checkers.formats.operations import with_article
 from checkers.formats.text import read_text_of
-from checkers.formats.writing import as_ours, export, left_out
+from checkers.formats.writing import as_ours, export, left_out, not_exported
 from checkers.history.operation import UNKNOWN
 from checkers.models.judge import judge_read
 from checkers.text.errors import HistoryError
@@ -70,7 +70,10 @@ def export_history(
     history = _read(path)
     if history.leased and model is not None and model.endswith("mutex"):
         say(f"note: {LEASES_END}")
-    return export(history, form, model, key, start)
+    lines = export(history, form, model, key, start)
+    for sentence in not_exported(history, model, key):
+        say(f"note: {sentence}")
+    return lines
 
 
 def import_history(path: Path, model: str, initial: str | None) -> Iterator[str]:

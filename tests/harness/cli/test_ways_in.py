@@ -320,3 +320,15 @@ def test_import_and_export_take_an_initial_value(fencepost: Any, tmp_path: Path)
 
     assert json.loads(ours.stdout.splitlines()[0])["initial"] == {"value": 0, "token": 0}
     assert theirs.stdout.splitlines()[1] == "INFO  jepsen.util - 1\t:ok\t:write\t0"
+
+
+def test_an_export_by_a_model_says_what_it_leaves_out(fencepost: Any, tmp_path: Path) -> None:
+    events = ((f, kind) for f in (":write", ":cas") for kind in (":invoke", ":ok"))
+    (tmp_path / "history.edn").write_text(
+        "".join(f"{{:process 0, :type {kind}, :f {f}, :value [1 2]}}\n" for f, kind in events)
+    )
+
+    ran = fencepost("export", "history.edn", "--to", "jepsen-edn", "--model", "register")
+
+    assert (ran.returncode, ran.stdout.count(":write"), ran.stdout.count(":cas")) == (0, 2, 0)
+    assert ran.stderr.startswith("note: 1 operation is left out, which a register does not have: cas ×1;")
