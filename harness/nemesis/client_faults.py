@@ -280,18 +280,15 @@ class ClientFaults:
 
     def _reserve_victim(self, fault: ClientFault, last: int, rng: random.Random) -> Reserved:
         """Reserve a client that no other fault has reserved, before this fault's time is up."""
-        victim = Victim.named(fault.target)
+        victim, is_any = Victim.named(fault.target), fault.target.partition(":")[0] == "holder"
 
         def fitting() -> tuple[int, ...]:
             client = victim.among_holders(self.state, fault.when, rng)
-            return () if client is None or self._is_vain(fault, client) else (client,)
+            is_vain = client is not None and is_any and self.is_lost(client)
+            return () if client is None or is_vain else (client,)
 
         why = NO_HOLDER if fault.when is None else NO_MOMENT
         return self._reserve_first(fault, fitting, partial(self.needs, fault), last, why)
-
-    def _is_vain(self, fault: ClientFault, client: int) -> bool:
-        """Is a holder chosen that has lost its lock? A client that is named by number is hit all the same."""
-        return fault.target.partition(":")[0] == "holder" and self.is_lost(client)
 
     def endangered(self, client: int) -> EndangeredHold:
         """Return the present hold of a client."""
