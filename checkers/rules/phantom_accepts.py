@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.explain.causes import of_call
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
-from checkers.explain.telling import happened, tell
+from checkers.explain.telling import tell
 from checkers.facts.evidence import Evidence
 from checkers.facts.recorded import recorded
 from checkers.rules.missing import missing
@@ -31,7 +30,6 @@ def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
 
 def _never_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
-    cause = of_call(n, write)
     return Story(
         summary=f"the storage acknowledged {n.request(write)}, but never stored it",
         steps=(
@@ -45,16 +43,13 @@ def _never_logged(n: Narrator, conflict: Conflict) -> Story:
         told=tell(
             f"{n.who(write)} wrote {content(write.value)}{n.with_token(write)} to {write.resource}, and the"
             " storage said ok.",
-            happened(n, cause.fault if cause else None),
             "It was never stored.",
         ),
-        cause=cause,
     )
 
 
 def _never_raised(n: Narrator, conflict: Conflict) -> Story:
     fence = conflict.accused
-    cause = of_call(n, fence)
     return Story(
         summary=(f"the storage acknowledged {n.request(fence)}, but its own order has no such token by then"),
         steps=(
@@ -71,10 +66,8 @@ def _never_raised(n: Narrator, conflict: Conflict) -> Story:
         ),
         told=tell(
             f"{n.who(fence)} fenced {fence.resource} with token {fence.token}, and the storage said ok.",
-            happened(n, cause.fault if cause else None),
             "Its own order has no such token by then.",
         ),
-        cause=cause,
     )
 
 

@@ -280,12 +280,11 @@ class ClientFaults:
 
     def _reserve_victim(self, fault: ClientFault, last: int, rng: random.Random) -> Reserved:
         """Reserve a client that no other fault has reserved, before this fault's time is up."""
-        victim, is_any = Victim.named(fault.target), fault.target.partition(":")[0] == "holder"
+        victim = Victim.named(fault.target)
 
         def fitting() -> tuple[int, ...]:
             client = victim.among_holders(self.state, fault.when, rng)
-            is_vain = client is not None and is_any and self.is_lost(client)
-            return () if client is None or is_vain else (client,)
+            return () if client is None or (victim.is_any and self.is_lost(client)) else (client,)
 
         why = NO_HOLDER if fault.when is None else NO_MOMENT
         return self._reserve_first(fault, fitting, partial(self.needs, fault), last, why)

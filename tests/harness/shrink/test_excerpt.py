@@ -22,7 +22,7 @@ LARGEST = {
     "check-then-write": (4, 2, 1),
     "code-path-without-the-token": (4, 2, 1),
     "asynchronous-commit": (1, 1, 1),
-    "client-library-that-retries": (1, 1, 0),
+    "client-library-that-retries": (2, 1, 1),
     "etcd-postgres-unfenced": (4, 2, 1),
     "fence-counter-deleted": (2, 2, 0),
     "read-from-a-cache": (3, 2, 0),
