@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.assessment import Assessment, CellResult, Run
+from harness.campaign.fingerprint import is_of_older_form
 from harness.campaign.night import Night
 from harness.campaign.page.links import Links
 from harness.campaign.shrinking import sentence
@@ -88,6 +89,7 @@ def _group(
     earlier: Iterable[Remembered],
 ) -> Group:
     result, first = members[0]
+    past = [*earlier]
     verdict = first.finished.verdict
     finding = primary(verdict) if verdict else None
     shrunk = [(said, run) for _, run in members if (said := sentence(night, run))]
@@ -97,7 +99,14 @@ def _group(
         cell=result.cell.name,
         sentence=first.headline,
         how_often=_how_often(
-            len(members), len(result.runs), [run.night for run in earlier if run.fingerprint == shape]
+            len(members),
+            len(result.runs),
+            [run.night for run in past if run.fingerprint == shape],
+            renamed=any(
+                run.fingerprint and is_of_older_form(run.fingerprint)
+                for run in past
+                if run.cell == result.cell.name
+            ),
         ),
         story=" ".join(finding.get("story", ())) if finding else "",
         steps=tuple(finding["steps"]) if finding else (),
@@ -113,8 +122,10 @@ def _group(
     )
 
 
-def _how_often(tonight: int, runs: int, nights: Sequence[str]) -> str:
+def _how_often(tonight: int, runs: int, nights: Sequence[str], *, renamed: bool) -> str:
     now = f"Tonight in {tonight} of {runs} runs" if runs > 1 else "Tonight in the only run"
+    if not nights and renamed:
+        return f"{now}; earlier nights have failures under fingerprints of an earlier version"
     if not nights:
         return f"{now}; not in earlier nights"
     return f"{now}; {times(len(nights))} in earlier nights, the first on {nights[0][:10]}"

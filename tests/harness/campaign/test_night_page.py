@@ -82,6 +82,30 @@ def test_failures_of_one_fingerprint_are_one_finding(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("cell", "how_often"),
+    [
+        (
+            "a",
+            "Tonight in the only run; earlier nights have failures under fingerprints of an earlier version",
+        ),
+        ("b", "Tonight in the only run; not in earlier nights"),
+    ],
+    ids=["of its cell", "of another cell"],
+)
+def test_failures_under_older_fingerprints_are_not_called_new(
+    cell: str, how_often: str, tmp_path: Path
+) -> None:
+    run = finished(job(), 1, STALE)
+    night = Night(tmp_path, plan(run.job))
+    assessment = assess(night.plan, [run], before={}, quarantine=(), today=TODAY)
+    earlier = [remembered("2026-11-20T03:00", Outcome.FAILED, fingerprint="2-89abcdef", cell=cell)]
+
+    (group,) = page(night, assessment, earlier, ExitCode.VIOLATION).groups
+
+    assert group.how_often == how_often
+
+
 def test_only_reports_that_are_kept_are_linked(tmp_path: Path) -> None:
     runs = [finished(job(), 1, STALE), finished(job(repeat=2, seed=8), 1, STALE)]
     report = tmp_path / str(runs[0].folder) / "report.html"
