@@ -24,7 +24,7 @@ from checkers.explain.conflict import Conflict
 from checkers.explain.shapes import conflicts_among, may_be_known
 from checkers.facts.evidence import Evidence, as_seen, gather, log_of
 from checkers.history.memoized import memoized
-from checkers.history.records import WRITES, Op, Outcome
+from checkers.history.records import WRITES, Op, Outcome, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ _MOST_WORK = 1_000_000  # operations that are judged again for all proofs of a v
 _MOST_WORK_EACH = 30  # and more of them for each operation of the run
 _OF_A_TRY = 100  # to judge nothing takes as long as so many operations
 _OF_A_KNOWN_SHAPE = 5  # and to look up what is known
-_MANY = 32  # operations of which several are left out at once
+_MANY = 32  # operations of which several are left out at once, and which are not all tried again
 
 
 class _Work:
@@ -112,9 +112,11 @@ def _first_fault(evidence: Evidence) -> tuple[int, ...]:
     return tuple(sorted(fault.time for fault in evidence.history.faults)[:1])
 
 
-def without(operations: Sequence[Op], one: Op) -> tuple[Op, ...]:
-    """The others, but for reads of what this one wrote."""
-    return tuple(op for op in operations if op is not one and not _returned(op, one))
+def without(operations: Sequence[Op], some: Sequence[Op]) -> tuple[Op, ...]:
+    """The others, but for reads of what one of these wrote."""
+    left_out = {op.index for op in some}
+    written = {(op.resource, op.value) for op in some if op.f in WRITES}
+    return tuple(op for op in operations if op.index not in left_out and _read(op) not in written)
 
 
 def _in_order(operations: Iterable[Op]) -> tuple[Op, ...]:
@@ -127,31 +129,38 @@ def _in_order(operations: Iterable[Op]) -> tuple[Op, ...]:
 def _smaller(
     evidence: Evidence, checker: Checker, conflict: Conflict, operations: Sequence[Op], *, known: bool
 ) -> tuple[tuple[Op, ...], Conflict] | None:
-    """A set that lacks one operation; if the log was `known` to be that of these, it still is."""
-    work = work_of(evidence)
-    for rest in _each_without_some(operations):
+    """What is left when some are left out, and what that shows; None if all are needed.
+
+    Of many operations each is tried once; of few, until one can be left out: then all are tried again.
+    If the log was `known` to be that of these operations, it still is.
+    """
+    work, left, smaller = work_of(evidence), operations, None
+    for some in _in_turn(operations):
+        rest = without(left, some)
+        if not rest or len(rest) == len(left):
+            continue
         if work.is_over:
-            return None
+            break
         found = _found(evidence, checker, conflict, rest)
         if found is not None and (not known or _shows_its_run(evidence, rest)):
-            return rest, found
-    return None
+            left, smaller = rest, (rest, found)
+            if len(rest) < _MANY:
+                break
+    return smaller
 
 
-def _each_without_some(operations: Sequence[Op]) -> Iterator[tuple[Op, ...]]:
-    """Sets that lack one operation; reads go first, since they explain the least.
+def _in_turn(operations: Sequence[Op]) -> Iterator[Sequence[Op]]:
+    """What to leave out, one after the other; reads go first, since they explain the least.
 
-    Of many operations first those that lack a half of them, a quarter, and so on: most can be left out.
+    Of many operations first a half of them, a quarter, and so on: most can be left out.
     """
     size = len(operations) // 2
     while size >= _MANY:
         for first in range(0, len(operations), size):
-            yield (*operations[:first], *operations[first + size :])
+            yield operations[first : first + size]
         size //= 2
     for one in sorted(operations, key=lambda op: op.f != "read"):
-        rest = without(operations, one)
-        if rest:
-            yield rest
+        yield (one,)
 
 
 def _found(
@@ -183,9 +192,8 @@ def _shows_its_run(evidence: Evidence, operations: Sequence[Op]) -> bool:
     return not entries or any(entry.fits for entry in entries)
 
 
-def _returned(read: Op, write: Op) -> bool:
-    if write.f not in WRITES or read.resource != write.resource:
-        return False
-    if read.f == "append":
-        return read.seen is not None and read.seen == write.value
-    return read.f == "read" and read.outcome is Outcome.OK and read.value == write.value
+def _read(op: Op) -> tuple[str, Value] | None:
+    """What an operation returned that somebody wrote: a resource and its value."""
+    if op.f == "append":
+        return None if op.seen is None else (op.resource, op.seen)
+    return (op.resource, op.value) if op.f == "read" and op.outcome is Outcome.OK else None

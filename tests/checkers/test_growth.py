@@ -14,6 +14,7 @@ import pytest
 
 import checkers
 from benchmarks.many_faults import MANY
+from benchmarks.scripted import STEP, Script
 from checkers.explain import proof
 
 FEW = 60  # operations
@@ -96,3 +97,19 @@ def test_of_many_candidates_one_is_enough(tmp_path: Path) -> None:
 
     assert len(finding.because) > 100
     assert len(finding.operations) == 2  # the lines of one acquire
+
+
+def test_a_stretch_of_many_short_waits_is_reduced(tmp_path: Path) -> None:
+    waits = 1_000
+    lease = waits * STEP
+    run = Script(header={"require": {"stale_writes_attempted": 0}, "ttl": lease, "grace": lease})
+    run.do(0, "release", owner=run.grant(0, 1, ttl=lease))
+    for number in range(waits):
+        call = run.call(1 + number % 3, "acquire", owner=f"o{number}")
+        run.now += 4 * STEP
+        run.answer(call, "fail", error="held")
+
+    (finding,) = checkers.judge(checkers.read(run.written_to(tmp_path)[0])).findings
+
+    assert not any("Not reduced" in step for step in finding.steps)
+    assert len(finding.operations) < waits / 10
