@@ -176,12 +176,12 @@ class GrantColumns:
         return np.minimum(by_owner[self._of_grant], self._given_up())
 
     def kept_at_most(self) -> Ints:
-        """No grant was kept by its client longer: it began to end it, or its promised lease was over."""
+        """No grant was kept longer: its client ended it, its promised lease was over, or another had it."""
         promised = self.promised_at_most()
         unlimited = np.zeros(self._owners, dtype=np.bool_)
         unlimited[self._of_grant[self.columns.ttl[self.grants] == ABSENT]] = True
         kept: Ints = np.where(unlimited[self._of_grant], self._given_up(), promised)
-        return kept
+        return np.minimum(kept, self._superseded_at_most())
 
     def believed_at_most(self) -> Ints:
         """No client believes in a grant after this: its owner ended it, or a renewal failed."""
@@ -220,6 +220,17 @@ class GrantColumns:
         """When each grant's owner began to end it."""
         ends = self._chosen((self._f == RELEASE) | (self._f == REVOKE))
         return self._first(ends, self.columns.called)
+
+    def _superseded_at_most(self) -> Ints:
+        """When the first grant that was asked for after this one had returned; NEVER if its owner's own."""
+        in_turn = stable_order(self.returned)
+        place = self.greatest_before(-self.sent, -self.places(), asked=-self.returned)
+        found = np.flatnonzero(place != ABSENT)
+        later = in_turn[-place[found]]
+        is_other = self._of_grant[later] != self._of_grant[found]
+        superseded = np.full(len(self.grants), NEVER, dtype=np.int64)
+        superseded[found[is_other]] = self.returned[later[is_other]]
+        return superseded
 
     def _first(self, chosen: _OfOwners, moments: Ints) -> Ints:
         """For each grant, the first of these moments of the operations that had not returned before its call.
