@@ -43,7 +43,10 @@ def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Writes without a token that took effect: by their ok, by a read, or by the commit log."""
+    """Writes without a token that took effect.
+
+    Without a commit log, that is shown by an ok or a read; with one, by the log or a read.
+    """
     columns = zones.columns
     places = np.arange(zones.bare, len(zones.level))
     order = zones.recorded.order_of_resources[zones.resource[places]]

@@ -19,23 +19,28 @@ from tests.support.operations.registers import registers
 
 
 def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes without a token that took effect: by their ok, by a read, or by the commit log."""
+    """Writes without a token that took effect.
+
+    Without a commit log, that is shown by an ok or a read; with one, by the log or a read.
+    """
     if evidence.history.header.fenced:
         yield from _sent_without_a_token(evidence)
         yield from _stored_without_a_token(object_log(evidence))
 
 
 def _sent_without_a_token(evidence: Evidence) -> Iterator[Conflict]:
+    is_logged = object_log(evidence) is not None
     for register in registers(evidence):
         for zone in register.bare:
-            if zone.write is not None:
-                answered = zone.places or zone.write.outcome is Outcome.OK
-                yield Conflict(
-                    anomaly="unfenced-write",
-                    breach=CARRIED_NO_TOKEN,
-                    accused=zone.write,
-                    because=() if answered else zone.reads[:1],
-                )
+            if zone.write is None or (is_logged and not zone.places and not zone.reads):
+                continue
+            shows_itself = zone.places or (not is_logged and zone.write.outcome is Outcome.OK)
+            yield Conflict(
+                anomaly="unfenced-write",
+                breach=CARRIED_NO_TOKEN,
+                accused=zone.write,
+                because=() if shows_itself else zone.reads[:1],
+            )
 
 
 def _stored_without_a_token(log: ObjectLog | None) -> Iterator[Conflict]:
