@@ -1,6 +1,6 @@
 """Leases: until when was a grant promised?
 
-An owner may acquire again without a release in between; if it gets the same token, that is
+A re-entrant owner may acquire again without a release in between; if it gets the same token, that is
 the same hold. A hold's *setters* are its acquires, and the renews of its owner that did not fail and
 had returned before any other acquire of the owner that did not fail was called. So a renew that may be
 of the owner's next hold sets nothing; nor does any if an acquire of the owner was still unanswered when
