@@ -65,7 +65,7 @@ class Story:
 
     summary: str
     steps: tuple[Step, ...]
-    told: tuple[str, ...] = ()  # at most three plain sentences, in the order of time
+    sentences: tuple[str, ...] = ()  # at most three plain sentences, in the order of time
     proof: tuple[Op, ...] = ()  # what it rests on besides what the conflict names
     others: Iterable[Op] = ()  # what might seem to change it, and does not: if few, that is checked
     cause: Cause | None = None

@@ -82,7 +82,7 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
             " accepted, and the storage's own order puts it before"
         )
         moral = f"the storage's own order has {n.stored(op)} before what was accepted earlier"
-    told = tell(
+    sentences = tell(
         f"{capitalized(n.stored(later))} had been accepted on {op.resource}.",
         f"After that, {n.whom(op)} sent its {op.f} at {n.at(op.called)}.",
         f"The storage's own order has {'what it returned' if op.f == 'read' else n.stored(op)} before that.",
@@ -90,11 +90,13 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
     by = conflict.because[-1]
     if by.f == "fence" and not n.numbers(by):
         return Story(
-            summary=summary, told=told, steps=(*_after_a_fence(n, conflict, by), step(f"So {moral}."))
+            summary=summary,
+            sentences=sentences,
+            steps=(*_after_a_fence(n, conflict, by), step(f"So {moral}.")),
         )
     return Story(
         summary=summary,
-        told=told,
+        sentences=sentences,
         steps=cycle(
             n,
             Question(

@@ -67,7 +67,7 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
             *n.grant_steps(other, grant),
             step(f"{n.who(other)} had not started to release it, and none of its renewals had failed."),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(other)} was granted {lock_on(grant.resource)}, and had not given it back.",
             f"{n.who(grant)} was granted it too, at {n.at(grant.returned or 0)}.",
         ),

@@ -164,7 +164,7 @@ def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
             n.own(other, other.called, later.returned or 0),
             n.own(later, later.called, later.returned or 0),
         ),
-        told=tell(
+        sentences=tell(
             took(n, other),
             f"{n.who(later)} was granted it too, at {n.at(later.returned or 0)}, and neither had"
             " given it back.",

@@ -44,7 +44,7 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
                 " something between the client and the storage repeated it."
             ),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(write)} sent {content(write.value)} to {write.resource} once.",
             happened(n, cause.fault if cause else None),
             f"It took effect {times(len(numbers))}: something on the way repeated it.",

@@ -35,7 +35,7 @@ from checkers.history.columns import FAIL, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.history.records import Op, Outcome
-from checkers.rules.stale_story import told
+from checkers.rules.stale_story import short_story
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
@@ -242,7 +242,7 @@ def _story(
                 newer,
             ),
         ),
-        told=told(n, write, newer, cause),
+        sentences=short_story(n, write, newer, cause),
         cause=cause,
     )
 
@@ -271,7 +271,7 @@ def _after_later_grant(n: Narrator, conflict: Conflict) -> Story:
                 write,
             ),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(own)} took {lock_on(own.resource)}.",
             f"{n.who(later)} was granted it later, at {n.at(later.returned or 0)}, and had not written yet.",
             f"Then {n.whom(write)} wrote, as of its earlier hold.",

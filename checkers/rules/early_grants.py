@@ -93,7 +93,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             n.own(holder, holder.sent, setter.sent, "acquire"),
             n.own(holder, setter.sent, grant.returned or 0),
         ),
-        told=tell(
+        sentences=tell(
             f"{took(n, holder)[:-1]}, promised until {n.at(lease)}.",
             happened(n, cause.fault if cause else None) or _came_late(n, cause),
             _was_granted_it(n, holder, setter, grant),
@@ -135,7 +135,7 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         others=chain(*(n.own(op, op.sent, int(ends[op.owner])) for op in (other, last))),
-        told=tell(
+        sentences=tell(
             took(n, other),
             f"{n.who(last)} was granted it too, at {n.at(last.returned or 0)}, before either lease"
             " had ended.",

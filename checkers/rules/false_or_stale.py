@@ -129,7 +129,7 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
             f"either the refusal was false, or {n.name(op)} with the lower token {reached} was stale",
         ),
         others=tuple(each for excuse in found for each in excuse.operations),
-        told=tell(
+        sentences=tell(
             f"The storage refused {n.message(rejected)} with token {rejected.token} on {op.resource} as"
             " stale.",
             f"After that, what {n.whom(op)} {did} with the lower token {reached} was accepted.",

@@ -123,7 +123,7 @@ def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
             acceptance(n, (write, append)),
             step(f"Only that append adds {content(write.element)}: it took effect all the same.", write),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(write)} appended {content(write.element)} to {write.resource}, and was answered"
             " that it failed.",
             f"{n.who(append)} read a list that has it: it took effect all the same.",
@@ -145,7 +145,7 @@ def _unwritten(n: Narrator, conflict: Conflict) -> Story:
                 " value."
             ),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(append)} read {content(append.seen)} from {append.resource}.",
             "No client had written that list, and it had not been there before the run.",
         ),
@@ -164,7 +164,7 @@ def _found_early(n: Narrator, conflict: Conflict) -> Story:
             step(f"{n.who(write)} sent it only later, {n.sent(write)}.", write),
             step(f"So {content(append.seen)} was read before it was written.", append),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(append)} read {content(append.seen)} from {append.resource}.",
             f"{n.who(write)} sent it only at {n.at(write.called)}.",
         ),

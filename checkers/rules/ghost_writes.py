@@ -54,7 +54,7 @@ def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
                 write,
             ),
         ),
-        told=_told(n, write, cause, "It took effect all the same: the storage has it."),
+        sentences=_short_story(n, write, cause, "It took effect all the same: the storage has it."),
         cause=cause,
     )
 
@@ -72,12 +72,12 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
                 read,
             ),
         ),
-        told=_told(n, write, cause, f"It took effect all the same: {n.whom(read)} read it."),
+        sentences=_short_story(n, write, cause, f"It took effect all the same: {n.whom(read)} read it."),
         cause=cause,
     )
 
 
-def _told(n: Narrator, op: Op, cause: Cause | None, shown: str) -> tuple[str, ...]:
+def _short_story(n: Narrator, op: Op, cause: Cause | None, shown: str) -> tuple[str, ...]:
     return tell(
         f"{n.who(op)} sent {n.message(op)}{n.with_token(op)} to {op.resource}, and was answered that it"
         " failed.",
@@ -115,7 +115,7 @@ def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
             ),
             step(f"But that fence is {n.place(fence)} in the storage's own order.", fence),
         ),
-        told=_told(n, fence, cause, "It took effect all the same: the storage has it."),
+        sentences=_short_story(n, fence, cause, "It took effect all the same: the storage has it."),
         cause=cause,
     )
 

@@ -49,7 +49,7 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
         ),
         proof=(higher, read),
         cause=cause,
-        told=tell(
+        sentences=tell(
             f"{n.who(higher)} read {as_read(higher)} from {higher.resource}.",
             happened(n, fault),
             f"After that, {n.whom(read)} read {as_read(read)}: the storage has forgotten the higher token.",

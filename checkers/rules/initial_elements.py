@@ -88,7 +88,7 @@ def _missing_from_list(n: Narrator, conflict: Conflict) -> Story:
             step(f"Appends only add elements, but {content(element)} is gone."),
         ),
         proof=(reader,),
-        told=tell(
+        sentences=tell(
             f"Before the run, {accused.resource} had {content(element)}.",
             f"{n.who(reader)} read a list without it: {content(element)} is gone.",
         ),
@@ -105,7 +105,7 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(_before_the_run(n, element, by.resource), *written_without(n, element, by)),
         proof=(by,),
-        told=tell(
+        sentences=tell(
             f"Before the run, {by.resource} had {content(element)}.",
             f"{n.who(by)} wrote a list without it: {content(element)} is gone.",
         ),

@@ -84,7 +84,7 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
             ),
             step("It was accepted: the storage had not seen the newer token yet, so no fence could tell."),
         ),
-        told=tell(
+        sentences=tell(
             "" if own is None else took(n, own),
             f"{held_up}; {between}" if held_up else capitalized(between),
             f"Then {n.whom(write)} wrote with its older token, and no fence could tell.",

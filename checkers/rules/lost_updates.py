@@ -227,7 +227,7 @@ def _absent(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=(lost, shown, reader),
-        told=_told(n, lost, reader, cause),
+        sentences=_short_story(n, lost, reader, cause),
         cause=cause,
     )
 
@@ -254,7 +254,7 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
             *_fenced_first(n, lost, by),
         ),
         proof=(lost, by, *shown),
-        told=_told(n, lost, by, cause),
+        sentences=_short_story(n, lost, by, cause),
         cause=cause,
     )
 
@@ -265,7 +265,7 @@ def _cause(n: Narrator, lost: Op, *others: Op) -> Cause | None:
     return of_late_writes(n, appends) or of_restart(n, lost, others[0])
 
 
-def _told(n: Narrator, lost: Op, by: Op, cause: Cause | None) -> tuple[str, ...]:
+def _short_story(n: Narrator, lost: Op, by: Op, cause: Cause | None) -> tuple[str, ...]:
     """Who appended what, who was held up, and whose list lacked it."""
     late = None if cause is None or cause.fault is None or cause.fault.client is None else cause.fault.client
     held_up = ""
@@ -311,7 +311,7 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
             *written_without(n, lost.element, by),
         ),
         proof=(lost, shown, by),
-        told=_told(n, lost, by, cause),
+        sentences=_short_story(n, lost, by, cause),
         cause=cause,
     )
 

@@ -214,7 +214,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
         ),
         proof=(*conflict.because, lost),
         cause=cause,
-        told=tell(
+        sentences=tell(
             _had_written(n, lost),
             happened(n, fault),
             f"After that, {n.whom(back)} read {as_read(back)}: {content(lost.value)} was gone for good.",
@@ -269,7 +269,7 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
         ),
         proof=(lost, *reads),
         cause=cause,
-        told=tell(
+        sentences=tell(
             _had_written(n, lost),
             happened(n, fault),
             "The storage's own order does not have it any more.",

@@ -53,7 +53,7 @@ def _never_sent(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=conflict.because,
-        told=tell(
+        sentences=tell(
             f"The storage's own order of writes to {write.resource} has {what}.",
             "No client of this run sent it there: another program did, or one of the two records is wrong.",
         ),
@@ -76,7 +76,7 @@ def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=(write, *conflict.because),
-        told=tell(
+        sentences=tell(
             f"{n.who(write)} sent {content(write.value)} with token {write.token} to {write.resource}.",
             f"The storage has it with token {commit.token} on {commit.resource}.",
         ),

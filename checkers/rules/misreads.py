@@ -56,7 +56,7 @@ def _unwritten(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         others=tuple(op for op in [n.index.writer(read)] if op is not None),
-        told=tell(
+        sentences=tell(
             f"{n.who(read)} read {content(read.value)} from {read.resource}.",
             "No client had written that there, and it had not been there before the run.",
         ),
@@ -78,7 +78,7 @@ def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
                 read,
             ),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(write)} wrote {content(write.value)} to {write.resource} with token {write.token}.",
             f"{n.who(read)} read it with token {read.token}: value and token do not belong together.",
         ),
@@ -94,7 +94,7 @@ def _read_early(n: Narrator, conflict: Conflict) -> Story:
             Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
             f"{content(write.value)} cannot be read before it is written",
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(read)} read {content(read.value)} from {read.resource} at {n.at(read.called)}.",
             f"{n.who(write)} sent it only at {n.at(write.called)}.",
         ),
@@ -113,7 +113,7 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
             step(f"{n.who(read)} read it{_why(read)} {n.answered(read)}, so it took effect.", read),
             step(f"But it is {n.place(write)}, which has every write that was stored.", write),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(read)} read {content(write.value)} from {read.resource}, so it was stored.",
             "The storage's own order of writes does not have it.",
         ),

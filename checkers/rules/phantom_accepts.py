@@ -40,7 +40,7 @@ def _never_logged(n: Narrator, conflict: Conflict) -> Story:
                 write,
             ),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(write)} wrote {content(write.value)}{n.with_token(write)} to {write.resource}, and the"
             " storage said ok.",
             "It was never stored.",
@@ -64,7 +64,7 @@ def _never_raised(n: Narrator, conflict: Conflict) -> Story:
                 " have been accepted by then."
             ),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(fence)} fenced {fence.resource} with token {fence.token}, and the storage said ok.",
             "Its own order has no such token by then.",
         ),

@@ -117,7 +117,7 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
             step(f"So nothing can have made token {op.token} stale: it was refused without a cause."),
         ),
         others=tuple(op for excuse in found for op in excuse.operations),
-        told=tell(
+        sentences=tell(
             capitalized(f"{n.request(op)} was sent at {n.at(op.called)}."),
             f"No token of {least} or more can have been accepted by {n.at(op.returned or 0)}.",
             "The storage refused it as stale all the same.",

@@ -163,7 +163,7 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
             Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
             f"the read returned {as_read(read)} although token {newer[0].token} had been accepted before",
         ),
-        told=tell(
+        sentences=tell(
             f"A write with token {newer[0].token} had been accepted on {read.resource}.",
             happened(n, cause.fault if cause else None),
             f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on.",
@@ -186,7 +186,7 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
             Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
             "a replaced value came back, although each value is written once",
         ),
-        told=tell(
+        sentences=tell(
             f"{content(others[-1])} had replaced {content(read.value)} on {read.resource}.",
             happened(n, cause.fault if cause else None),
             f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on.",

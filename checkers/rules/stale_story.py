@@ -24,7 +24,7 @@ def stale_story(n: Narrator, write: Op, newer: Op, proof: Iterable[Step]) -> Sto
             f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
             f" the storage had {had(newer)} with {'the same' if same else 'the newer'} token {newer.token}"
         ),
-        told=told(n, write, newer, cause),
+        sentences=short_story(n, write, newer, cause),
         steps=(
             *n.grant_steps(*n.granted(write)),
             *fault_steps(n, cause, write),
@@ -37,7 +37,7 @@ def stale_story(n: Narrator, write: Op, newer: Op, proof: Iterable[Step]) -> Sto
     )
 
 
-def told(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple[str, ...]:
+def short_story(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple[str, ...]:
     """The short story of a write that came after one of a later hold."""
     own, whom = n.grant_behind(write), n.whom(write)
     fault = None if cause is None else cause.fault

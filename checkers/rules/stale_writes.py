@@ -272,7 +272,7 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         cause=cause,
-        told=tell(
+        sentences=tell(
             f"Before the run, {write.resource} had token {start}.",
             f"{n.who(write)} wrote {content(write.value)} with token {write.token}, and the storage"
             " accepted it.",

@@ -137,7 +137,7 @@ def _refused_for_long(n: Narrator, conflict: Conflict) -> Story:
             ),
             step(f"That is more than {GRACES} times the time that the service may take ({grace})."),
         ),
-        told=tell(
+        sentences=tell(
             f"{n.who(last)} asked for {lock} from {n.at(first.called)} to"
             f" {n.at(last.returned or last.called)}.",
             f"Nobody held it for {n.lasting(time)} of that time, and no fault was in force.",

@@ -242,7 +242,7 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=stuck.waiting,
-        told=tell(
+        sentences=tell(
             capitalized(f"{lock_on(resource)} was free from {n.at(stuck.start)} on."),
             capitalized(f"{whom} waited for it until {n.at(stuck.end)}."),
             "No fault was in force, and no client was granted it.",

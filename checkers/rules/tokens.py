@@ -135,7 +135,7 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
                 f" own token: from token {grant.token}, a storage cannot tell whose write it gets."
             ),
         ),
-        told=_told(n, other, grant, cause),
+        sentences=_short_story(n, other, grant, cause),
         cause=cause,
     )
 
@@ -160,7 +160,7 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
                 "to a storage, this newer holder looks like an older one, or like the same one",
             ),
         ),
-        told=_told(n, earlier, grant, cause),
+        sentences=_short_story(n, earlier, grant, cause),
         cause=cause,
     )
 
@@ -169,7 +169,7 @@ def _cause(n: Narrator, first: Op, second: Op) -> Cause | None:
     return of_servers(n, "lock", (first, second)) or of_clients(n, (first, second))
 
 
-def _told(n: Narrator, one: Op, other: Op, cause: Cause | None) -> tuple[str, ...]:
+def _short_story(n: Narrator, one: Op, other: Op, cause: Cause | None) -> tuple[str, ...]:
     """Who was granted the lock with which token; what happened in between."""
     first, second = sorted((one, other), key=lambda each: each.returned or 0)
     again = "the same token again" if first.token == second.token else f"token {second.token}"

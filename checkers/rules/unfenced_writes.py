@@ -88,7 +88,7 @@ def _carried_no_token(n: Narrator, conflict: Conflict) -> Story:
             _COMPARES_TOKENS,
         ),
         proof=(write, *reads),
-        told=tell(
+        sentences=tell(
             f"{n.who(write)} wrote {content(write.value)} to {write.resource} without a token.",
             "The storage accepted it, so a client that has lost the lock can write like that, too.",
         ),
@@ -124,7 +124,7 @@ def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
             _COMPARES_TOKENS,
         ),
         proof=(write, *conflict.because),
-        told=tell(
+        sentences=tell(
             f"{n.who(write)} sent {content(write.value)} to {write.resource} with token {write.token}.",
             "Some way to the storage leaves the token out: there, the write has none, and was accepted.",
         ),

@@ -114,7 +114,7 @@ def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: 
     cause = () if story.cause is None or story.cause.fault is None else (story.cause.fault,)
     return Account(
         summary=naming(story.summary, *names),
-        story=tuple(naming(sentence, *names) for sentence in story.told),
+        story=tuple(naming(sentence, *names) for sentence in story.sentences),
         steps=tuple(each.proved(naming(each.text, *names)) for each in story.steps),
         operations=on_lines(proof),
         accused=on_lines([conflict.accused]),

@@ -205,8 +205,8 @@ def _events(verdict: Mapping[str, Any], numbers: Sequence[int]) -> AbstractSet[_
 
 def _besides_the_proof(finding: Mapping[str, Any]) -> tuple[int, ...]:
     """The lines that only the steps are about, such as those of a release that may have freed a lock."""
-    told = {line for lines in finding["step_lines"] for line in lines}
-    return tuple(sorted(told.difference(finding["operations"])))
+    mentioned = {line for lines in finding["step_lines"] for line in lines}
+    return tuple(sorted(mentioned.difference(finding["operations"])))
 
 
 def _original(lines: Iterable[int], numbers: Sequence[int]) -> tuple[int, ...]:
