@@ -6,23 +6,23 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
 from checkers.vocabulary.hazards import End
 from harness.clients.shared_state import NOBODY, SharedState
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import Fault, then
 from harness.nemesis.faults import ClientFault, hits_servers, name_of
 from harness.nemesis.fields import WAITER
 from harness.nemesis.observer import NO_HOLD, Hold, Observer
 from harness.nemesis.overlap import sides_hit
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import NOTHING, Need, Reservations
-from harness.nemesis.stop_points import ENDS
+from harness.nemesis.stop_points import aim_of
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
 from harness.nemesis.windows import (
     LOST,
@@ -87,44 +87,51 @@ class ClientFaults:
     ) -> bool:
         """Hit the client that reaches the stop point first; return whether the fault ended as it should.
 
-        No stop is requested after `last` (ns). A holder that has lost its lock by now is let go, and so is
-        with `first_of_hold` one at which other faults aim.
+        No stop is requested after `last` (ns). A holder that has lost its lock by now is let go, and the
+        next one is awaited; so is with `first_of_hold` one at which other faults aim.
         `drawn`: it is a window of its own, also if no client comes.
         """
-        if not wait_until(partial(self.is_free, fault), last, self.over.is_set):
-            if drawn:
-                window(had_servers(self._in_the_way(fault)))
-            return False
+        missed: str | None = LOST
+        while missed == LOST:
+            came, missed = self._strike_next(fault, request, last, first_of_hold=first_of_hold)
+        if came or drawn:
+            window(missed)
+        return missed is None
+
+    def _strike_next(
+        self, fault: ClientFault, request: StopRequest, last: int, *, first_of_hold: bool
+    ) -> tuple[bool, str | None]:
+        """Hit the client that stops next; return whether one came, and why it was missed."""
+        if not wait_until(lambda: self.is_free(fault), last, self.over.is_set):
+            return False, had_servers(self._in_the_way(fault))
         requested = time.monotonic_ns()
         with request.armed():
             wait_until(lambda: request.stopped_client != NOBODY, last, self.over.is_set)
         came = request.stopped_client != NOBODY
         client, other = self.reserve_stopped(request, fault, partial(self.needs, fault))
-        why: str | None = had_victim(other) if came else NO_STOP
+        missed: str | None = had_victim(other) if came else NO_STOP
         endangers_holder = not hits_servers(fault) and fault.target != WAITER
-        if client != NOBODY and (first_of_hold or endangers_holder) and self.is_lost(client):
-            self.let_go(client, self.needs(fault, client))
-            why = LOST
-        elif client != NOBODY:
-            victim, missed = self._reserve_waiter(fault, client) if fault.target == WAITER else (None, None)
+        if client != NOBODY:
+            victim, missed = None, None
+            if (first_of_hold or endangers_holder) and self.is_lost(client):
+                missed = LOST
+            elif fault.target == WAITER:
+                victim, missed = self._reserve_waiter(fault, client)
             if missed:
                 self.let_go(client, self.needs(fault, client))
-                why = missed
             else:
                 end = self._hit_stopped(fault, client, requested, request, victim)
-                is_open = fault.until is None and not first_of_hold  # whatever happens meanwhile is fine
-                why = None if is_open else why_missed(_aim(fault), end)
-        if came or drawn:
-            window(why)
+                if fault.until or first_of_hold:  # else whatever happens meanwhile is fine
+                    missed = why_missed(aim_of(fault), end)
         request.forget()
-        return why is None
+        return came, missed
 
     def strike(
         self, fault: ClientFault, moments: Sequence[int], last: int, rng: random.Random, window: Tally
     ) -> None:
         """Hit a holder, or the named client, at each moment (ns), or as soon after it as possible.
 
-        A fault begins at `last` at the latest.
+        It begins at `last` at the latest.
         """
         for moment in each_moment(moments, self.over.is_set, window):
             client, missed = self._reserve_victim(fault, last, rng)
@@ -178,10 +185,10 @@ class ClientFaults:
         name, hold = f"client:{client}", self._hold_of(client)
         if hits_servers(fault):
             name, hold = self.reach.recorded(fault.target), NO_HOLD
-            in_force = _then(fault.in_force(self.reach, lambda _length: None), go_on)
+            in_force = then(fault.in_force(self.reach, lambda _length: None), go_on)
         elif victim is not None:
             name, hold = f"client:{victim}", NO_HOLD
-            in_force = _then(fault.in_force_on(self.reach, victim, None), go_on)
+            in_force = then(fault.in_force_on(self.reach, victim, None), go_on)
         else:
             in_force = fault.in_force_on(self.reach, client, go_on)
         with (
@@ -303,7 +310,7 @@ class ClientFaults:
             return self.state.contested(hold.held)
         if fault.until == "freed":
             return self.state.freed(hold.held)
-        return fault.until is not None and has_come_to(hold.end(), _aim(fault))
+        return fault.until is not None and has_come_to(hold.end(), aim_of(fault))
 
     def _wait_for_end(self, fault: ClientFault, is_over: Callable[[], bool]) -> None:
         longest: float = math.inf
@@ -334,17 +341,3 @@ class ClientFaults:
     def _continue(self, client: int) -> None:
         self.state.clients[client].stopped = 0
         continue_all(self.reach.processes[client])
-
-
-def _aim(fault: ClientFault) -> End:
-    return End.BEFORE_EXPIRY if fault.until is None else ENDS[fault.until]
-
-
-@contextmanager
-def _then(in_force: AbstractContextManager[Fault], go_on: Callable[[], None]) -> Iterator[Fault]:
-    """Let a holder go on once a fault on others is in force."""
-    with in_force as fault:
-        if fault.since is None:
-            fault.since = time.monotonic_ns()  # the holder is still there
-        go_on()
-        yield fault

@@ -1,5 +1,8 @@
 """A fault: in force once it was observed, not once it was requested."""
 
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 
@@ -15,3 +18,13 @@ class Fault:
     healed: str = ""
     left_behind: tuple[int, ...] = ()  # clients that still reach the old primary after a failover
     ends: bool = True  # False: it cannot be healed, such as the kill of a client
+
+
+@contextmanager
+def then(in_force: AbstractContextManager[Fault], go_on: Callable[[], None]) -> Iterator[Fault]:
+    """Let a holder go on once a fault on others is in force."""
+    with in_force as fault:
+        if fault.since is None:
+            fault.since = time.monotonic_ns()  # the holder is still there
+        go_on()
+        yield fault

@@ -100,7 +100,8 @@ class LineUp:
                 place.missed = had_servers(clients.reservations.in_the_way(None, servers))
                 self._let_go(place)
         for place in came:
-            window(place.missed)
+            if place.missed != LOST:
+                window(place.missed)
         for place in self.places:
             place.request.forget()
 

@@ -55,6 +55,11 @@ class Timed(Protocol):
         """It strikes once in each interval of this length."""
 
 
+def aim_of(fault: Timed) -> End:
+    """Return what is to become of the hold by the end of a fault."""
+    return End.BEFORE_EXPIRY if fault.until is None else ENDS[fault.until]
+
+
 def check_times(fault: Timed) -> None:
     """Raise ValueError unless a fault begins in one way, and ends in one way."""
     wrong = []

@@ -13,7 +13,6 @@ from typing import Any
 
 from harness.nemesis.triggers import wait_until
 
-LOST = "its holder had lost the lock by then"
 NO_GRANT = "no client held a lock while it was in force"
 NO_HOLDER = "no client that it could hit held a lock in time"
 NO_WAITER = "no client waited for the lock of its holder"
@@ -23,6 +22,9 @@ NO_TAKEOVER = "no other client had taken over by its end"
 NOT_EXPIRED = "the lease was still good at its end"
 RUN_OVER = "the run ended before it could begin"
 WENT_FURTHER = "more than it waited for had happened by its end"
+
+LOST = "lost"
+"""No window at all: there is no hold any more that a fault could hit, so the client is let go."""
 
 
 def had_victim(by: str | None) -> str:
