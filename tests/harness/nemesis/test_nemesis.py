@@ -239,6 +239,23 @@ def test_a_pause_until_superseded_ends_with_the_write_of_a_successor(folder: Pat
     assert (recorded[0]["value"]["resource"], recorded[0]["value"]["owner"]) == ("r0", "0-1")
 
 
+def test_a_holder_that_has_lost_its_lock_is_let_go_and_is_no_window(folder: Path) -> None:
+    recorded: list[dict[str, Any]] = []
+    short = PauseSpec(kind="pause", target="holder", at="before-write", lasts="1ms")
+    with pool.started(3, 2, 2, folder) as started, holders_of(started.state, 2) as holders:
+        successor = SharedProgress(started.state, 2, ("r0", "r1"))
+        successor.reached("acquired", "r0", "2-1", 99)
+        with nemesis_over(started.state, holders, (short,), recorded, 600 * SECOND) as nemesis:
+            assert wait_for(lambda: len(recorded) > 10)
+            done = started.state.operations[0]
+            assert wait_for(lambda: started.state.operations[0] > done + 10)
+        nemesis.check()
+
+    (windows,) = nemesis.log.windows.values()
+    assert {event["value"]["owner"] for event in recorded} == {"1-1"}
+    assert not windows.missed
+
+
 def test_a_pause_until_freed_ends_when_the_successor_has_left(folder: Path) -> None:
     recorded: list[dict[str, Any]] = []
     freed = PauseSpec(kind="pause", target="holder", at="before-write", until="freed")
