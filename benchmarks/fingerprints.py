@@ -12,7 +12,7 @@ import argparse
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from harness.campaign.canary import ZOO, bugs
@@ -37,18 +37,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--campaigns", type=int, default=20, help="each with the next seed")
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--bugs", nargs="+", default=sorted({*bugs()} - NOT_LOCAL))
     parser.add_argument("--nights", type=Path, default=Path("fingerprint-nights"))
     arguments = parser.parse_args()
     for seed in range(1, arguments.campaigns + 1):
         if not (arguments.nights / f"zoo-{seed}/latest/campaign.json").exists():
-            _make(arguments.nights, seed, arguments.workers)
+            _make(arguments.nights, seed, arguments.bugs, arguments.workers)
     for line in table(shapes(arguments.nights)):
         print(line)
 
 
-def _make(nights: Path, seed: int, workers: int) -> None:
+def _make(nights: Path, seed: int, chosen: Iterable[str], workers: int) -> None:
     """Run a campaign on the local engine, or go on with it."""
-    targets = [str(shipped_folder() / ZOO / f"{bug}.toml") for bug in bugs() if bug not in NOT_LOCAL]
+    targets = [str(shipped_folder() / ZOO / f"{bug}.toml") for bug in chosen]
     nights.mkdir(parents=True, exist_ok=True)
     file = nights / f"zoo-{seed}.toml"
     file.write_text(_CAMPAIGN.format(seed=seed, targets=targets), encoding="utf-8")
