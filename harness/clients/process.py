@@ -25,6 +25,7 @@ from harness.clients.recorder import RecordedSession, Recorder
 from harness.clients.shared_state import (
     ACQUIRED,
     ANY,
+    GRANTED,
     NO_TOKEN,
     NOBODY,
     OUTSIDE,
@@ -76,7 +77,8 @@ class SharedProgress:
     def waiting(self, resource: str) -> None:
         """Announce that this client asks for a lock."""
         mine = self.state.clients[self.client]
-        mine.lease_end = 0  # that was an earlier lease
+        mine.lease_end = mine.released = 0  # those were of an earlier hold
+        mine.sent = time.monotonic_ns()
         mine.awaited = self.resources.index(resource) + 1
 
     def reached(self, point: str, resource: str, owner: str, token: int | None) -> None:
@@ -103,9 +105,16 @@ class SharedProgress:
         if mine.phase != OUTSIDE and mine.owner == owner.encode()[:31]:
             self._stop_if_asked(RENEWING, self.resources.index(resource))
 
-    def promised(self, end: int) -> None:
-        """Report the end of the lease (ns)."""
-        self.state.clients[self.client].lease_end = end
+    def promised(self, since: int, ttl: int) -> None:
+        """Report the lease (ns): from the request that was granted on, or from that of its renewal."""
+        mine = self.state.clients[self.client]
+        mine.lease_end = since + ttl
+        if mine.phase in (OUTSIDE, GRANTED):
+            mine.sent = since
+
+    def releasing(self) -> None:
+        """Announce that the request to release the lock is about to leave."""
+        self.state.clients[self.client].released = time.monotonic_ns()
 
     def _stop_if_asked(self, point: int, place: int) -> None:
         for request in self.state.stop_requests:
@@ -140,10 +149,10 @@ class SharedProgress:
 
     def accepted(self, resource: str, token: int | None) -> None:
         """Report an accepted write: it may supersede others."""
-        place = self.client * self.state.resources + self.resources.index(resource)
-        if token is not None:
-            self.state.accepted[place] = max(self.state.accepted[place], token)
-        self.state.wrote[place] = self.state.clients[self.client].granted
+        mine = self.state.clients[self.client]
+        written = self.state.written[self.client * self.state.resources + self.resources.index(resource)]
+        written.token = NO_TOKEN if token is None else token
+        written.sent, written.granted = mine.sent, mine.granted
 
     def exited(self) -> None:
         """Report the end of the critical section."""

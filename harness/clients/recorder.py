@@ -77,8 +77,11 @@ class Leases(Protocol):
     def renewing(self, resource: str, owner: str) -> None:
         """A renewal was recorded, and its request is about to leave."""
 
-    def promised(self, end: int) -> None:
-        """The service has promised the lease until then (ns)."""
+    def releasing(self) -> None:
+        """A release was recorded, and its request is about to leave."""
+
+    def promised(self, since: int, ttl: int) -> None:
+        """The service has promised the lease for so long from a moment on (ns)."""
 
 
 class RecordedSession:
@@ -117,6 +120,8 @@ class RecordedSession:
         called = self._record("invoke", operation)
         if self._leases and f == "renew":
             self._leases.renewing(resource, fields["owner"])
+        if self._leases and f == "release":
+            self._leases.releasing()
         try:
             answer = Answer(Outcome.OK, action())
         except Exception as error:  # noqa: BLE001 - any error of a client is an outcome
@@ -129,7 +134,7 @@ class RecordedSession:
         if answer.outcome is Outcome.INFO:
             self._process += self._stride
         if self._leases and answer.ok and answer.fields.get("ttl") is not None:
-            self._leases.promised((answer.fields.get("attempt") or called) + answer.fields["ttl"])
+            self._leases.promised(answer.fields.get("attempt") or called, answer.fields["ttl"])
         self._ended(f, answer)
         return answer
 

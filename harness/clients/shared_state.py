@@ -7,8 +7,10 @@ locks, because a process that holds one may be stopped at any moment.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from multiprocessing.context import ForkServerContext
 from typing import Any
 
@@ -29,13 +31,15 @@ class _Client(ctypes.Structure):
         ("phase", ctypes.c_int64),
         ("resource", ctypes.c_int64),
         ("token", ctypes.c_int64),
-        ("granted", ctypes.c_int64),  # ns, CLOCK_MONOTONIC; when the client knew that it was granted
+        ("sent", ctypes.c_int64),  # ns, CLOCK_MONOTONIC; when the granted request was sent, at the earliest
+        ("granted", ctypes.c_int64),  # ns; when the client knew that it was granted
         ("owner", ctypes.c_char * 32),
         ("lease_end", ctypes.c_int64),  # ns; as the last answer about its lease promised it; 0: not known
         (
             "taken",
             ctypes.c_int64,
         ),  # reserved by a fault, from before it is in force until it was observed healed
+        ("released", ctypes.c_int64),  # ns; when the release of its hold was called; 0: not yet
         ("stopped", ctypes.c_int64),  # set by the client before it stops itself
         ("awaited", ctypes.c_int64),  # the resource whose lock it waits for, plus 1; 0: none
         ("used_up", ctypes.c_int64),  # the errno that ended it, such as a full disk
@@ -54,6 +58,16 @@ class _StopRequest(ctypes.Structure):
     )
 
 
+class _Written(ctypes.Structure):
+    """The last hold of a client in which a write to a resource was accepted."""
+
+    _fields_ = (
+        ("token", ctypes.c_int64),  # 0: there is none
+        ("sent", ctypes.c_int64),  # ns; as above
+        ("granted", ctypes.c_int64),  # ns
+    )
+
+
 class _Run(ctypes.Structure):
     _fields_ = (("go", ctypes.c_int64), ("stop", ctypes.c_int64))
 
@@ -66,11 +80,17 @@ class Held:
     resource: int
     owner: bytes
     token: int
+    sent: int  # ns
     granted: int  # ns
 
     def precedes(self, other: Any) -> bool:
-        """Has this client a hold of the same lock with a higher token; without one, was it granted later?"""
-        return bool(other.granted > self.granted if self.token == NO_TOKEN else other.token > self.token)
+        """Is this a later hold of the same lock? Tokens do not decide against real time.
+
+        Without a token it is later if it was granted later.
+        """
+        if self.token == NO_TOKEN:
+            return bool(other.granted > self.granted)
+        return bool(other.sent > self.granted or (other.token > self.token and other.granted >= self.sent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +100,7 @@ class SharedState:
     run: Any  # _Run
     clients: Any  # array of _Client
     stop_requests: Any  # array of _StopRequest
-    accepted: Any  # highest token accepted, by client and resource
-    wrote: Any  # when the last hold with an accepted write was granted (ns), by client and resource
+    written: Any  # array of _Written, by client and resource
     operations: Any  # operations ended, by client
     writes: Any  # accepted writes, and those that a fence refused, by client
     resources: int
@@ -96,8 +115,7 @@ class SharedState:
             run=context.RawValue(_Run),
             clients=context.RawArray(_Client, clients),
             stop_requests=context.RawArray(_StopRequest, unset),
-            accepted=context.RawArray(ctypes.c_int64, clients * resources),
-            wrote=context.RawArray(ctypes.c_int64, clients * resources),
+            written=context.RawArray(_Written, clients * resources),
             operations=context.RawArray(ctypes.c_int64, clients),
             writes=context.RawArray(ctypes.c_int64, clients * 2),
             resources=resources,
@@ -117,7 +135,12 @@ class SharedState:
         """Return the present hold of a client."""
         mine = self.clients[client]
         return Held(
-            client=client, resource=mine.resource, owner=mine.owner, token=mine.token, granted=mine.granted
+            client=client,
+            resource=mine.resource,
+            owner=mine.owner,
+            token=mine.token,
+            sent=mine.sent,
+            granted=mine.granted,
         )
 
     def is_held(self, hold: Held) -> bool:
@@ -132,12 +155,15 @@ class SharedState:
             for other in self.clients
         )
 
-    def regranted(self, hold: Held) -> bool:
-        """Does a later holder know that it was granted the lock?"""
-        return self.superseded(hold) or any(
-            other.phase not in (OUTSIDE, GRANTED) and other.resource == hold.resource and hold.precedes(other)
+    def regranted(self, hold: Held, by: float = math.inf) -> bool:
+        """Does a later holder know that it was granted the lock, by some moment (ns)?"""
+        present = (
+            other
             for other in self.clients
+            if other.phase not in (OUTSIDE, GRANTED) and other.resource == hold.resource
         )
+        later = (each for each in chain(present, self._written_to(hold.resource)) if hold.precedes(each))
+        return any(each.granted <= by for each in later)
 
     def freed(self, hold: Held) -> bool:
         """Has a later holder written and left the lock, so that it is free, and no client waits for it?"""
@@ -148,5 +174,8 @@ class SharedState:
 
     def superseded(self, hold: Held) -> bool:
         """Was a write accepted in a later hold?"""
-        least, of_all = (hold.granted, self.wrote) if hold.token == NO_TOKEN else (hold.token, self.accepted)
-        return any(last > least for last in of_all[hold.resource :: self.resources])
+        return any(map(hold.precedes, self._written_to(hold.resource)))
+
+    def _written_to(self, resource: int) -> Sequence[Any]:
+        """The last hold of each client in which a write to a resource was accepted."""
+        return self.written[resource :: self.resources]  # type: ignore[no-any-return]

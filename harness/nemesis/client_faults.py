@@ -121,7 +121,9 @@ class ClientFaults:
                 self.let_go(client, self.needs(fault, client))
             else:
                 end = self._hit_stopped(fault, client, requested, request, victim)
-                if fault.until or first_of_hold:  # else whatever happens meanwhile is fine
+                if end is None:
+                    missed = LOST
+                elif fault.until or first_of_hold:  # else whatever happens meanwhile is fine
                     missed = why_missed(aim_of(fault), end)
         request.forget()
         return came, missed
@@ -135,9 +137,8 @@ class ClientFaults:
         """
         for moment in each_moment(moments, self.over.is_set, window):
             client, missed = self._reserve_victim(fault, last, rng)
-            window(missed)
-            if client is not None:
-                self._hit(fault, client, moment)
+            if client is None or self._hits(fault, client, moment):
+                window(missed)
 
     def continue_unclaimed(self) -> None:
         """Continue clients that stopped for a request that another client took at the same moment.
@@ -174,10 +175,11 @@ class ClientFaults:
 
     def _hit_stopped(
         self, fault: ClientFault, client: int, requested: int, request: StopRequest, victim: int | None
-    ) -> End:
+    ) -> End | None:
         """Hit a client that has stopped itself or is about to; or servers, or another client, `victim`.
 
-        Return what had become of the hold of the stopped client when the fault ended.
+        Return what had become of the hold of the stopped client when the fault ended; None if it was
+        lost before.
         """
         endangered = self.endangered(client)
         go_on = partial(self._go_on, client)
@@ -198,10 +200,12 @@ class ClientFaults:
             self.observer.observed(fault, name, requested, in_force, lambda: hold),
         ):
             endangered.begin()
-            self._wait_for_end(fault, partial(self._is_over, fault, endangered))
+            is_lost = endangered.was_lost and not hits_servers(fault)
+            if not is_lost:
+                self._wait_for_end(fault, partial(self._is_over, fault, endangered))
             end = endangered.end()
             self.state.clients[client].stopped = 0
-        return end
+        return None if is_lost else end
 
     def _reserve_waiter(self, fault: ClientFault, holder: int) -> Reserved:
         """Reserve a client that waits for what a stopped holder holds, if one comes soon."""
@@ -277,13 +281,16 @@ class ClientFaults:
             self.state.clients[client].stopped = 0  # it continues when the other fault ends
             return NOBODY, self.reservations.in_the_way(client, needs(client))
 
-    def _hit(self, fault: ClientFault, client: int, moment: int) -> None:
+    def _hits(self, fault: ClientFault, client: int, moment: int) -> bool:
+        """Hit a client; return whether that endangered its hold, or hit a client that waits for a lock."""
         in_force = fault.in_force_on(self.reach, client, None)
         with (
             self.reservations.released_at_end(client, self.needs(fault, client)),
             self._observed(fault, client, moment, in_force, lambda: self._hold_of(client)),
         ):
+            hits = self.endangered(client).begin()
             self._wait_for_end(fault, lambda: False)
+        return hits
 
     def _reserve_victim(self, fault: ClientFault, last: int, rng: random.Random) -> Reserved:
         """Reserve a client that no other fault has reserved, before this fault's time is up."""

@@ -25,6 +25,7 @@ class EndangeredHold:
     state: SharedState
     ttl: int  # ns
     since: int = 0  # ns; when the fault was in force
+    was_lost: bool = False  # by then already
     _lease_end: int = 0  # ns; 0: not known
     _regranted: bool = False
 
@@ -35,9 +36,15 @@ class EndangeredHold:
         hold._keep_lease_end()
         return hold
 
-    def begin(self) -> None:
-        """The fault is in force."""
+    def begin(self) -> bool:
+        """The fault is in force; return whether its client holds this lock, or waits for one."""
         self.since = time.monotonic_ns()
+        self._keep_lease_end()
+        ends = (self._lease_end, self.state.clients[self.held.client].released)
+        is_over = any(0 < end < self.since for end in ends)
+        self.was_lost = is_over or self.state.regranted(self.held, by=self.since)
+        is_waiting = bool(self.state.clients[self.held.client].awaited)
+        return is_waiting or (self.state.is_held(self.held) and not self.was_lost)
 
     def end(self) -> End:
         """What has become of it by now."""

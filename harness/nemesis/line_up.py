@@ -68,7 +68,7 @@ class Place:
         """Has the hold come to its aimed end?"""
         self.ask_next()
         self.end = self.hold.end()
-        self.missed = why_missed(self.cell.end, self.end)
+        self.missed = LOST if self.hold.was_lost else why_missed(self.cell.end, self.end)
         return self.cell.end is not End.BEFORE_EXPIRY and has_come_to(self.end, self.cell.end)
 
 

@@ -198,7 +198,7 @@ def test_an_accepted_write_with_a_higher_token_supersedes_a_hold(
         other = SharedProgress(started.state, 1, ("r0", "r1"))
 
         other.accepted("r1", 9)
-        hold = Held(client=0, resource=1, owner=b"0-1", token=8, granted=1)
+        hold = Held(client=0, resource=1, owner=b"0-1", token=8, sent=0, granted=1)
         assert not started.state.superseded(replace(hold, resource=0)), "on another resource"
         assert not started.state.superseded(replace(hold, token=9)), "not higher"
         assert started.state.superseded(hold)

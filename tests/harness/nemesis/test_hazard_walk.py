@@ -209,7 +209,7 @@ def holder(state: SharedState, client: int, *points: str) -> psutil.Process:
             owner = f"{client}-{nth}"
             for point in points:
                 if point == "renewing":
-                    progress.promised(time.monotonic_ns() + TTL)
+                    progress.promised(time.monotonic_ns(), TTL)
                     progress.renewing("r0", owner)
                 else:
                     progress.reached(point, "r0", owner, 10)

@@ -209,7 +209,7 @@ def test_the_next_holder_waits_where_a_lock_must_not_be_superseded(state: Shared
     works = once("r0", "acquired", "before-write"), following(0, "r0")
     with cluster(state, *works) as server:
         ends, windows, recorded = struck(state, server, ("before-write/regranted/lock/delayed",))
-        went_on = wait_for(lambda: state.accepted[2] == 11)  # of client 1, on r0
+        went_on = wait_for(lambda: state.written[2].token == 11)  # of client 1, on r0
 
     assert (ends, windows) == ([End.REGRANTED], [None])
     assert server.seen == [[True, False], [False, False]]
@@ -221,7 +221,7 @@ def test_a_holder_that_would_release_too_soon_stays_until_the_pause_ends(state: 
     works = once("r0", "acquired", "before-release"), following(0, "r0")
     with cluster(state, *works) as server:
         ends, windows, _ = struck(state, server, ("before-release/before-expiry/lock",))
-        went_on = wait_for(lambda: state.accepted[2] == 11)  # of client 1, on r0
+        went_on = wait_for(lambda: state.written[2].token == 11)  # of client 1, on r0
 
     assert (ends, windows) == ([End.BEFORE_EXPIRY], [None])
     assert went_on
