@@ -15,7 +15,7 @@ from checkers.explain.phrases import as_read
 from checkers.explain.story import Story, step
 from checkers.explain.telling import happened, tell
 from checkers.facts.held_values import Values
-from checkers.rules.losses import Read
+from checkers.facts.losses import Read
 
 
 def high_water_regression(values: Values, lost: Conflict, own: Iterable[Read]) -> Conflict | None:

@@ -47,12 +47,7 @@ from checkers.facts.cluster_columns import zones_of
 from checkers.facts.clusters import token_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.held_values import Values
-from checkers.history.columns import ABSENT, NEVER
-from checkers.history.ranges import Above
-from checkers.history.records import Op, Outcome
-from checkers.rules.false_or_stale import FALSE_OR_STALE
-from checkers.rules.high_water_regressions import high_water_regression
-from checkers.rules.losses import (
+from checkers.facts.losses import (
     Loss,
     Read,
     StaleWrites,
@@ -61,7 +56,12 @@ from checkers.rules.losses import (
     losses_of,
     reads_of_suspects,
 )
-from checkers.rules.missing import missing
+from checkers.facts.missing import missing
+from checkers.history.columns import ABSENT, NEVER
+from checkers.history.ranges import Above
+from checkers.history.records import Op, Outcome
+from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.high_water_regressions import high_water_regression
 from checkers.rules.phantom_accepts import FENCE_NEVER_RAISED
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 

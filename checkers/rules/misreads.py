@@ -18,8 +18,8 @@ from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
+from checkers.facts.missing import missing
 from checkers.history.records import Op
-from checkers.rules.missing import missing
 
 
 def misreads(zones: ZoneColumns) -> Iterator[Conflict]:

@@ -16,8 +16,8 @@ from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.evidence import Evidence
+from checkers.facts.missing import missing
 from checkers.facts.recorded import recorded
-from checkers.rules.missing import missing
 
 
 def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:

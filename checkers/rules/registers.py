@@ -52,13 +52,13 @@ from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.held_values import of_columns
 from checkers.facts.log_order import order_of
+from checkers.facts.losses import Storage
 from checkers.facts.rejection_causes import were_shut_out
 from checkers.history.memoized import memoized
 from checkers.rules import rejections, stale_reads, stale_writes
 from checkers.rules.earlier_holds import seen_after_later, sent_after_later
 from checkers.rules.found_lists import ghosts_that_were_found
 from checkers.rules.ghost_writes import ghosts_that_were_read
-from checkers.rules.losses import Storage
 from checkers.rules.lost_writes import with_losses
 from checkers.rules.misreads import misreads
 from checkers.rules.short_histories import attempts_if_right

@@ -23,7 +23,7 @@ from checkers.history.columns import ABSENT, NEVER
 from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op
-from checkers.rules.losses import Storage
+from checkers.facts.losses import Storage
 from checkers.rules.lost_writes import with_losses
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK, went_back
 from checkers.rules.stale_writes import (
