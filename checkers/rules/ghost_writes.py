@@ -1,4 +1,4 @@
-"""Ghost-write: a write or fence that ended in *fail* took effect: the log has it, or a read returned it.
+"""Ghost-write: a write or fence that ended in *fail* took effect: the log has it, or a client read it.
 
 An *info* that took effect is never one.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from checkers.explain.causes import of_call
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
 from checkers.explain.story import Cause, Step, Story, step
@@ -19,7 +20,7 @@ from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.recorded import recorded
 from checkers.history.columns import FAIL, FENCE, indices
 from checkers.history.ranks import is_repeated
-from checkers.history.records import Op
+from checkers.history.records import Op, Outcome
 
 
 def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
@@ -39,6 +40,13 @@ def ghosts_that_were_read(zones: ZoneColumns) -> Iterator[Conflict]:
     first = of_ghosts[~is_repeated(zones.read_write[of_ghosts])]
     for read, write in zip(zones.reads[first].tolist(), zones.read_write[first].tolist(), strict=True):
         yield FAILED_BUT_READ.conflict(zones.ops[write], zones.ops[read])
+
+
+def ghosts_that_were_found(zones: ZoneColumns) -> Iterator[Conflict]:
+    """Appends that ended in fail, each with the first to have read a list with its element."""
+    for append in zones.shown.appends:
+        if append.outcome is Outcome.FAIL:
+            yield FAILED_BUT_FOUND.conflict(append, zones.shown.by[append.index])
 
 
 def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
@@ -120,9 +128,28 @@ def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
+def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
+    write, append = conflict.accused, conflict.because[0]
+    return Story(
+        summary=failed_and_took_effect(n, write),
+        steps=(
+            *reported_as_failed(n, write),
+            acceptance(n, (write, append)),
+            step(f"Only that append adds {content(write.element)}: it took effect all the same.", write),
+        ),
+        sentences=tell(
+            f"{n.who(write)} appended {content(write.element)} to {write.resource}, and was answered"
+            " that it failed.",
+            f"{n.who(append)} read a list that has it: it took effect all the same.",
+        ),
+    )
+
+
 FAILED_BUT_LOGGED = Breach(anomaly="ghost-write", rule="failed-but-logged", story=_failed_but_logged)
 # because: the read
 FAILED_BUT_READ = Breach(anomaly="ghost-write", rule="failed-but-read", story=_failed_but_read)
+# because: the append that read it
+FAILED_BUT_FOUND = Breach(anomaly="ghost-write", rule="failed-but-read", story=_failed_but_found)
 FENCE_FAILED_BUT_LOGGED = Breach(
     anomaly="ghost-write", rule="fence-failed-but-logged", story=_fence_failed_but_logged
 )

@@ -2,7 +2,7 @@
 
 It was called after a newer token had been granted, and took effect. The fence cannot see it,
 because it has not met the newer token yet; it is what makes lost updates possible. Where the lock
-gives no tokens, it was called after a later hold had been granted (see `earlier_holds`).
+gives no tokens, it was called after a later hold had been granted (see `stale_writes.by_holds`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from checkers.explain.causes import of_late_write
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
+from checkers.explain.phrases import content, lock_on
 from checkers.explain.story import Story, step
 from checkers.explain.telling import capitalized, tell, took, was_held_up
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
+from checkers.facts.hold_order import hold_order
+from checkers.facts.hold_writes import writes_of
 from checkers.history.columns import ACQUIRE, OK, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import Summit
-from checkers.rules import earlier_holds
 from checkers.rules.registers import stale_writes_of
 from checkers.rules.short_histories import attempts_if_right
+from checkers.rules.stale_writes.by_holds import came_later
 
 
 @memoized
@@ -38,7 +40,7 @@ def late_writes(evidence: Evidence) -> Sequence[Conflict]:
     if not len(grants):
         return ()
     stale = zones.recorded.flags_of(each.accused for each in stale_writes_of(evidence))
-    return (*_late(zones, grants, stale), *earlier_holds.late(evidence, stale))
+    return (*_late(zones, grants, stale), *_late_by_holds(evidence, stale))
 
 
 def _late(zones: ZoneColumns, grants: Ints, stale: Flags) -> Iterator[Conflict]:
@@ -51,6 +53,18 @@ def _late(zones: ZoneColumns, grants: Ints, stale: Flags) -> Iterator[Conflict]:
     order = zones.recorded.order_of_resources[zones.columns.resource[late]]
     for place in np.argsort(order, kind="stable").tolist():
         yield AFTER_NEWER_GRANT.conflict(zones.ops[int(late[place])], zones.ops[int(by[place])])
+
+
+def _late_by_holds(evidence: Evidence, stale: Flags) -> Iterator[Conflict]:
+    """Writes that took effect, called after a later hold had been granted; without the `stale` rows."""
+    writes = writes_of(evidence)
+    if writes is None:
+        return
+    zones = zones_of(evidence)
+    places = indices(writes.accepted & writes.is_late & ~stale[writes.rows])
+    for row, grant, later in writes.with_latest_grant(places):
+        own, other = hold_order(evidence).operations(np.array([grant, later]))
+        yield AFTER_LATER_GRANT.conflict(zones.ops[row], other, own)
 
 
 def grants_of(zones: ZoneColumns) -> Ints:
@@ -93,8 +107,34 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
+def _after_later_grant(n: Narrator, conflict: Conflict) -> Story:
+    write, later, own = conflict.accused, *conflict.because
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} to {write.resource} after the lock had been"
+            f" granted to {n.whom(later)}, which had not yet written"
+        ),
+        steps=(
+            *n.grant_steps(own, later),
+            came_later(n, own, later),
+            step(
+                f"{n.who(write)} sent {content(write.value)} only then, {n.sent(write)}, and it was"
+                " accepted.",
+                write,
+            ),
+        ),
+        sentences=tell(
+            f"{n.who(own)} took {lock_on(own.resource)}.",
+            f"{n.who(later)} was granted it later, at {n.at(later.returned or 0)}, and had not written yet.",
+            f"Then {n.whom(write)} wrote, as of its earlier hold.",
+        ),
+    )
+
+
 # because: the grant
 AFTER_NEWER_GRANT = Breach(anomaly="late-write", rule="after-newer-grant", story=_after_newer_grant)
+# because: the later grant, then the grant of the accused one's hold
+AFTER_LATER_GRANT = Breach(anomaly="late-write", rule="after-later-grant", story=_after_later_grant)
 
 CHECKER = Checker(
     name="late-write", evidence="observed", decides=("late-write",), check=late_writes, compares_only=True

@@ -60,8 +60,8 @@ from checkers.facts.missing import missing
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.rules.false_or_stale import FALSE_OR_STALE
 from checkers.rules.high_water_regressions import high_water_regression
+from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.phantom_accepts import FENCE_NEVER_RAISED
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 

@@ -56,12 +56,12 @@ from checkers.facts.losses import Storage
 from checkers.facts.rejection_causes import were_shut_out
 from checkers.history.memoized import memoized
 from checkers.rules import rejections, stale_reads, stale_writes
-from checkers.rules.earlier_holds import seen_after_later, sent_after_later
-from checkers.rules.found_lists import ghosts_that_were_found
-from checkers.rules.ghost_writes import ghosts_that_were_read
+from checkers.rules.ghost_writes import ghosts_that_were_found, ghosts_that_were_read
 from checkers.rules.lost_writes import with_losses
-from checkers.rules.misreads import misreads
+from checkers.rules.non_linearizable.misreads import misreads
 from checkers.rules.short_histories import attempts_if_right
+from checkers.rules.stale_writes import by_clients, by_log
+from checkers.rules.stale_writes.by_holds import seen_after_later, sent_after_later
 from checkers.rules.undone_writes import unless_undone
 
 
@@ -95,7 +95,7 @@ def resolved(evidence: Evidence) -> Sequence[Conflict]:
     zones = zones_of(evidence)
     found = [*misreads(zones), *ghosts_that_were_read(zones), *ghosts_that_were_found(zones)]
     if not order.log.has_fences:
-        found += stale_writes.after_fence(zones, order.log, order.starts)
+        found += by_log.after_fence(zones, order.log, order.starts)
     found += rejections.of_logged(evidence)
     return tuple(_by_register(zones, found))
 
@@ -120,11 +120,11 @@ def _fenced(zones: ZoneColumns) -> list[Conflict]:
     """Algorithm F."""
     found = [*misreads(zones), *ghosts_that_were_read(zones), *ghosts_that_were_found(zones)]
     broken = np.zeros(len(zones.level), dtype=np.bool_)
-    found += stale_writes.sent_after_newer(zones, broken)
+    found += by_clients.sent_after_newer(zones, broken)
     odd = broken.copy()
     odd[zones.initials :] |= zones.is_ghost
     late = odd.copy()
-    found += stale_writes.alone_after_newer(zones, odd, late)
+    found += by_clients.alone_after_newer(zones, odd, late)
     found += stale_reads.older_than_accepted(zones, odd, late)
     odd = late
     found += stale_reads.reads_after_replaced(zones, odd)
@@ -141,8 +141,8 @@ def _plain(zones: ZoneColumns) -> Iterator[Conflict]:
     yield from ghosts_that_were_read(zones)
     yield from ghosts_that_were_found(zones)
     known = np.zeros(len(zones.level), dtype=np.bool_)
-    yield from stale_writes.sent_after_newer(zones, known)
-    yield from stale_writes.seen_after_newer(zones, known)
+    yield from by_clients.sent_after_newer(zones, known)
+    yield from by_clients.seen_after_newer(zones, known)
     yield from stale_reads.flip_flops_of_registers(zones)
     if len(zones.rejected):
         yield from rejections.of_unfenced(zones)

@@ -35,8 +35,8 @@ from checkers.facts.rejection_causes import Causes, called_of_zones, causes, fir
 from checkers.history.columns import Flags, indices
 from checkers.history.ranks import UNRANKED, stable_order
 from checkers.history.records import Op
-from checkers.rules import commit_order
-from checkers.rules.false_or_stale import below_proved_marks, false_or_stale
+from checkers.rules.non_linearizable import commit_order
+from checkers.rules.non_linearizable.false_or_stale import below_proved_marks, false_or_stale
 
 
 def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:

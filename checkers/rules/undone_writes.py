@@ -22,7 +22,7 @@ from checkers.history.faults import Faults
 from checkers.history.memoized import of_the_last
 from checkers.history.ranges import first_at_most
 from checkers.history.ranks import UNRANKED, distinct, places_in, stable_order
-from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import NO_CAUSE
 
 

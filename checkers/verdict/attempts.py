@@ -17,10 +17,10 @@ import numpy as np
 
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.hold_writes import writes_of
 from checkers.facts.raising import may_be_below
 from checkers.history.columns import ABSENT, FENCE, OK, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit
-from checkers.rules.earlier_holds import writes_of
 from checkers.rules.late_writes import grants_of, newest
 from checkers.rules.registers import stale_writes_of
 from checkers.rules.short_histories import attempts_if_right

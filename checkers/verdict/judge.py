@@ -13,18 +13,14 @@ from checkers.facts.holds import holds_of
 from checkers.history.gc_pause import collecting, gc_paused
 from checkers.history.records import Commit, Header, History
 from checkers.rules import (
-    commit_order,
     double_beliefs,
     double_grants,
     duplicate_writes,
     early_grants,
-    found_lists,
     ghost_writes,
     late_writes,
     lost_updates,
     lost_writes,
-    mismatched_commits,
-    misreads,
     phantom_accepts,
     registers,
     stale_writes,
@@ -33,6 +29,7 @@ from checkers.rules import (
     tokens,
     unfenced_writes,
 )
+from checkers.rules.non_linearizable import commit_order, found_lists, mismatched_commits, misreads
 from checkers.verdict.coverage import coverage
 from checkers.verdict.cross_check import cross_check
 from checkers.verdict.deduplicate import deduplicate

@@ -13,7 +13,7 @@ from checkers.facts.evidence import gather
 from checkers.history.commit_log import UNRECORDED
 from checkers.history.ranks import UNRANKED
 from checkers.history.records import Op
-from checkers.rules.misreads import misreads
+from checkers.rules.non_linearizable.misreads import misreads
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log
 

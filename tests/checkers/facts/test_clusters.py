@@ -14,7 +14,7 @@ from checkers.facts.clusters import Zone, initial_zone, written_zone
 from checkers.facts.evidence import gather
 from checkers.history import reader
 from checkers.history.records import Commit, Header, Op, Outcome
-from checkers.rules.misreads import UNWRITTEN
+from checkers.rules.non_linearizable.misreads import UNWRITTEN
 from checkers.rules.stale_reads import went_back
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.events import event, history_file

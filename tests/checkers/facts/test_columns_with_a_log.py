@@ -15,18 +15,16 @@ from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.columns import Operations
 from checkers.rules import (
-    commit_order,
     duplicate_writes,
     ghost_writes,
     late_writes,
     lost_writes,
-    mismatched_commits,
-    misreads,
     phantom_accepts,
     registers,
-    stale_writes,
     unfenced_writes,
 )
+from checkers.rules.non_linearizable import commit_order, mismatched_commits, misreads
+from checkers.rules.stale_writes import by_log
 from checkers.verdict.coverage import coverage
 from checkers.vocabulary.verdict import Verdict
 from tests.support.broken_storages import KINDS
@@ -44,7 +42,7 @@ RUNS = max(60, SCALE // len(KINDS) // 10)
 Rule = Callable[[Evidence], Iterable[Conflict]]
 
 RULES: dict[str, tuple[Rule, Rule]] = {
-    "stale in log": (stale_writes.in_log, fencing.stale_in_log),
+    "stale in log": (by_log.in_log, fencing.stale_in_log),
     "resolved": (registers.resolved, fencing.resolved),
     "observed": (registers.observed, fencing.observed),
     "against the log": (commit_order.against_the_log, order.against_the_log),

@@ -10,8 +10,8 @@ from checkers import Commit
 from checkers.facts.evidence import Evidence, gather
 from checkers.facts.log_order import LogOrder, order_of
 from checkers.history.records import Op
-from checkers.rules.commit_order import AGAINST_THE_LOG, against_the_log
-from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.non_linearizable.commit_order import AGAINST_THE_LOG, against_the_log
+from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import of_logged
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
 from tests.support.commit_logs import log

@@ -12,10 +12,10 @@ from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, Header, History, Op
 from checkers.reference import definitions, holds
-from checkers.rules import earlier_holds
 from checkers.rules.early_grants import early_grants
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
+from checkers.rules.stale_writes import by_holds
 from checkers.verdict.attempts import attempts
 from checkers.verdict.judge import examine
 from tests.support.differential import disagreements, random_histories
@@ -67,7 +67,7 @@ def test_stale_writes_are_accused_by_what_clients_saw() -> None:
 
 def test_stale_writes_are_accused_by_the_log() -> None:
     def fast(case: Case) -> set[int]:
-        return accused(earlier_holds.in_log(evidence_of(case, with_log=True)))
+        return accused(by_holds.in_log(evidence_of(case, with_log=True)))
 
     assert not disagreements(random_histories(tokenless_history, "log"), fast, logged)
 

@@ -17,7 +17,7 @@ from checkers.reference import definitions
 from checkers.reference.storages import false_rejections, is_right, late_alone, stale_writes
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
-from checkers.rules.stale_writes import SEEN_AFTER_NEWER
+from checkers.rules.stale_writes.by_clients import SEEN_AFTER_NEWER
 from tests.support.brute_force import (
     explained_with_fences,
     explained_without_a_fence,

@@ -11,8 +11,12 @@ from checkers.history.records import Commit, Op
 from checkers.rules.ghost_writes import FENCE_FAILED_BUT_LOGGED, ghost_writes
 from checkers.rules.late_writes import late_writes
 from checkers.rules.lost_writes import GONE_FROM_LOG, lost_in_log
-from checkers.rules.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT, mismatched_commits
-from checkers.rules.misreads import READ_BUT_NOT_LOGGED, reads_not_logged
+from checkers.rules.non_linearizable.mismatched_commits import (
+    LOGGED_OTHERWISE,
+    NEVER_SENT,
+    mismatched_commits,
+)
+from checkers.rules.non_linearizable.misreads import READ_BUT_NOT_LOGGED, reads_not_logged
 from checkers.rules.phantom_accepts import NEVER_LOGGED, phantom_accepts
 from checkers.rules.unfenced_writes import LOST_ITS_TOKEN, unfenced_writes
 from checkers.text.errors import HistoryError

@@ -16,7 +16,7 @@ from checkers.explain.conflict import Conflict, firsts
 from checkers.facts.clusters import Zone
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import FaultEvent, History, Op, Outcome
-from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.registers import observed
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write

@@ -8,7 +8,7 @@ import pytest
 
 from checkers.explain.conflict import Breach
 from checkers.history.records import Op
-from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import NO_CAUSE
 from tests.support.brute_force import fenced, read, write
 from tests.support.conflicts import seen

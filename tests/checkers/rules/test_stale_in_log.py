@@ -9,7 +9,8 @@ import pytest
 
 from checkers.facts.evidence import gather
 from checkers.history.records import Commit, Header
-from checkers.rules.stale_writes import BELOW_THE_START, LOGGED_AFTER_NEWER, in_log
+from checkers.rules.stale_writes.by_log import LOGGED_AFTER_NEWER, in_log
+from checkers.rules.stale_writes.story import BELOW_THE_START
 from tests.support.brute_force import history_of, renumbered, write
 from tests.support.conflicts import Summary, summary_of
 

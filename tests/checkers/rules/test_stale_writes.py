@@ -12,15 +12,10 @@ from checkers.facts.evidence import gather
 from checkers.history.records import Commit, Header, Op
 from checkers.rules.registers import resolved
 from checkers.rules.stale_reads import WENT_BACK
-from checkers.rules.stale_writes import (
-    BELOW_THE_START,
-    LOGGED_AFTER_NEWER,
-    SAME_TOKEN_TWICE,
-    SEEN_AFTER_NEWER,
-    SENT_AFTER_NEWER,
-    came_after_higher,
-    in_log,
-)
+from checkers.rules.stale_writes import came_after_higher
+from checkers.rules.stale_writes.by_clients import SAME_TOKEN_TWICE, SEEN_AFTER_NEWER
+from checkers.rules.stale_writes.by_log import LOGGED_AFTER_NEWER, in_log
+from checkers.rules.stale_writes.story import BELOW_THE_START, SENT_AFTER_NEWER
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
 from tests.support.conflicts import Summary, seen, summary_of
 

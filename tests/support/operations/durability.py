@@ -23,8 +23,8 @@ from checkers.history.records import WRITES, Op, Outcome
 from checkers.rules.duplicate_writes import LOGGED_TWICE
 from checkers.rules.ghost_writes import FAILED_BUT_LOGGED, FENCE_FAILED_BUT_LOGGED
 from checkers.rules.lost_writes import GONE_FROM_LOG
-from checkers.rules.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT
-from checkers.rules.misreads import READ_BUT_NOT_LOGGED
+from checkers.rules.non_linearizable.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT
+from checkers.rules.non_linearizable.misreads import READ_BUT_NOT_LOGGED
 from checkers.rules.phantom_accepts import FENCE_NEVER_RAISED, NEVER_LOGGED
 from tests.support.object_log import lost_its_token, object_log
 from tests.support.operations.order import orders

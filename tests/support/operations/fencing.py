@@ -18,21 +18,17 @@ from checkers.facts.clusters import Zone, token_of
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.held_values import Values
 from checkers.facts.high_water import HighWater
+from checkers.facts.losses import Storage
 from checkers.facts.restarts import restarts_of_storage
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op
-from checkers.facts.losses import Storage
 from checkers.rules.lost_writes import with_losses
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK, went_back
-from checkers.rules.stale_writes import (
-    BELOW_THE_START,
-    LOGGED_AFTER_NEWER,
-    SEEN_AFTER_NEWER,
-    SENT_AFTER_NEWER,
-    used_again,
-)
+from checkers.rules.stale_writes.by_clients import SEEN_AFTER_NEWER, used_again
+from checkers.rules.stale_writes.by_log import LOGGED_AFTER_NEWER
+from checkers.rules.stale_writes.story import BELOW_THE_START, SENT_AFTER_NEWER
 from tests.support.object_log import object_log
 from tests.support.operations import rejections, undone_writes
 from tests.support.operations.marks import is_stale

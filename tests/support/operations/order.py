@@ -34,8 +34,8 @@ from checkers.facts.evidence import Evidence
 from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Header, Op, Outcome, Value
-from checkers.rules.commit_order import AGAINST_THE_LOG
-from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.non_linearizable.commit_order import AGAINST_THE_LOG
+from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from tests.support.object_log import object_log
 
 START = -1

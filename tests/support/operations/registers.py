@@ -15,7 +15,7 @@ from checkers.facts.high_water import HighWater
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Header, Op, Outcome, Value
 from checkers.rules.ghost_writes import FAILED_BUT_READ
-from checkers.rules.misreads import READ_EARLY, UNWRITTEN, WRONG_TOKEN
+from checkers.rules.non_linearizable.misreads import READ_EARLY, UNWRITTEN, WRONG_TOKEN
 from tests.support.object_log import ObjectLog, object_log
 
 

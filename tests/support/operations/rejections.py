@@ -37,7 +37,7 @@ from checkers.facts.clusters import Zone, token_of
 from checkers.facts.high_water import HighWater
 from checkers.history.faults import Faults
 from checkers.history.records import WRITES, Op, Outcome
-from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import NO_CAUSE
 from tests.support.operations.earliest import Earliest
 from tests.support.operations.order import LogOrder

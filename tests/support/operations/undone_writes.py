@@ -9,7 +9,7 @@ from checkers.explain.conflict import Conflict
 from checkers.facts.clusters import token_of
 from checkers.history.faults import Fault
 from checkers.history.records import Op, Outcome
-from checkers.rules.false_or_stale import FALSE_OR_STALE
+from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import NO_CAUSE
 from tests.support.operations.marks import is_stale
 from tests.support.operations.registers import Register

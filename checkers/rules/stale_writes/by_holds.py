@@ -1,4 +1,4 @@
-"""Stale-write where the lock gives no tokens: a write of an earlier hold took effect after a later one's.
+"""Stale writes where the lock gives no tokens: a write of an earlier hold took effect after a later one's.
 
 The order of the holds is that of real time (see `hold_order`). Two holds whose grants overlap have
 none, and their writes are never stale to each other. Only a storage that promises no fence
@@ -9,9 +9,6 @@ is judged so: one that does has accepted a write without a token (see `unfenced_
 **By what clients saw**, it was called after a write of such a hold had surely been accepted: that
 had returned, or its value had been read. Or it was called before that, and read afterwards: a write
 that is in flight while its holder is paused takes effect last.
-
-A write that was called after a later hold had been *granted* is late. One that is late and not
-stale is only counted, as with tokens (see `late_writes`).
 """
 
 from __future__ import annotations
@@ -27,15 +24,13 @@ from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content, listed, lock_on, times
 from checkers.explain.story import Step, Story, step
-from checkers.explain.telling import tell
-from checkers.facts.cluster_columns import was_rejected, zones_of
+from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.hold_order import hold_order
-from checkers.history.columns import FAIL, Flags, Ints, indices
-from checkers.history.memoized import memoized
-from checkers.history.ranks import UNRANKED, Summit
+from checkers.facts.hold_writes import writes_of
+from checkers.history.columns import indices
 from checkers.history.records import Op, Outcome
-from checkers.rules.stale_story import short_story
+from checkers.rules.stale_writes.story import short_story
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
@@ -84,73 +79,6 @@ def seen_after_later(evidence: Evidence) -> Iterator[Conflict]:
             continue  # the two values alternate: neither is known to be the last
         grants = hold_order(evidence).operations(np.array([grant, later]))
         yield SEEN_AFTER_LATER.conflict(zones.ops[row], *newer_zone.proof, zone.claimed_by, *grants)
-
-
-class Writes:
-    """The writes of holds without tokens, in the order of their calls, as arrays."""
-
-    def __init__(self, evidence: Evidence) -> None:
-        zones, holds = zones_of(evidence), hold_order(evidence)
-        self.rows = holds.writes
-        self.grant = holds.grant_of(self.rows)
-        called = zones.ranks.called[self.rows]
-        answered = holds.answered(self.grant)
-        self._zone = zones.zone_of(self.rows)  # or -1
-        self.accepted: Flags = self._zone >= 0
-        settled = np.where(self.accepted, zones.settled[self._zone], UNRANKED)
-        self._known = indices(settled != UNRANKED)
-        asked = holds.asked(self.grant[self._known])
-        self._mark = Summit(zones.ranks.size, settled[self._known], asked)
-        self._called = called
-        self.is_after_accepted: Flags = self._mark.before(called) > answered
-        self._claimed = np.where(self.accepted, zones.claimed[self._zone], called)
-        self._is_seen_after = ~self.is_after_accepted & (self._mark.before(self._claimed) > answered)
-        self._grants = holds.grants
-        returned = zones.ranks.returned[self._grants]
-        self._granted = Summit(zones.ranks.size, returned, holds.asked(self._grants))
-        self.is_late: Flags = self._granted.before(called) > answered
-        has_failed = (zones.columns.outcome[self.rows] == FAIL) & ~was_rejected(zones.columns, self.rows)
-        self.reached_storage: Flags = self.accepted | ~has_failed  # as far as that is known
-
-    def with_newest(self, places: Ints) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        """Of writes called after an accepted one: row, grant, and the zone and grant of the latest hold's."""
-        return self._newest_before(self._called, places)
-
-    def seen_after_newest(self) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        """The same of the writes that were read after an accepted one, but called before."""
-        return self._newest_before(self._claimed, indices(self._is_seen_after))
-
-    def _newest_before(self, moments: Ints, places: Ints) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        by = self._known[self._mark.entries_before(moments[places])] if len(places) else places
-        for place, newer in zip(places.tolist(), by.tolist(), strict=True):
-            later = (int(self._zone[newer]), int(self.grant[newer]))
-            yield int(self.rows[place]), int(self.grant[place]), later
-
-    def with_latest_grant(self, places: Ints) -> Iterator[tuple[int, int, int]]:
-        """Of late writes: row and grant, and the latest grant before the write was called."""
-        by = self._granted.entries_before(self._called[places]) if len(places) else places
-        rows, grants, later = self.rows[places], self.grant[places], self._grants[by]
-        return zip(rows.tolist(), grants.tolist(), later.tolist(), strict=True)
-
-
-@memoized
-def writes_of(evidence: Evidence) -> Writes | None:
-    """The writes of holds without tokens; None if there are none, or if a fence is promised."""
-    if evidence.history.header.fenced or not len(hold_order(evidence).writes):
-        return None
-    return Writes(evidence)
-
-
-def late(evidence: Evidence, stale: Flags) -> Iterator[Conflict]:
-    """Writes that took effect, called after a later hold had been granted; without the `stale` rows."""
-    writes = writes_of(evidence)
-    if writes is None:
-        return
-    zones = zones_of(evidence)
-    places = indices(writes.accepted & writes.is_late & ~stale[writes.rows])
-    for row, grant, later in writes.with_latest_grant(places):
-        own, other = hold_order(evidence).operations(np.array([grant, later]))
-        yield AFTER_LATER_GRANT.conflict(zones.ops[row], other, own)
 
 
 def _logged_after_later(n: Narrator, conflict: Conflict) -> Story:
@@ -233,7 +161,7 @@ def _story(
             *n.grant_steps(own),
             *fault_steps(n, cause, write),
             *n.grant_steps(later),
-            _came_later(n, own, later),
+            came_later(n, own, later),
             *came_after,
             step(
                 "So outdated data replaced newer data: without a token, the storage cannot tell that"
@@ -247,35 +175,12 @@ def _story(
     )
 
 
-def _came_later(n: Narrator, own: Op, later: Op) -> Step:
+def came_later(n: Narrator, own: Op, later: Op) -> Step:
+    """Which of two holds is the later one."""
     return step(
         f"That is the later hold, by real time: {n.began(later)}, after {n.whom(own)} had been granted"
         f" {lock_on(own.resource)}.",
         later,
-    )
-
-
-def _after_later_grant(n: Narrator, conflict: Conflict) -> Story:
-    write, later, own = conflict.accused, *conflict.because
-    return Story(
-        summary=(
-            f"{n.whom(write)} wrote {content(write.value)} to {write.resource} after the lock had been"
-            f" granted to {n.whom(later)}, which had not yet written"
-        ),
-        steps=(
-            *n.grant_steps(own, later),
-            _came_later(n, own, later),
-            step(
-                f"{n.who(write)} sent {content(write.value)} only then, {n.sent(write)}, and it was"
-                " accepted.",
-                write,
-            ),
-        ),
-        sentences=tell(
-            f"{n.who(own)} took {lock_on(own.resource)}.",
-            f"{n.who(later)} was granted it later, at {n.at(later.returned or 0)}, and had not written yet.",
-            f"Then {n.whom(write)} wrote, as of its earlier hold.",
-        ),
     )
 
 
@@ -285,5 +190,3 @@ LOGGED_AFTER_LATER = Breach(anomaly="stale-write", rule="after-later-hold", stor
 SENT_AFTER_LATER = Breach(anomaly="stale-write", rule="after-later-hold", story=_sent_after_later)
 # because: the newer write's proof, the read that saw this one, then the two grants
 SEEN_AFTER_LATER = Breach(anomaly="stale-write", rule="after-later-hold", story=_seen_after_later)
-# because: the later grant, then the grant of the accused one's hold
-AFTER_LATER_GRANT = Breach(anomaly="late-write", rule="after-later-grant", story=_after_later_grant)

@@ -53,8 +53,8 @@ from checkers.facts.evidence import Evidence
 from checkers.facts.list_history import Lists, as_list, found_by, lists_of
 from checkers.history.memoized import memoized
 from checkers.history.records import Element, List, Op, Outcome
-from checkers.rules.initial_elements import lost_by_readers, lost_in_log
-from checkers.rules.list_phrases import read_without, size_of, written_without
+from checkers.rules.lost_updates.initial_elements import lost_by_readers, lost_in_log
+from checkers.rules.lost_updates.list_phrases import read_without, size_of, written_without
 
 
 def lost_updates(evidence: Evidence) -> Iterator[Conflict]:

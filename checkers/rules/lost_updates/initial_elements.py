@@ -16,7 +16,7 @@ from checkers.explain.story import Step, Story, step
 from checkers.explain.telling import tell
 from checkers.facts.list_history import Lists, as_list, found_by
 from checkers.history.records import Element, List, Op
-from checkers.rules.list_phrases import read_without, size_of, written_without
+from checkers.rules.lost_updates.list_phrases import read_without, size_of, written_without
 
 
 def initial_elements(lists: Lists) -> Iterator[Element]:

@@ -25,7 +25,7 @@ from checkers.facts.log_order import Late, LogOrder, order_of
 from checkers.facts.read_places import NOWHERE
 from checkers.history.columns import ABSENT, READ
 from checkers.history.records import Op
-from checkers.rules.false_or_stale import false_or_stale
+from checkers.rules.non_linearizable.false_or_stale import false_or_stale
 
 
 def against_the_log(evidence: Evidence) -> Iterator[Conflict]:

@@ -1,4 +1,4 @@
-"""The story of a stale write, whatever shows that it came too late."""
+"""The story of a stale write: who held the lock, what held it up, who came between."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 
 from checkers.explain.causes import of_late_write
+from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.cycles import Question, cycle
 from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import content
@@ -106,3 +108,46 @@ def took_the_older(write: Op, newer: Op) -> str:
         "outdated data replaced newer data: the storage accepted the older token"
         f" {write.token} after the newer token {newer.token}"
     )
+
+
+def stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> Story:
+    """Tell it, and prove it by the answers to a question."""
+    write = conflict.accused
+    return stale_story(n, write, newer, cycle(n, question, took_the_older(write, newer)))
+
+
+def stale_as_seen(n: Narrator, conflict: Conflict) -> Story:
+    """Tell of a write that clients saw: what proves the newer token comes first."""
+    newer = next(op for op in conflict.because if op.f in {*WRITES, "fence"})
+    return stale(n, conflict, newer, Question(proof=conflict.proof, fenced=True, accused=conflict.accused))
+
+
+def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    cause = of_late_write(n, write)
+    start = n.history.header.initial_token
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource},"
+            f" whose token was {start} before the run"
+        ),
+        steps=(
+            *fault_steps(n, cause, write),
+            *cycle(
+                n,
+                Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
+                f"the storage accepted token {write.token} although its token was already {start}",
+            ),
+        ),
+        cause=cause,
+        sentences=tell(
+            f"Before the run, {write.resource} had token {start}.",
+            f"{n.who(write)} wrote {content(write.value)} with token {write.token}, and the storage"
+            " accepted it.",
+        ),
+    )
+
+
+# because: what proves that a newer token had been accepted
+SENT_AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=stale_as_seen)
+BELOW_THE_START = Breach(anomaly="stale-write", rule="below-the-start", story=_below_the_start)

@@ -1,0 +1,111 @@
+"""Non-linearizable: an append read a list that no client had written, or that was written only later.
+
+What else such a list shows belongs to other rules: it was written with a newer token (`stale_writes`),
+it has an element whose append had failed (`ghost_writes`), the log lacks it (`missing`), or it was
+old when it was read (`lost_updates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import content
+from checkers.explain.story import Story, step
+from checkers.explain.telling import tell
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.evidence import Evidence, log_of
+from checkers.history.columns import APPEND
+from checkers.history.records import List, Op, Value
+
+
+def misfound(evidence: Evidence) -> Iterator[Conflict]:
+    """Appends that read what was not written, or not yet; in the order of their calls.
+
+    What nobody sent and the log has is left to it.
+    """
+    zones, log = zones_of(evidence), log_of(evidence)
+    unmatched = () if log is None else log.unmatched
+    unsent = {(each.commit.resource, each.commit.value) for each in unmatched}
+    writers, before = _writers(zones), _list(zones.header.initial_value)
+    for append in _appends(zones):
+        if append.seen is None or append.seen == before or (append.resource, append.seen) in unsent:
+            continue
+        writer = writers.get((append.resource, append.seen))
+        if writer is None:
+            yield UNWRITTEN.conflict(append)
+        elif not _is_in_time(append, writer):
+            yield FOUND_EARLY.conflict(append, writer)
+
+
+def _appends(zones: ZoneColumns) -> Iterator[Op]:
+    rows = zones.columns.rows(APPEND)
+    return iter(zones.operations(rows) if len(rows) else ())
+
+
+def _writers(zones: ZoneColumns) -> dict[tuple[str, Value], Op]:
+    return {(op.resource, op.value): op for op in _appends(zones)}
+
+
+def _is_in_time(append: Op, writer: Op) -> bool:
+    """Had the append that wrote the list been called before the other knew what it had read?"""
+    return append.learned is None or writer.called <= append.learned
+
+
+def _list(value: Value) -> List:
+    """A value as a list: one that is none has no elements."""
+    return value if isinstance(value, tuple) else ()
+
+
+def _unwritten(n: Narrator, conflict: Conflict) -> Story:
+    append = conflict.accused
+    return Story(
+        summary=(
+            f"{n.whom(append)} read {content(append.seen)} from {append.resource} in order to append to it,"
+            " which no client had written there"
+        ),
+        steps=(
+            step(f"{n.who(append)} read {content(append.seen)}, {_by(n, append)}.", append),
+            step(
+                f"No append that wrote it to {append.resource} was ever called, and it is not the initial"
+                " value."
+            ),
+        ),
+        sentences=tell(
+            f"{n.who(append)} read {content(append.seen)} from {append.resource}.",
+            "No client had written that list, and it had not been there before the run.",
+        ),
+    )
+
+
+def _found_early(n: Narrator, conflict: Conflict) -> Story:
+    append, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(append)} read {content(append.seen)} from {append.resource} in order to append to it,"
+            " before it was written"
+        ),
+        steps=(
+            step(f"{n.who(append)} read {content(append.seen)}, {_by(n, append)}.", append),
+            step(f"{n.who(write)} sent it only later, {n.sent(write)}.", write),
+            step(f"So {content(append.seen)} was read before it was written.", append),
+        ),
+        sentences=tell(
+            f"{n.who(append)} read {content(append.seen)} from {append.resource}.",
+            f"{n.who(write)} sent it only at {n.at(write.called)}.",
+        ),
+    )
+
+
+def _by(n: Narrator, append: Op) -> str:
+    """By when an append had read its list."""
+    return f"and its append was over {n.answered(append)}"
+
+
+UNWRITTEN = Breach(anomaly="non-linearizable", rule="unwritten", story=_unwritten)
+# because: the append that wrote it
+FOUND_EARLY = Breach(anomaly="non-linearizable", rule="read-early", story=_found_early)
+
+CHECKER = Checker(name="found-lists", evidence="observed", decides=("non-linearizable",), check=misfound)

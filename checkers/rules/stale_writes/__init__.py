@@ -1,0 +1,38 @@
+"""Stale-write: a write took effect after a write or a fence with a newer token had.
+
+Strict: after another write with an equal token, too. Four things show it:
+
+- `by_log`: the storage's own order, where there is one. It alone decides.
+- `by_clients`: when each write was called, and what acknowledged writes, reads and fences prove.
+- `by_lists`: the list that an append had read.
+- `by_holds`: real time, where the lock gives no tokens.
+
+A write below the token from before the run is stale, too. `story` has the words for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.explain.checker import Checker
+from checkers.explain.conflict import Conflict
+from checkers.facts.evidence import Evidence
+from checkers.rules.stale_writes import by_holds, by_log
+
+
+def logged(evidence: Evidence) -> Iterator[Conflict]:
+    """All stale writes by the log: of tokens, and of holds without any."""
+    yield from by_log.in_log(evidence)
+    yield from by_holds.in_log(evidence)
+
+
+def came_after_higher(conflict: Conflict) -> bool:
+    """Is it a stale write that came after a value with a higher token, not with an equal one?"""
+    token = conflict.accused.token or 0
+    higher = (op for op in conflict.because if op.f != "fence" and (op.token or 0) > token)
+    return conflict.anomaly == "stale-write" and any(higher)
+
+
+CHECKER = Checker(
+    name="stale-write", evidence="committed", decides=("stale-write",), check=logged, compares_only=True
+)

@@ -1,0 +1,136 @@
+"""Stale writes by what clients saw.
+
+A write is stale if it was called after a newer token had surely been accepted or fenced. It may also
+have been called before that: then it is stale if it was read after the newer value had been there,
+and does not surely come before it. With a fence, only if that alone explains all reads of its value:
+else these are stale (see `replaced`). Of several accepted writes with one token, a strict fence lets
+all but one pass wrongly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from checkers.explain.conflict import Breach, Conflict, each_once
+from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import content
+from checkers.explain.story import Story
+from checkers.facts.cluster_columns import ZoneColumns
+from checkers.facts.clusters import Zone
+from checkers.facts.replaced import not_written_late
+from checkers.history.columns import Flags, Ints, indices
+from checkers.history.ranges import NOWHERE, first_at_most
+from checkers.history.ranks import distinct, stable_order
+from checkers.rules.stale_writes.by_lists import written_after_newer
+from checkers.rules.stale_writes.story import BELOW_THE_START, SENT_AFTER_NEWER, stale_as_seen
+
+
+def sent_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
+    """Writes that came after a newer token; marks their zones as broken."""
+    called = zones.ranks.called[zones.fenced_write]
+    level, mark = zones.level[zones.initials : zones.bare], zones.mark_with_fences
+    found = mark.before(called)
+    strict = zones.header.policy == "strict"
+    stale = indices(level <= found if strict else level < found)
+    broken[zones.initials + stale] = True
+    because = (
+        [zones.proof(entry) for entry in mark.entries_before(called[stale]).tolist()] if len(stale) else []
+    )
+    for place, proof in zip(stale.tolist(), because, strict=True):
+        breach = SENT_AFTER_NEWER if proof else BELOW_THE_START
+        yield breach.conflict(zones.write_of(zones.initials + place), *proof)
+    yield from written_after_newer(zones, broken)
+    if strict:
+        yield from _second_uses(zones, broken)
+
+
+def _second_uses(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
+    """Strict: of several accepted writes with one token, all but one came too late."""
+    sound = indices(~broken[zones.initials : zones.bare]) + zones.initials
+    levels = zones.level[sound]
+    ordered = np.sort(levels)
+    if not np.any(ordered[1:] == ordered[:-1]):
+        return
+    different, numbers = distinct(levels)
+    shared = np.bincount(numbers, minlength=len(different))[numbers] > 1
+    first: dict[int, int] = {}
+    for place, level in zip(sound[shared].tolist(), levels[shared].tolist(), strict=True):
+        late, early = place, first.setdefault(level, place)
+        if late == early:
+            continue
+        if _surely_before(zones, late, early) and not _surely_before(zones, early, late):
+            late, early = early, late
+            first[level] = early
+        broken[late] = True
+        yield used_again(zones.zone(late), zones.zone(early))
+
+
+def _surely_before(zones: ZoneColumns, one: int, other: int) -> bool:
+    return bool(zones.settled[one] < zones.claimed[other])
+
+
+def used_again(late: Zone, early: Zone) -> Conflict:
+    """Accuse the write of a value whose token another value had used up, and name what shows their order."""
+    if late.write is None:  # impossible: the initial value is no second write
+        raise AssertionError("a second write without a write")
+    shown = [late.claimed_by] if early.surely_before(late) else []
+    return SAME_TOKEN_TWICE.conflict(late.write, *each_once(late.write, *early.proof, *shown))
+
+
+def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
+    """Where no fence is promised: writes read after a newer value had been there, but for `known` ones."""
+    for suspect, newer in zip(*_read_after_newer(zones, known), strict=True):
+        if zones.settled[suspect] >= zones.claimed[newer]:
+            yield _seen(zones, int(suspect), int(newer))
+
+
+def alone_after_newer(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[Conflict]:
+    """With a fence: writes that, if they passed it late, explain all reads of theirs; marks them as late."""
+    suspects, newer = _read_after_newer(zones, odd)
+    alone = not_written_late(zones, suspects, odd) == NOWHERE
+    late[suspects[alone]] = True
+    yield from (
+        _seen(zones, *each) for each in zip(suspects[alone].tolist(), newer[alone].tolist(), strict=True)
+    )
+
+
+def _read_after_newer(zones: ZoneColumns, known: Flags) -> tuple[Ints, Ints]:
+    """The zones that were read after a newer value had been there, and the newest such one of each."""
+    fenced = slice(zones.initials, zones.bare)
+    suspects = indices(zones.mark.before(zones.claimed[fenced]) > zones.level[fenced]) + zones.initials
+    suspects = suspects[~known[suspects]]
+    by_level = stable_order(zones.level)
+    newest = zones.mark.before(zones.claimed[suspects])
+    firsts = np.searchsorted(zones.level[by_level], newest)
+    found = first_at_most(zones.settled[by_level], firsts, zones.claimed[suspects] - 1)
+    return suspects, by_level[found]
+
+
+def _seen(zones: ZoneColumns, suspect: int, newer: int) -> Conflict:
+    zone = zones.zone(suspect)
+    seen_by = () if zone.claimed_by is None else (zone.claimed_by,)
+    return SEEN_AFTER_NEWER.conflict(zones.write_of(suspect), *zones.zone(newer).proof, *seen_by)
+
+
+def _used_again(n: Narrator, conflict: Conflict) -> Story:
+    """Of two writes with one token, that came too late which surely came second; or one of the two."""
+    write, other = conflict.accused, conflict.because[0]
+    story = stale_as_seen(n, conflict)
+    first = [op for op in conflict.proof if op is other or (op.f == "read" and op.value == other.value)]
+    last = [op for op in conflict.proof if op is write or (op.f == "read" and op.value == write.value)]
+    if any(one.precedes(two) for one in first for two in last):
+        return story
+    summary = (
+        f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}, and"
+        f" {content(other.value)} was accepted with the same token, which a strict fence accepts only once"
+    )
+    return replace(story, summary=summary)
+
+
+# because: the newer write's proof, then who saw this one
+SEEN_AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=stale_as_seen)
+# because: the other write
+SAME_TOKEN_TWICE = Breach(anomaly="stale-write", rule="same-token-twice", story=_used_again, is_pair=True)

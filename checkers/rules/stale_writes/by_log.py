@@ -1,0 +1,117 @@
+"""Stale writes by the log: they stand there after a newer token.
+
+The logged token decides, whichever client sent it, and a fence counts as a write does. Where fences
+are not logged, an acknowledged one shuts out what took effect after it: a write did so after
+everything up to its place in the log had been called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.cycles import Question
+from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import content, listed, times
+from checkers.explain.story import Step, Story, step
+from checkers.facts.cluster_columns import ZoneColumns
+from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.log_columns import LogColumns
+from checkers.history.columns import ABSENT, Ints, indices
+from checkers.history.ranks import Summit
+from checkers.history.records import Op
+from checkers.rules.stale_writes.story import (
+    BELOW_THE_START,
+    SENT_AFTER_NEWER,
+    had,
+    stale,
+)
+
+
+def in_log(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes that the log has after a newer token."""
+    log, header = log_of(evidence), evidence.history.header
+    if log is None:
+        return
+    strict = header.policy == "strict"
+    has_token = log.token != ABSENT
+    start = header.initial_token
+    is_low = has_token & ~log.fence & (log.token <= start if strict else log.token < start)
+    height = np.where(has_token & ~is_low, log.height, 0)
+    before = np.append(0, np.maximum.accumulate(height)[:-1]) if len(log) else height
+    is_above = (height > before if strict else height >= before) & (height > 0)
+    positions = np.arange(len(log))
+    highest = np.append(-1, np.maximum.accumulate(np.where(is_above, positions, -1)))[:-1]
+    is_below = (height > 0) & ~is_above & ~log.fence
+    is_below &= (log.row < 0) | (log.row != log.row[highest])  # one write that stands twice is a duplicate
+    for position in log.by_first_commit(indices(is_low | is_below)).tolist():
+        if is_low[position]:
+            yield BELOW_THE_START.conflict(log.op(position))
+        else:
+            yield LOGGED_AFTER_NEWER.conflict(log.op(position), log.op(int(highest[position])))
+
+
+def after_fence(zones: ZoneColumns, log: LogColumns, starts: Ints) -> Iterator[Conflict]:
+    """Writes that took effect after a fence with a newer token had been acknowledged that is not logged.
+
+    `starts` are the ranks at which the log can have got to each position at the earliest.
+    """
+    fences = zones.acknowledged_fences
+    if not len(fences) or not len(log):
+        return
+    mark = Summit(zones.ranks.size, zones.ranks.returned[fences], zones.height[fences])
+    starts = np.maximum(starts, 1)
+    fenced = indices(~log.fence & (log.token != ABSENT) & (mark.before(starts) > 0))
+    if not len(fenced):
+        return
+    by = fences[mark.entries_before(starts[fenced])]
+    newer = zones.columns.token[by]
+    stale = log.token[fenced] <= newer if zones.header.policy == "strict" else log.token[fenced] < newer
+    stale &= zones.columns.resource[by] == log.resource[fenced]
+    for position, fence in zip(fenced[stale].tolist(), by[stale].tolist(), strict=True):
+        latest = log.sent_last_up_to(position)
+        others = [] if latest is None or log.row[latest] == log.row[position] else [latest]
+        yield SENT_AFTER_NEWER.conflict(log.op(position), zones.ops[fence], *map(log.op, others))
+
+
+def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
+    write, newer = conflict.accused, conflict.because[0]
+    log = (newer, write)
+    story = stale(n, conflict, newer, Question(proof=log, fenced=True, timed=False, log=log, accused=write))
+    again = _again(n, write, newer)
+    if not again:
+        return story
+    what = f"{content(write.value)} with token {write.token} to {write.resource} by {n.whom(write)}"
+    which = "the same" if newer.token == write.token else "the newer"
+    summary = (
+        f"the write of {what} took effect once more after the storage had {had(newer)} with {which} token"
+        f" {newer.token}"
+    )
+    return replace(story, summary=summary, steps=(*again, *story.steps))
+
+
+def _again(n: Narrator, write: Op, newer: Op) -> tuple[Step, ...]:
+    """Of a write that stands before a newer one and after it, that only the latter place is stale."""
+    numbers = n.numbers(write)
+    early = [number for number in numbers if number < n.numbers(newer)[0]]
+    if not early:
+        return ()
+    return (
+        step(
+            f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}, and it took effect"
+            f" {times(len(numbers))}: in the storage's own order it is {listed(numbers)}.",
+            write,
+        ),
+        step(
+            f"Number {early[0]} came before {n.stored(newer)}, in its turn; number {numbers[-1]} came after"
+            " it: that one is stale.",
+            newer,
+        ),
+    )
+
+
+# because: the newer write
+LOGGED_AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=_logged_after_newer)
