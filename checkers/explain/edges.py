@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 from checkers.explain.effects import acceptance, shown_by
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Step, step
 from checkers.history.records import Op, Outcome
 from checkers.text.places import cited
+from checkers.text.printable import content
 
 if TYPE_CHECKING:
     from checkers.reference.precedence import Edge, Node

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Step, step
 from checkers.facts.appends import read_by
 from checkers.facts.shown_appends import shown_appends
 from checkers.history.records import WRITES, Op, Outcome
+from checkers.text.printable import content
 
 
 def acceptance(n: Narrator, proof: tuple[Op, ...]) -> Step:

@@ -1,24 +1,11 @@
-"""Words for faults: what was hit, and what happened to it."""
+"""Words for what a fault did."""
 
 from __future__ import annotations
 
 from checkers.history.faults import Fault
+from checkers.vocabulary.fault_kinds import part_of_run
 
-_PARTS = {"lock": "the lock service", "storage": "the storage"}
 _AT_ONCE = {"kill": "was killed", "restart": "was restarted", "failover": "failed over"}
-
-
-def part_of_run(target: str) -> str:
-    """What a fault's target is called: a service, or a member of it."""
-    part, _, member = target.partition(":")
-    name = _PARTS.get(part, part)
-    return f"{name} ({member})" if member else name
-
-
-def named(target: str) -> str:
-    """A fault's target as a reader would call it: "client 3", "the storage", "the lock service (redis-1)"."""
-    part, _, member = target.partition(":")
-    return f"client {member}" if part == "client" and member else part_of_run(target)
 
 
 def restarted(fault: Fault) -> str:

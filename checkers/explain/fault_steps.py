@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterator
 
 from checkers.explain.causes import meanwhile
-from checkers.explain.fault_phrases import part_of_run
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Cause, Step, step
 from checkers.history.faults import Fault
 from checkers.history.records import Op
+from checkers.vocabulary.fault_kinds import part_of_run
 
 _MOST_NAMED = 20
 

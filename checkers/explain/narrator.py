@@ -13,7 +13,7 @@ from functools import cached_property
 
 from checkers.explain.clock import Clock
 from checkers.explain.fault_phrases import clients_left, restarted
-from checkers.explain.phrases import content, lock_on
+from checkers.explain.phrases import lock_on
 from checkers.explain.story import Step, step
 from checkers.facts.by_call import ByCall
 from checkers.facts.evidence import Evidence, log_of
@@ -25,6 +25,7 @@ from checkers.facts.restarts import restarts_of_storage
 from checkers.history.faults import Fault, Faults, client_of, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.text.places import cited
+from checkers.text.printable import content
 from checkers.vocabulary.hazards import Hit
 
 

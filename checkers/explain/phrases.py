@@ -1,20 +1,11 @@
-"""What a resource held, in words, and what its lock is called."""
+"""What a read returned, in words, and what a lock is called."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from checkers.history.records import Op, Value
-from checkers.text.printable import quoted
-
-
-def content(value: Value) -> str:
-    """A value as it is written; a list, which may be long, by what was appended to it last."""
-    if value is None:
-        return "nothing"
-    if not isinstance(value, tuple):
-        return quoted(value)
-    return f"the list that ends with {quoted(value[-1])}" if value else "the empty list"
+from checkers.history.records import Op
+from checkers.text.printable import content
 
 
 def as_read(read: Op) -> str:

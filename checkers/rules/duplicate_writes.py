@@ -11,11 +11,12 @@ from checkers.explain.causes import of_call
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content, listed, times
+from checkers.explain.phrases import listed, times
 from checkers.explain.story import Story, step
 from checkers.explain.telling import happened, tell
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.recorded import recorded
+from checkers.text.printable import content
 
 
 def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:

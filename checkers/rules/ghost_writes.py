@@ -12,7 +12,6 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Cause, Step, Story, step
 from checkers.explain.telling import happened, tell
 from checkers.facts.cluster_columns import ZoneColumns
@@ -21,6 +20,7 @@ from checkers.facts.recorded import recorded
 from checkers.history.columns import FAIL, FENCE, indices
 from checkers.history.ranks import is_repeated
 from checkers.history.records import Op, Outcome
+from checkers.text.printable import content
 
 
 def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:

@@ -15,7 +15,7 @@ from checkers.explain.causes import of_late_write
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content, lock_on
+from checkers.explain.phrases import lock_on
 from checkers.explain.story import Story, step
 from checkers.explain.telling import capitalized, tell, took, was_held_up
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
@@ -28,6 +28,7 @@ from checkers.history.ranks import Summit
 from checkers.rules.registers import stale_writes_of
 from checkers.rules.short_histories import attempts_if_right
 from checkers.rules.stale_writes.by_holds import came_later
+from checkers.text.printable import content
 
 
 @memoized

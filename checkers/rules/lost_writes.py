@@ -40,7 +40,7 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import as_read, content
+from checkers.explain.phrases import as_read
 from checkers.explain.story import Step, Story, step
 from checkers.explain.telling import happened, tell
 from checkers.facts.cluster_columns import zones_of
@@ -64,6 +64,7 @@ from checkers.rules.high_water_regressions import high_water_regression
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.phantom_accepts import FENCE_NEVER_RAISED
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
+from checkers.text.printable import content
 
 _OF_THE_PAST = (OLDER_THAN_ACCEPTED, WENT_BACK, FALSE_OR_STALE)
 

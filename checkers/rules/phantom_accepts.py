@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.evidence import Evidence
 from checkers.facts.missing import missing
 from checkers.facts.recorded import recorded
+from checkers.text.printable import content
 
 
 def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:

@@ -19,7 +19,7 @@ from checkers.explain.causes import of_servers
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import as_read, content
+from checkers.explain.phrases import as_read
 from checkers.explain.story import Story
 from checkers.explain.telling import happened, tell
 from checkers.facts.cluster_columns import ZoneColumns
@@ -29,6 +29,7 @@ from checkers.history.columns import Flags, Ints, indices
 from checkers.history.ranges import NOWHERE
 from checkers.history.ranks import Summit, distinct, is_repeated, places_in, stable_order
 from checkers.history.records import Op
+from checkers.text.printable import content
 
 
 def older_than_accepted(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[Conflict]:

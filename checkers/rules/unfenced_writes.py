@@ -16,7 +16,6 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.effects import ending
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
@@ -26,6 +25,7 @@ from checkers.history.columns import OK
 from checkers.history.ranks import stable_order
 from checkers.history.records import Outcome
 from checkers.rules.short_histories import attempts_if_right
+from checkers.text.printable import content
 
 _COMPARES_TOKENS = step(
     "A fence compares tokens: a write without one gets past it, even long after the lock was lost."

@@ -120,3 +120,12 @@ def _escaped(character: str) -> str:
     if code < _BEYOND_8_BITS:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < _BEYOND_16_BITS else f"\\U{code:08x}"
+
+
+def content(value: object) -> str:
+    """A value as it is written; a list, which may be long, by what was appended to it last."""
+    if value is None:
+        return "nothing"
+    if not isinstance(value, tuple):
+        return quoted(value)
+    return f"the list that ends with {quoted(value[-1])}" if value else "the empty list"

@@ -26,6 +26,8 @@ class FaultKind(Struct, frozen=True, kw_only=True):
     count: CountName | None = None  # "pauses"; None: not counted
 
 
+_PARTS = {"lock": "the lock service", "storage": "the storage"}
+
 KINDS: Mapping[str, FaultKind] = {
     "pause": FaultKind(
         lasting="was paused", now="is paused", afterwards="runs again", short="paused", count="pauses"
@@ -72,3 +74,16 @@ def _without_words(kind: str) -> FaultKind:
         afterwards=f"is no longer hit by {kind}",
         short=kind,
     )
+
+
+def part_of_run(target: str) -> str:
+    """What a fault's target is called: a service, or a member of it."""
+    part, _, member = target.partition(":")
+    name = _PARTS.get(part, part)
+    return f"{name} ({member})" if member else name
+
+
+def named(target: str) -> str:
+    """A fault's target as a reader would call it: "client 3", "the storage", "the lock service (redis-1)"."""
+    part, _, member = target.partition(":")
+    return f"client {member}" if part == "client" and member else part_of_run(target)

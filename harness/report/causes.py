@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from checkers.explain.fault_phrases import named, part_of_run
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import History, Op
 from checkers.text.printable import LONGEST, shorten
 from checkers.vocabulary.document import FindingDocument
+from checkers.vocabulary.fault_kinds import named, part_of_run
 from checkers.vocabulary.hazards import POINTS
 from harness.nemesis.faults import FAULTS
 from harness.report.rows import Lines, with_columns

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from checkers.explain.fault_phrases import named
 from checkers.history.columns import Ints
 from checkers.text.printable import shorten
+from checkers.vocabulary.fault_kinds import named
 from harness.report.bands import Band
 from harness.report.chart_columns import EXACT, Scale, accepted_columns, as_text, operation_columns
 from harness.report.holds import Hold

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from checkers.explain.fault_phrases import named
 from checkers.text.printable import line as as_line
 from checkers.text.printable import shorten
+from checkers.vocabulary.fault_kinds import named
 from harness.core.duration import NS
 from harness.core.events import Event, FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
 from harness.core.paths import as_seen_from_here

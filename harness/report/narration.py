@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.explain.fault_phrases import named
 from checkers.history.columns import ABSENT, READ, RENEW, Flags, Ints
 from checkers.history.reader import Outcome
+from checkers.vocabulary.fault_kinds import named
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes

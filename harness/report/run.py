@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checkers.explain.fault_phrases import named
 from checkers.text.printable import line, shorten
+from checkers.vocabulary.fault_kinds import named
 from harness.files.atomic_files import replace_file
 from harness.files.known_digests import remember_page
 from harness.report import wording

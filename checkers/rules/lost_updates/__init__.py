@@ -46,7 +46,6 @@ from checkers.explain.causes import of_late_writes, of_restart
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Cause, Step, Story, step
 from checkers.explain.telling import tell, was_held_up
 from checkers.facts.evidence import Evidence
@@ -55,6 +54,7 @@ from checkers.history.memoized import memoized
 from checkers.history.records import Element, List, Op, Outcome
 from checkers.rules.lost_updates.initial_elements import lost_by_readers, lost_in_log
 from checkers.rules.lost_updates.list_phrases import read_without, size_of, written_without
+from checkers.text.printable import content
 
 
 def lost_updates(evidence: Evidence) -> Iterator[Conflict]:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Step, Story, step
 from checkers.explain.telling import tell
 from checkers.facts.list_history import Lists, as_list, found_by
 from checkers.history.records import Element, List, Op
 from checkers.rules.lost_updates.list_phrases import read_without, size_of, written_without
+from checkers.text.printable import content
 
 
 def initial_elements(lists: Lists) -> Iterator[Element]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Step, step
 from checkers.facts.list_history import found_by
 from checkers.history.records import Element, List, Op
+from checkers.text.printable import content
 
 
 def size_of(found: List) -> str:

@@ -17,7 +17,6 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Step, Story, step
 from checkers.explain.telling import capitalized, tell
 from checkers.facts.evidence import Evidence
@@ -26,6 +25,7 @@ from checkers.facts.read_places import NOWHERE
 from checkers.history.columns import ABSENT, READ
 from checkers.history.records import Op
 from checkers.rules.non_linearizable.false_or_stale import false_or_stale
+from checkers.text.printable import content
 
 
 def against_the_log(evidence: Evidence) -> Iterator[Conflict]:

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, log_of
 from checkers.history.columns import APPEND
 from checkers.history.records import List, Op, Value
+from checkers.text.printable import content
 
 
 def misfound(evidence: Evidence) -> Iterator[Conflict]:

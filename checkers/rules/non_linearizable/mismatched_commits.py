@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.evidence import Evidence, log_of
+from checkers.text.printable import content
 
 
 def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:

@@ -13,13 +13,13 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.missing import missing
 from checkers.history.records import Op
+from checkers.text.printable import content
 
 
 def misreads(zones: ZoneColumns) -> Iterator[Conflict]:

@@ -16,7 +16,6 @@ import numpy as np
 
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Story
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
@@ -26,6 +25,7 @@ from checkers.history.ranges import NOWHERE, first_at_most
 from checkers.history.ranks import distinct, stable_order
 from checkers.rules.stale_writes.by_lists import written_after_newer
 from checkers.rules.stale_writes.story import BELOW_THE_START, SENT_AFTER_NEWER, stale_as_seen
+from checkers.text.printable import content
 
 
 def sent_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:

@@ -22,7 +22,7 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.effects import acceptance, ending, first_reader
 from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content, listed, lock_on, times
+from checkers.explain.phrases import listed, lock_on, times
 from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import Evidence, log_of
@@ -31,6 +31,7 @@ from checkers.facts.hold_writes import writes_of
 from checkers.history.columns import indices
 from checkers.history.records import Op, Outcome
 from checkers.rules.stale_writes.story import short_story
+from checkers.text.printable import content
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.effects import acceptance, ending, first_reader
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content
 from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.history.columns import Flags
@@ -21,6 +20,7 @@ from checkers.rules.stale_writes.story import (
     stale_story,
     took_the_older,
 )
+from checkers.text.printable import content
 
 
 def written_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:

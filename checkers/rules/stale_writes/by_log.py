@@ -15,7 +15,7 @@ import numpy as np
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import content, listed, times
+from checkers.explain.phrases import listed, times
 from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.evidence import Evidence, log_of
@@ -29,6 +29,7 @@ from checkers.rules.stale_writes.story import (
     had,
     stale,
 )
+from checkers.text.printable import content
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
