@@ -77,7 +77,7 @@ class SharedProgress:
     def waiting(self, resource: str) -> None:
         """Announce that this client asks for a lock."""
         mine = self.state.clients[self.client]
-        mine.lease_end = mine.released = 0  # those were of an earlier hold
+        mine.lease_end = mine.renewing = mine.released = 0  # those were of an earlier hold
         mine.sent = time.monotonic_ns()
         mine.awaited = self.resources.index(resource) + 1
 
@@ -103,7 +103,12 @@ class SharedProgress:
         """Announce that the lease of a held lock is about to be renewed, in a thread beside the holder's."""
         mine = self.state.clients[self.client]
         if mine.phase != OUTSIDE and mine.owner == owner.encode()[:31]:
+            mine.renewing = time.monotonic_ns()
             self._stop_if_asked(RENEWING, self.resources.index(resource))
+
+    def renewed(self) -> None:
+        """Report that a renewal is over, however it ended."""
+        self.state.clients[self.client].renewing = 0
 
     def promised(self, since: int, ttl: int) -> None:
         """Report the lease (ns): from the request that was granted on, or from that of its renewal."""

@@ -77,6 +77,9 @@ class Leases(Protocol):
     def renewing(self, resource: str, owner: str) -> None:
         """A renewal was recorded, and its request is about to leave."""
 
+    def renewed(self) -> None:
+        """A renewal is over, however it ended."""
+
     def releasing(self) -> None:
         """A release was recorded, and its request is about to leave."""
 
@@ -135,6 +138,8 @@ class RecordedSession:
             self._process += self._stride
         if self._leases and answer.ok and answer.fields.get("ttl") is not None:
             self._leases.promised(answer.fields.get("attempt") or called, answer.fields["ttl"])
+        if self._leases and f == "renew":
+            self._leases.renewed()
         self._ended(f, answer)
         return answer
 

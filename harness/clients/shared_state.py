@@ -39,6 +39,7 @@ class _Client(ctypes.Structure):
             "taken",
             ctypes.c_int64,
         ),  # reserved by a fault, from before it is in force until it was observed healed
+        ("renewing", ctypes.c_int64),  # ns; when the renewal was sent that is in flight; 0: none is
         ("released", ctypes.c_int64),  # ns; when the release of its hold was called; 0: not yet
         ("stopped", ctypes.c_int64),  # set by the client before it stops itself
         ("awaited", ctypes.c_int64),  # the resource whose lock it waits for, plus 1; 0: none

@@ -197,9 +197,9 @@ class ClientFaults:
             self.reservations.released_at_end(client, self.needs(fault, client)),
             nullcontext() if victim is None else self.reservations.released_at_end(victim),
             self._resource_reserved(fault, client, request),
-            self.observer.observed(fault, name, requested, in_force, lambda: hold),
+            self.observer.observed(fault, name, requested, in_force, lambda: hold) as since,
         ):
-            endangered.begin()
+            endangered.begin(since)
             is_lost = endangered.was_lost and not hits_servers(fault)
             if not is_lost:
                 self._wait_for_end(fault, partial(self._is_over, fault, endangered))
@@ -286,9 +286,11 @@ class ClientFaults:
         in_force = fault.in_force_on(self.reach, client, None)
         with (
             self.reservations.released_at_end(client, self.needs(fault, client)),
-            self._observed(fault, client, moment, in_force, lambda: self._hold_of(client)),
+            self.observer.observed(
+                fault, f"client:{client}", moment, in_force, lambda: self._hold_of(client)
+            ) as since,
         ):
-            hits = self.endangered(client).begin()
+            hits = self.endangered(client).begin(since)
             self._wait_for_end(fault, lambda: False)
         return hits
 
@@ -326,16 +328,6 @@ class ClientFaults:
         elif fault.until is not None:
             longest = NOT_SUPERSEDED * self.ttl
         wait_until(is_over, time.monotonic_ns() + longest, self.over.is_set)
-
-    def _observed(
-        self,
-        fault: ClientFault,
-        client: int,
-        requested: int,
-        in_force: AbstractContextManager[Fault],
-        hold: Callable[[], Hold],
-    ) -> AbstractContextManager[None]:
-        return self.observer.observed(fault, f"client:{client}", requested, in_force, hold)
 
     def _hold_of(self, client: int) -> Hold:
         hold = self.state.clients[client]

@@ -36,9 +36,9 @@ class EndangeredHold:
         hold._keep_lease_end()
         return hold
 
-    def begin(self) -> bool:
-        """The fault is in force; return whether its client holds this lock, or waits for one."""
-        self.since = time.monotonic_ns()
+    def begin(self, since: int) -> bool:
+        """The fault is in force since then (ns); return whether its client holds the lock, or waits."""
+        self.since = since
         self._keep_lease_end()
         ends = (self._lease_end, self.state.clients[self.held.client].released)
         is_over = any(0 < end < self.since for end in ends)
@@ -78,7 +78,8 @@ class EndangeredHold:
         return phase not in (GRANTED, ACQUIRED) or not self.state.is_held(self.held)
 
     def _keep_lease_end(self) -> None:
-        known = self.state.clients[self.held.client].lease_end
+        mine = self.state.clients[self.held.client]
+        known = max(mine.lease_end, mine.renewing and mine.renewing + self.ttl)
         if self.state.is_held(self.held):  # it still was when that was read
             self._lease_end = known
 

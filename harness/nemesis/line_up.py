@@ -154,7 +154,7 @@ class LineUp:
             for place in places:
                 place.request.forget()
                 place.ask_next()
-                place.hold.begin()
+                place.hold.begin(time.monotonic_ns())
                 if not place.is_to_stay:
                     self._let_go(place)
             try:
@@ -181,7 +181,7 @@ class LineUp:
             return False
         if place.next_hold is None:
             place.next_hold = self.clients.endangered(client)
-            place.next_hold.begin()
+            place.next_hold.begin(time.monotonic_ns())
         return place.next_hold.lease_left < LEAST * self.clients.ttl
 
     def _wait_for_ends(self, places: Sequence[Place]) -> None:

@@ -33,8 +33,8 @@ class Observer:
         requested: int,
         in_force: AbstractContextManager[Fault],
         hold: Callable[[], Hold] = lambda: NO_HOLD,
-    ) -> Iterator[None]:
-        """Keep a fault in force for the block; `hold` is called once it is."""
+    ) -> Iterator[int]:
+        """Keep a fault in force for the block; yield since when (ns). `hold` is called once it is."""
         seen = ObservedFault(
             kind=fault.kind,
             target=target,
@@ -50,7 +50,7 @@ class Observer:
             seen.evidence = now.evidence
             seen.in_force = time.monotonic_ns() if now.since is None else now.since
             self._record(seen, "in force", now.evidence, seen.in_force, now.left_behind)
-            yield
+            yield seen.in_force
         if not now.ends:
             return
         seen.healed_evidence = now.healed
