@@ -31,6 +31,8 @@ def _kind(op: Op) -> str:
 def _age(op: Op, accused: Op) -> str:
     if op.token is None or accused.token is None:
         return ""
+    if accused.f == "read" and op.token != accused.token and op.value == accused.value:
+        return ""  # the write that it returned, with a wrong token: whether it is higher is chance
     if op.token == accused.token:
         return "equal "
     return "newer " if op.token > accused.token else "older "

@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.report.first_finding import primary, shape_of
 
-FORM = 3
+FORM = 4
 """Grows whenever the shape of a failure changes: fingerprints of two forms cannot be compared."""
 
 FINGERPRINT_PATTERN = r"^([0-9]{1,4}-)?[0-9a-f]{12}$"

@@ -40,7 +40,7 @@ def test_a_file_says_what_a_night_runs(tmp_path: Path) -> None:
         storage = ["redis:script"]
         exclude = [{ lock = "etcd", faults = "pause" }]
         [[quarantine]]
-        fingerprint = "3-0123456789ab"
+        fingerprint = "4-0123456789ab"
         reason = "known"
         until = 2027-01-31
         """,

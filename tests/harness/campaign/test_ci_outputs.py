@@ -140,7 +140,7 @@ def test_recorded_text_cannot_begin_a_workflow_command() -> None:
 
 def test_a_notice_about_the_night_is_a_warning() -> None:
     made = msgspec.structs.replace(plan(job()), missing=["2/3"])
-    expired = Quarantine(fingerprint="3-9a1c0f63b2de", reason="50%", until=TODAY - dt.timedelta(days=1))
+    expired = Quarantine(fingerprint="4-9a1c0f63b2de", reason="50%", until=TODAY - dt.timedelta(days=1))
     night = assess(made, [finished(job())], before={}, quarantine=(expired,), today=TODAY)
 
     assert list(warn(night)) == [

@@ -26,7 +26,7 @@ from tests.support.repository import ROOT
 
 STARTED = "2026-11-22T03:00:00+00:00"
 LATER = "2027"
-FINGERPRINT = "3-0123456789ab"
+FINGERPRINT = "4-0123456789ab"
 SHIPPED = (ROOT / "targets/etcd-same-etcd.toml").read_text()
 PROGRAM = """
 name = "a"

@@ -183,7 +183,7 @@ HOSTILE = "a|b\n# @octocat #1 https://x.example <img src=x>"
 
 def test_no_recorded_text_is_live_in_the_summary() -> None:
     here = cell(HOSTILE)
-    known = Quarantine(fingerprint="3-9a1c0f63b2de", reason=HOSTILE, until=TODAY - dt.timedelta(days=1))
+    known = Quarantine(fingerprint="4-9a1c0f63b2de", reason=HOSTILE, until=TODAY - dt.timedelta(days=1))
     runs = [
         finished(job(HOSTILE, seed=1), 1, verdict(HOSTILE)),
         finished(job(HOSTILE, seed=2), 3, message=f"{HOSTILE}: infrastructure failure: {HOSTILE}"),

@@ -68,7 +68,7 @@ def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path,
 def test_other_anomalies_and_fingerprints_are_changes_too(database: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(database)) as changed, changed:
         changed.execute(
-            """UPDATE runs SET anomalies = '{"stale-write": 1}', fingerprint = '3-000000000000'"""
+            """UPDATE runs SET anomalies = '{"stale-write": 1}', fingerprint = '4-000000000000'"""
             " WHERE cell = 'check-then-write'"
         )
         changed.execute("UPDATE runs SET anomalies = '{}', fingerprint = NULL WHERE cell = 'etcd-postgres'")
@@ -78,7 +78,7 @@ def test_other_anomalies_and_fingerprints_are_changes_too(database: Path, tmp_pa
     assert done.returncode == ExitCode.VIOLATION, done.stderr
     assert re.search(
         r"^check-then-write, seed 7, \S+: stale-write ×\d+.*, was stale-write ×1;"
-        r" fingerprint 3-[0-9a-f]{12}, was 3-000000000000$",
+        r" fingerprint 4-[0-9a-f]{12}, was 4-000000000000$",
         done.stdout,
         re.MULTILINE,
     )

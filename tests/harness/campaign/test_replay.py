@@ -20,7 +20,7 @@ from tests.support.command import fencepost
 from tests.support.repository import ROOT
 from tests.support.target_files import OWN_PROGRAM
 
-FINGERPRINT = "3-9a1c0f63b2de"
+FINGERPRINT = "4-9a1c0f63b2de"
 SHIPPED = (ROOT / "targets/etcd-same-etcd.toml").read_text()
 WHOLE = "fencepost run '/my night/target.toml' --seed 1 --engine local --no-faults"
 FACTS = "plan 0123456789ab, fencepost 0.1.0, commit abcdef0"

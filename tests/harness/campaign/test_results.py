@@ -90,15 +90,15 @@ def test_a_reproduction_is_kept_and_not_compared(tmp_path: Path) -> None:
 def test_a_reproduction_is_not_counted_as_a_failure(tmp_path: Path) -> None:
     results = Results(tmp_path / "nights.db")
     failed = replace(
-        row(NIGHTS[0], Outcome.FAILED), fingerprint="3-0123456789ab", replay=Replay(target="/t.toml", seed=7)
+        row(NIGHTS[0], Outcome.FAILED), fingerprint="4-0123456789ab", replay=Replay(target="/t.toml", seed=7)
     )
     again = [replace(failed, reproduction=1), replace(row(NIGHTS[0]), reproduction=2)]
-    other = replace(failed, reproduction=3, fingerprint="3-ba9876543210")
+    other = replace(failed, reproduction=3, fingerprint="4-ba9876543210")
 
     results.add(night(tmp_path, NIGHTS[0]), [failed, *again, other])
 
     counted = {seed.fingerprint: (seed.failed, seed.passed) for seed in results.seeds()}
-    assert counted == {"3-0123456789ab": (1, 0), "3-ba9876543210": (0, 0)}
+    assert counted == {"4-0123456789ab": (1, 0), "4-ba9876543210": (0, 0)}
 
 
 def test_the_history_of_a_run_is_kept_with_it(tmp_path: Path) -> None:
