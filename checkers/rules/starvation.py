@@ -24,7 +24,7 @@ from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.beliefs import Beliefs, killed_at
 from checkers.facts.evidence import Evidence, as_seen
-from checkers.facts.intervals import Interval, joined, without
+from checkers.facts.intervals import Covered, Interval, joined
 from checkers.facts.leases import ENDS, granted
 from checkers.facts.long_waits import of_starved
 from checkers.facts.narrowing import narrowed
@@ -71,7 +71,7 @@ def _found(evidence: Evidence) -> Iterator[_Starved]:
             if (refused[-1].returned or 0) - refused[0].called > least
         ]
         if refusals:
-            held = joined([*_held(operations, end_of), *surroundings.down(0)])
+            held = Covered(joined([*_held(operations, end_of), *surroundings.down(0)]))
             found = ((refused, _free(surroundings, refused, held)) for refused in refusals)
             yield from _longest((each for each in found if each[1] > least), header)
 
@@ -102,10 +102,10 @@ def _held(operations: Iterable[Op], end_of: Callable[[Op], float]) -> Iterator[I
             yield grant.sent, max(grant.returned or 0, min(beliefs.end(grant), end_of(grant)))
 
 
-def _free(surroundings: Surroundings, refused: Sequence[Op], held: Sequence[Interval]) -> float:
+def _free(surroundings: Surroundings, refused: Sequence[Op], held: Covered) -> float:
     """How long nobody held the lock while a client was refused, in ns."""
     waited = joined((each for op in refused for each in surroundings.waited(op)), surroundings.breath)
-    return sum(end - start for start, end in without(waited, held))
+    return sum(end - start - held.between(start, end) for start, end in waited)
 
 
 def _longest(found: Iterable[_Starved], header: Header) -> Iterator[_Starved]:

@@ -1,0 +1,56 @@
+"""Stretches of time: the fewest that cover one, the links between them, and how long they last."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from checkers.facts.intervals import Cover, Covered, Interval, joined, links, without
+from tests.support.examples import Cases
+from tests.support.selection import seeds
+
+GAP = 1
+
+
+def some_intervals(rng: random.Random) -> list[Interval]:
+    starts = [rng.randint(0, 30) for _ in range(rng.randint(1, 12))]
+    return [(start, start + rng.randint(1, 9)) for start in starts]
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_a_cover_takes_intervals_of_which_none_is_to_spare(seed: int, cases: Cases) -> None:
+    rng = random.Random(seed)
+    for _ in range(cases(2_000)):
+        intervals = some_intervals(rng)
+        for start, end in joined(intervals, GAP):
+            chosen = [intervals[place] for place in Cover(intervals, GAP).fewest(start, end)]
+
+            assert joined(chosen, GAP) == [(start, end)], intervals
+            for place in range(len(chosen)):
+                assert joined(chosen[:place] + chosen[place + 1 :], GAP) != [(start, end)], intervals
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_without_a_link_the_intervals_fall_in_two(seed: int, cases: Cases) -> None:
+    rng = random.Random(seed)
+    for _ in range(cases(2_000)):
+        intervals = sorted(some_intervals(rng))
+        for place in links(intervals, GAP):
+            before, behind = intervals[:place], intervals[place + 1 :]
+
+            assert joined(before + behind, GAP) == joined(before, GAP) + joined(behind, GAP)
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_what_stretches_cover_is_what_they_do_not_leave(seed: int, cases: Cases) -> None:
+    rng = random.Random(seed)
+    for _ in range(cases(2_000)):
+        stretches = joined(some_intervals(rng))
+        stretches = [*stretches, (99, math.inf)] if rng.random() < 0.2 else stretches
+        start, end = sorted(rng.sample(range(120), 2))
+
+        left = sum(last - first for first, last in without([(start, end)], stretches))
+
+        assert Covered(stretches).between(start, end) == end - start - left
