@@ -85,6 +85,31 @@ def _waiting_in_vain(run: Script, operations: int) -> None:
         run.answer(call, "fail", error="held")
 
 
+def _refused_in_turn(run: Script, operations: int) -> None:
+    """Acquires without a gap, until the lock was free for almost two leases."""
+    lease = 2 * operations * STEP
+    run.do(0, "release", owner=run.grant(0, run.number(), ttl=lease))
+    while run.operations < operations:
+        _refused_at_once(run, 1 + run.operations % 3)
+
+
+def _refused_at_once(run: Script, process: int) -> None:
+    call = run.call(process, "acquire", owner=f"o{run.number()}")
+    run.now += 4 * STEP
+    run.answer(call, "fail", error="held")
+
+
+def _waiting_through_all(run: Script, operations: int) -> None:
+    """Many that wait while the lock is stuck again and again, and each time one more that asks for it."""
+    calls = [run.call(1_000 + each, "acquire", owner=f"w{each}") for each in range(operations // 4)]
+    while run.operations < operations:
+        run.do(0, "release", owner=run.grant(0, run.number(), ttl=_TTL))
+        run.now += 4 * _TTL
+        _refused_at_once(run, 1)
+    for call in calls:
+        run.answer(call, "fail", error="held")
+
+
 def _unknown_acquire(run: Script) -> None:
     process = 1_000 + run.number()
     run.answer(run.call(process, "acquire", owner=f"o{run.number()}", ttl=_TTL), "info")
@@ -204,6 +229,15 @@ ON_LOCKS = {
     "waiting acquires": Kind(add=_granted_early, first=_waiting, header=_SHORT),
     "waiting acquires, in vain": Kind(
         add=_granted_early, first=_waiting_in_vain, finds="stuck-lock", header=_SHORT
+    ),
+    "waiting acquires, one after the other": Kind(
+        add=_granted_early, first=_refused_in_turn, finds="stuck-lock", header={"grace": _TTL}
+    ),
+    "waiting acquires, none to spare": Kind(
+        add=_granted_early, first=_refused_in_turn, finds="stuck-lock", header={"grace": 10 * STEP}
+    ),
+    "waiting acquires, through many stuck locks": Kind(
+        add=_granted_early, first=_waiting_through_all, finds="stuck-lock", header=_SHORT
     ),
     "unknown acquires": Kind(add=_unknown_acquire, header=_SHORT),
     "unknown acquires, stuck locks": Kind(

@@ -31,6 +31,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from operator import attrgetter
 
 import numpy as np
@@ -42,7 +43,7 @@ from checkers.explain.phrases import lock_on
 from checkers.explain.story import Step, Story, step
 from checkers.explain.telling import capitalized, tell
 from checkers.facts.evidence import Evidence, as_seen
-from checkers.facts.intervals import Interval, joined, without
+from checkers.facts.intervals import Cover, Interval, joined, without
 from checkers.facts.long_waits import of_long_waits
 from checkers.facts.narrowing import count_of_grants, grants_without, narrowed
 from checkers.facts.surroundings import Surroundings, surroundings_of
@@ -50,6 +51,7 @@ from checkers.history.memoized import memoized
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 
+_MOST_WAITING = 32  # acquires in a stretch, all of which its proof may need
 _MOST_NAMED = 3  # of those who waited; the others are only counted
 
 
@@ -60,7 +62,7 @@ class Stuck:
     start: float  # ns
     end: float  # ns
     lease: int  # ns; the longest that anybody asked for or got, 0 if none is known
-    waiting: tuple[Op, ...]  # the acquires that were open then; more than none
+    waiting: tuple[Op, ...]  # the acquires that were open then, more than none; of many the fewest
     last: Hold | None  # the one that may have kept the lock held last
 
 
@@ -158,19 +160,38 @@ class Queue:
         )
 
     def _waiting(self, start: float, end: float) -> Iterator[Op]:
-        """The acquires that waited at some time between these moments, by call."""
+        """The acquires that waited at some time between these moments, by call.
+
+        Of many only the last, and the fewest of which one waited at any time: there may be many in each
+        of many stretches.
+        """
+        chosen = {*islice(self._last_waiting(start, end), _MOST_WAITING + 1)}
+        if len(chosen) > _MOST_WAITING:
+            waits, cover = self._cover
+            chosen = {max(chosen), *(waits[place] for place in cover.fewest(start, end))}
+        return (self._acquires[place] for place in sorted(chosen))
+
+    def _last_waiting(self, start: float, end: float) -> Iterator[int]:
+        """The places of the acquires that waited at some time between these moments, the last one first."""
+        last = len(self._acquires) - 1
         called = bisect_left(self._acquires, end, key=attrgetter("called"))
-        place = self._until.first((start,))
-        while place is not None and place < called:
-            op = self._acquires[place]
-            if any(first < end and start < last for first, last in self._waits[op.index]):
-                yield op
+        place = self._until.first((start,), last + 1 - called)
+        while place is not None:
+            waits = self._waits[self._acquires[last - place].index]
+            if any(began < end and start < over for began, over in waits):
+                yield last - place
             place = self._until.first((start,), place + 1)
 
     @cached_property
+    def _cover(self) -> tuple[list[int], Cover]:
+        """The place of the acquire that each wait is of, and the waits."""
+        waits = [(place, wait) for place, op in enumerate(self._acquires) for wait in self._waits[op.index]]
+        return [place for place, _ in waits], Cover([wait for _, wait in waits], self._surroundings.breath)
+
+    @cached_property
     def _until(self) -> Above:
-        """Until when each acquire waited; before all if it did not."""
-        last = [max((end for _, end in self._waits[op.index]), default=-1) for op in self._acquires]
+        """Until when each acquire waited, the last one first; before all if it did not."""
+        last = [max((end for _, end in self._waits[op.index]), default=-1) for op in reversed(self._acquires)]
         return Above(np.array(last, dtype=np.int64))
 
     def _holds_of(self, own: Sequence[Op]) -> Iterator[Hold]:
@@ -251,14 +272,20 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _stretch(n: Narrator, conflict: Conflict) -> Stuck:
-    """The stretch in the whole history that the conflict is about."""
-    return _by_waiting(as_seen(n.evidence))[conflict.accused.index]
+    """The stretch in the whole history that the conflict is about: the first in which the accused waited."""
+    own = _by_resource(as_seen(n.evidence))[conflict.accused.resource]
+    waits = surroundings_of(n.history.header, n.history.faults).waited(conflict.accused)
+    places = ((bisect_right(own, start, key=attrgetter("end")), end) for start, end in waits)
+    return next(own[place] for place, end in places if place < len(own) and own[place].start < end)
 
 
 @memoized
-def _by_waiting(evidence: Evidence) -> dict[int, Stuck]:
-    """The first stretch in which each acquire waited."""
-    return {op.index: stuck for stuck in reversed(stretches(evidence)) for op in stuck.waiting}
+def _by_resource(evidence: Evidence) -> dict[str, list[Stuck]]:
+    """The stretches of each resource, in order."""
+    own: dict[str, list[Stuck]] = defaultdict(list)
+    for stuck in stretches(evidence):
+        own[stuck.waiting[0].resource].append(stuck)
+    return own
 
 
 def _held_last(n: Narrator, stuck: Stuck) -> Iterator[Step]:
