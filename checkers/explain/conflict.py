@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story
+from checkers.facts.evidence import Evidence
 from checkers.history.records import Op
 
 
 def _nothing(_narrator: Narrator, _conflict: Conflict) -> Iterable[Op]:
+    return ()
+
+
+def _no_chain(_part: Evidence) -> Sequence[Op]:
     return ()
 
 
@@ -22,6 +27,7 @@ class Breach:
     rule: str  # its name, for other programs: it outlives every change of the sentences
     story: Callable[[Narrator, Conflict], Story]
     needs: Callable[[Narrator, Conflict], Iterable[Op]] = _nothing  # for the proof, besides what is named
+    chain: Callable[[Evidence], Sequence[Op]] = _no_chain  # of a part: see `proof`
     is_pair: bool = False  # of two operations, a smaller proof may not show which one came second
 
     def conflict(

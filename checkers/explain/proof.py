@@ -9,6 +9,10 @@ A read cannot stand without the write whose value it returned: it would be wrong
 another reason. So the two are left out together, or only the read. The same holds for an append
 and the list that it read.
 
+Of many operations, each is not tried alone if the rule knows that they form a chain: without one of its
+links the rest falls into two parts, and each part is found also without the first link, or without the last.
+So as many links as can be are left out at both ends, which takes log n tries, and all others are needed.
+
 What is wrong because of something that never happened, such as a rejection that no
 write can have caused, is wrong also by itself; that nothing else in the history
 changes this is up to its explanation.
@@ -81,7 +85,8 @@ def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: 
     if found is None:
         return None
     known = _shows_its_run(evidence, operations)
-    while (smaller := _smaller(evidence, checker, conflict, operations, known=known)) is not None:
+    tries = _Tries(evidence, checker, conflict, known=known)
+    while (smaller := _smaller(tries, operations)) is not None:
         operations, found = smaller
     return Proof(operations=operations, conflict=found, is_smallest=not work.is_over)
 
@@ -126,26 +131,72 @@ def _in_order(operations: Iterable[Op]) -> tuple[Op, ...]:
     return tuple(by_index[index] for index in sorted(by_index))
 
 
-def _smaller(
-    evidence: Evidence, checker: Checker, conflict: Conflict, operations: Sequence[Op], *, known: bool
-) -> tuple[tuple[Op, ...], Conflict] | None:
+_Smaller = tuple[tuple[Op, ...], Conflict]
+"""What is left when some operations are left out, and what that shows."""
+
+
+class _Tries:
+    """What a conflict's proof may leave out, one try after the other.
+
+    If the log was `known` to be that of these operations, it still is.
+    """
+
+    def __init__(self, evidence: Evidence, checker: Checker, conflict: Conflict, *, known: bool) -> None:
+        self._evidence, self._checker, self._conflict, self._known = evidence, checker, conflict, known
+        self._work = work_of(evidence)
+
+    @property
+    def are_over(self) -> bool:
+        """Was there too much work?"""
+        return self._work.is_over
+
+    def chain(self, operations: Sequence[Op]) -> Sequence[Op]:
+        """Those that are known to be the links of one."""
+        return self._conflict.breach.chain(alone(self._evidence, operations))
+
+    def without(self, left: Sequence[Op], some: Sequence[Op]) -> _Smaller | None:
+        """The others, if they show the same; None if they do not, or if some of these are out already."""
+        rest = without(left, some)
+        if not rest or len(rest) == len(left) or self.are_over:
+            return None
+        found = _found(self._evidence, self._checker, self._conflict, rest)
+        if found is None or (self._known and not _shows_its_run(self._evidence, rest)):
+            return None
+        return rest, found
+
+
+def _smaller(tries: _Tries, operations: Sequence[Op]) -> _Smaller | None:
     """What is left when some are left out, and what that shows; None if all are needed.
 
     Of many operations each is tried once; of few, until one can be left out: then all are tried again.
-    If the log was `known` to be that of these operations, it still is.
     """
-    work, left, smaller = work_of(evidence), operations, None
+    if len(operations) >= _MANY and (chain := tries.chain(operations)):
+        return _shorter(tries, operations, chain)
+    left, smaller = operations, None
     for some in _in_turn(operations):
-        rest = without(left, some)
-        if not rest or len(rest) == len(left):
-            continue
-        if work.is_over:
-            break
-        found = _found(evidence, checker, conflict, rest)
-        if found is not None and (not known or _shows_its_run(evidence, rest)):
-            left, smaller = rest, (rest, found)
-            if len(rest) < _MANY:
+        found = tries.without(left, some)
+        if found is not None:
+            left, _ = smaller = found
+            if len(left) < _MANY:
                 break
+    return smaller
+
+
+def _shorter(tries: _Tries, operations: Sequence[Op], chain: Sequence[Op]) -> _Smaller | None:
+    """The same, where some are the links of a chain: as many as can be are left out at both of its ends."""
+    left, smaller = operations, None
+    for links in (chain, chain[::-1]):
+        first, size = 0, 1 << len(links).bit_length() >> 1
+        while size:
+            found = tries.without(left, links[first : first + size])
+            if found is not None:
+                left, _ = smaller = found
+                first += size
+            size //= 2
+    linked = {op.index for op in chain}
+    for one in left:
+        if one.index not in linked and (found := tries.without(left, (one,))) is not None:
+            left, _ = smaller = found
     return smaller
 
 

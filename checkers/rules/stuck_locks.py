@@ -50,6 +50,7 @@ from checkers.facts.surroundings import Surroundings, surroundings_of
 from checkers.history.memoized import memoized
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
+from checkers.rules.waiting_chains import waiting_chain
 
 _MOST_WAITING = 32  # acquires in a stretch, all of which its proof may need
 _MOST_NAMED = 3  # of those who waited; the others are only counted
@@ -337,6 +338,6 @@ def _in_vain(n: Narrator, op: Op) -> str:
 
 
 # because: what kept the lock held last, then who else waited
-NOBODY_GRANTED = Breach(anomaly="stuck-lock", rule="not-granted", story=_nobody_granted)
+NOBODY_GRANTED = Breach(anomaly="stuck-lock", rule="not-granted", story=_nobody_granted, chain=waiting_chain)
 
 CHECKER = Checker(name="stuck-lock", evidence="observed", decides=("stuck-lock",), check=stuck_locks)
