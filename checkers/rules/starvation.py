@@ -8,7 +8,7 @@ A client is starved if from one of its grants to the next it was refused for lon
 service's grace while, by the clients' own accounts, nobody held the lock: from the request that was
 granted until the answer to the release, or until a renewal failed, or until the client was killed.
 Time in which a fault was in force on the service or on the client does not count, and gaps of up to a
-tenth of the grace between two of its acquires are passed over (see `stuck_locks`).
+tenth of the grace between two of its acquires are passed over (see `stuck_stretches`).
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checkers.facts.evidence import Evidence, gather
+from checkers.facts.stuck_stretches import stretches
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
-from checkers.rules.stuck_locks import stretches
 
 LEASE, GRACE, BREATH = 3, 10, 1
 

@@ -9,9 +9,9 @@ import pytest
 
 from checkers.explain import proof
 from checkers.facts.evidence import Evidence
+from checkers.facts.waiting_chains import waiting_chain
 from checkers.history.records import Op, Outcome
 from checkers.rules.stuck_locks import CHECKER, stuck_locks
-from checkers.rules.waiting_chains import waiting_chain
 from tests.support.examples import Cases
 from tests.support.lock_requests import LEASE, fault, granted, op, refused, run
 from tests.support.selection import seeds

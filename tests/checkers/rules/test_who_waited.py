@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checkers.facts.intervals import joined, without
-from checkers.rules.stuck_locks import stretches, stuck_locks
+from checkers.facts.stuck_stretches import stretches
+from checkers.rules.stuck_locks import stuck_locks
 from tests.support.lock_requests import LEASE, fault, granted, op, refused, run, stuck
 
 
