@@ -80,6 +80,10 @@ def test_formats_import_nothing_of_the_judgment(graph: Any) -> None:
     assert upward(graph, ("checkers.formats", *CHECKERS[3:8])) == []
 
 
+def test_the_report_draws_what_was_judged_and_judges_nothing(graph: Any) -> None:
+    assert upward(graph, ("harness.report", *CHECKERS[4:])) == []
+
+
 def test_every_module_of_the_harness_is_in_a_room(modules: Mapping[str, str]) -> None:
     assert folders_of("harness", modules) == set(ROOMS)
 
