@@ -206,7 +206,7 @@ def _settings() -> tuple[Files, ...]:
 @cache
 def _histories() -> tuple[Files, ...]:
     return tuple(
-        _with_commits(file) for file in sorted(HISTORIES.glob("*.jsonl")) if ".commits" not in file.name
+        _with_commits(file) for file in sorted(HISTORIES.glob("*/*.jsonl")) if ".commits" not in file.name
     )
 
 

@@ -3,51 +3,47 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import checkers
 from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
-from tests.support.repository import HISTORIES
-
-CASES = sorted(path for path in HISTORIES.glob("*.jsonl") if not path.name.endswith(".commits.jsonl"))
+from tests.support.literal_histories import BAD, LITERAL, judged
 
 
-def judged(path: Path) -> checkers.Verdict:
-    commits = path.with_suffix(".commits.jsonl")
-    return checkers.judge(checkers.read(path), checkers.read_commits(commits) if commits.exists() else None)
-
-
-def header(path: Path) -> dict[str, Any]:
-    with path.open() as lines:
+def header(name: str) -> dict[str, Any]:
+    with LITERAL[name].open() as lines:
         found: dict[str, Any] = json.loads(lines.readline())
     return found
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_each_history_shows_what_its_header_says_and_nothing_else(path: Path) -> None:
-    verdict = judged(path)
+@pytest.mark.parametrize("name", LITERAL)
+def test_each_history_shows_what_its_header_says_and_nothing_else(name: str) -> None:
+    verdict = judged(name)
 
-    found = {name: count for name, count in verdict.anomalies.items() if count}
-    counted = header(path).get("counted", {})
-    names = (*header(path)["expect"], *header(path).get("may", ()))
-    assert found == dict.fromkeys(names, 1) | counted, verdict.findings
-    expected = {"unknown": checkers.Validity.UNKNOWN, "valid": checkers.Validity.VALID}
-    first = path.stem.split("-")[0]
-    if header(path)["expect"]:
+    found = {anomaly: count for anomaly, count in verdict.anomalies.items() if count}
+    counted = header(name).get("counted", {})
+    anomalies = (*header(name)["expect"], *header(name).get("may", ()))
+    assert found == dict.fromkeys(anomalies, 1) | counted, verdict.findings
+    if header(name)["expect"]:
         assert verdict.validity is checkers.Validity.INVALID
     else:
-        assert verdict.validity is expected.get(first, checkers.Validity.VALID)
+        unknown = name.startswith("unknown/")
+        assert verdict.validity is (checkers.Validity.UNKNOWN if unknown else checkers.Validity.VALID)
     assert verdict.as_expected == (verdict.validity is not checkers.Validity.UNKNOWN)
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_each_finding_is_one_sentence_with_lines_and_steps_that_prove_it(path: Path) -> None:
-    lines = path.read_text().splitlines()
+@pytest.mark.parametrize("name", BAD)
+def test_a_history_is_in_the_folder_of_an_anomaly_that_it_shows(name: str) -> None:
+    assert judged(name).anomalies[LITERAL[name].parent.name]
 
-    for finding in judged(path).findings:
+
+@pytest.mark.parametrize("name", LITERAL)
+def test_each_finding_is_one_sentence_with_lines_and_steps_that_prove_it(name: str) -> None:
+    lines = LITERAL[name].read_text().splitlines()
+
+    for finding in judged(name).findings:
         assert finding.summary.startswith(("process ", "client ", "the ", "either "))
         assert "\n" not in finding.summary
         assert 1 <= len(finding.operations) <= 12
@@ -61,7 +57,7 @@ def test_each_finding_is_one_sentence_with_lines_and_steps_that_prove_it(path: P
 
 
 def test_every_violation_has_a_history_that_shows_it() -> None:
-    shown = {name for path in CASES for name in header(path)["expect"]}
+    shown = {anomaly for name in LITERAL for anomaly in header(name)["expect"]}
 
     assert shown == VIOLATIONS
     assert set(ANOMALIES) >= shown

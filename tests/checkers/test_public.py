@@ -46,8 +46,8 @@ def test_the_checkers_import_no_other_package() -> None:
 
 
 def test_a_path_may_be_a_text() -> None:
-    history = str(HISTORIES / "stale-write-by-the-log.jsonl")
-    commits = str(HISTORIES / "stale-write-by-the-log.commits.jsonl")
+    history = str(HISTORIES / "stale-write/by-the-log.jsonl")
+    commits = str(HISTORIES / "stale-write/by-the-log.commits.jsonl")
     foreign = str(HISTORIES / "foreign" / "register.valid.json")
 
     verdict = checkers.judge(checkers.read(history), checkers.read_commits(commits))
@@ -100,7 +100,7 @@ def test_a_model_whose_states_are_not_hashable_is_refused(initial: list[Any] | t
 
 
 def test_the_verdict_document_names_its_target_and_the_judged_file() -> None:
-    file = HISTORIES / "stale-write-ghost.jsonl"
+    file = HISTORIES / "stale-write/ghost.jsonl"
 
     verdict = checkers.judge(checkers.read(file))
 

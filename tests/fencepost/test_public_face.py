@@ -78,8 +78,8 @@ def test_a_name_that_it_does_not_have_is_an_attribute_error() -> None:
 
 
 def test_a_recorded_history_is_judged() -> None:
-    history = fencepost.read(HISTORIES / "stale-write-by-the-log.jsonl")
-    commits = fencepost.read_commits(HISTORIES / "stale-write-by-the-log.commits.jsonl")
+    history = fencepost.read(HISTORIES / "stale-write/by-the-log.jsonl")
+    commits = fencepost.read_commits(HISTORIES / "stale-write/by-the-log.commits.jsonl")
 
     verdict = fencepost.judge(history, commits)
 

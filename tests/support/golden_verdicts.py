@@ -27,6 +27,7 @@ from checkers import Finding, Verdict
 from checkers.history.records import Op
 from tests.support.foreign_histories import CASES, GOLDEN, model_of
 from tests.support.generated_histories import GENERATED, Case
+from tests.support.literal_histories import LITERAL, judged
 from tests.support.recorded_runs import RECORDINGS, recorded, unpack
 
 HISTORIES = RECORDINGS.parent
@@ -55,17 +56,11 @@ class Source:
 
 def sources() -> dict[str, Source]:
     """Every history that is in a file, by name."""
-    literal = (path for path in HISTORIES.glob("*.jsonl") if not path.name.endswith(".commits.jsonl"))
     return {
-        **{path.stem: Source(path.with_suffix(""), partial(_literal, path)) for path in sorted(literal)},
+        **{name: Source(path.with_suffix(""), partial(judged, name)) for name, path in LITERAL.items()},
         **{f"foreign/{path.name}": Source(path, partial(_foreign, path)) for path in CASES},
         **{f"zoo/{name}": Source(RECORDINGS / name, partial(_recorded, name)) for name in recorded()},
     }
-
-
-def _literal(path: Path) -> Verdict:
-    commits = path.with_suffix(".commits.jsonl")
-    return checkers.judge(checkers.read(path), checkers.read_commits(commits) if commits.exists() else None)
 
 
 def _foreign(path: Path) -> Verdict:

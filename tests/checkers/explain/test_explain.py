@@ -14,12 +14,13 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.facts.evidence import gather
 from checkers.rules import registers, stale_writes
 from checkers.verdict.findings import doubts_of, explained
+from tests.support.literal_histories import BAD, read
 from tests.support.only_finding import only_finding
 from tests.support.repository import HISTORIES
 
 
 def test_a_stale_write_is_explained_with_the_pause_that_opened_the_window() -> None:
-    finding = only_finding("stale-write-observed")
+    finding = only_finding("stale-write/observed")
 
     assert finding.summary == (
         "process 0 wrote '0-1' with token 33 to r0"
@@ -51,7 +52,7 @@ def test_a_stale_write_is_explained_with_the_pause_that_opened_the_window() -> N
 
 
 def test_the_storages_own_order_is_explained_if_it_decides() -> None:
-    finding = only_finding("stale-write-committed-only")
+    finding = only_finding("stale-write/committed-only")
 
     assert finding.steps[2] == (
         "By the storage's own order, the write of '1-1' came before the write of '0-1':"
@@ -61,7 +62,7 @@ def test_the_storages_own_order_is_explained_if_it_decides() -> None:
 
 
 def test_a_read_that_shows_that_a_write_took_effect_belongs_to_the_proof() -> None:
-    finding = only_finding("stale-write-seen-by-a-read")
+    finding = only_finding("stale-write/seen-by-a-read")
 
     assert finding.steps == (
         (
@@ -86,7 +87,7 @@ def test_a_read_that_shows_that_a_write_took_effect_belongs_to_the_proof() -> No
 
 
 def test_an_unacknowledged_write_is_proved_by_its_first_read() -> None:
-    finding = only_finding("stale-read-after-definite-info")
+    finding = only_finding("stale-read/after-definite-info")
 
     assert finding.summary == (
         "process 2 read 'a' with token 2 from r0 although a write with the newer token 3 had been"
@@ -115,7 +116,7 @@ def test_an_unacknowledged_write_is_proved_by_its_first_read() -> None:
 
 
 def test_the_initial_value_is_explained_as_such() -> None:
-    assert only_finding("stale-write-below-the-start").steps == (
+    assert only_finding("stale-write/below-the-start").steps == (
         "The initial value, with token 40 (line 1), came before the write of '0-1'.",
         (
             "By token order, the write of '0-1' must come before the initial value: a"
@@ -127,7 +128,7 @@ def test_the_initial_value_is_explained_as_such() -> None:
 
 
 def test_two_writes_that_overlap_cannot_both_use_a_token_of_a_strict_fence() -> None:
-    first, second, end = only_finding("stale-write-strict-overlapping").steps
+    first, second, end = only_finding("stale-write/strict-overlapping").steps
 
     assert first.startswith("By token order, the write of '0-1' must come before the write of '0-2':")
     assert second.startswith("By token order, the write of '0-2' must come before the write of '0-1':")
@@ -136,11 +137,11 @@ def test_two_writes_that_overlap_cannot_both_use_a_token_of_a_strict_fence() -> 
 
 
 def test_an_operation_against_the_storage_s_own_order_is_explained() -> None:
-    assert only_finding("stale-read-committed").summary == (
+    assert only_finding("stale-read/committed").summary == (
         "process 2 read '0-1' from r0 although '1-1', which the storage's own order puts after it,"
         " had been accepted before"
     )
-    finding = only_finding("non-linearizable-against-the-log")
+    finding = only_finding("non-linearizable/against-the-log")
     assert finding.summary == (
         "process 0 wrote 'b' to r0 after 'a' had been accepted, and the storage's own order puts it before"
     )
@@ -161,11 +162,11 @@ def test_an_operation_against_the_storage_s_own_order_is_explained() -> None:
     ("name", "why"),
     [
         (
-            "false-rejection-inclusive-own-token",
+            "false-rejection/inclusive-own-token",
             ("But no write to r0 with such a token was ever accepted, or can have been.",),
         ),
         (
-            "false-rejection-cause-too-late",
+            "false-rejection/cause-too-late",
             (
                 (
                     "But every write to r0 with such a token was sent only after that: the first, the write of"
@@ -174,7 +175,7 @@ def test_an_operation_against_the_storage_s_own_order_is_explained() -> None:
             ),
         ),
         (
-            "false-rejection-after-a-failed-write",
+            "false-rejection/after-a-failed-write",
             (
                 (
                     "But every write to r0 that can have been accepted with such a token was sent only after"
@@ -183,7 +184,7 @@ def test_an_operation_against_the_storage_s_own_order_is_explained() -> None:
             ),
         ),
         (
-            "false-rejection-decided-by-the-log",
+            "false-rejection/decided-by-the-log",
             (
                 (
                     "But every write to r0 with such a token was sent only after that, or cannot have been"
@@ -206,7 +207,7 @@ def test_a_rejection_without_a_cause_is_explained_against_all_writes(name: str, 
 
 
 def test_either_of_two_readings_is_explained_as_both() -> None:
-    finding = only_finding("non-linearizable-false-or-stale")
+    finding = only_finding("non-linearizable/false-or-stale")
 
     assert finding.summary.startswith("either the storage wrongly refused 'c' with token 5")
     assert finding.steps[0] == (
@@ -248,7 +249,7 @@ def test_a_read_without_a_token_contradicts_by_that_of_its_value() -> None:
 
 
 def test_a_finding_is_explained_on_demand_only() -> None:
-    path = HISTORIES / "stale-write-observed.jsonl"
+    path = HISTORIES / "stale-write/observed.jsonl"
     evidence = gather(checkers.read(path))
 
     done = [finding for finding in explained(evidence, registers.OBSERVED) if "account" in vars(finding)]
@@ -257,7 +258,7 @@ def test_a_finding_is_explained_on_demand_only() -> None:
 
 
 def test_a_finding_can_be_sent_to_another_process() -> None:
-    finding = only_finding("stale-write-observed")
+    finding = only_finding("stale-write/observed")
 
     again = pickle.loads(pickle.dumps(finding))  # noqa: S301 - it is our own
 
@@ -270,7 +271,7 @@ def test_a_finding_can_be_sent_to_another_process() -> None:
 
 
 def test_a_proof_that_is_not_wrong_by_itself_stays_a_finding() -> None:
-    path = HISTORIES / "stale-write-observed.jsonl"
+    path = HISTORIES / "stale-write/observed.jsonl"
     history = checkers.read(path)
     conflicts = list(registers.observed(gather(history)))
 
@@ -299,25 +300,15 @@ def test_an_unexplained_finding_stays_and_is_in_the_reasons(
         stale_writes, "SENT_AFTER_NEWER", Breach(anomaly="stale-write", rule="none", story=speechless)
     )
 
-    verdict = checkers.judge(checkers.read(HISTORIES / "stale-write-observed.jsonl"))
+    verdict = checkers.judge(checkers.read(HISTORIES / "stale-write/observed.jsonl"))
 
     assert [finding.operations for finding in verdict.findings] == [(7, 8, 10, 11)]
     assert verdict.reasons == ("stale-write on r0: it could not be explained: ZeroDivisionError: no words",)
 
 
-BAD = sorted(
-    path.stem
-    for path in HISTORIES.glob("*.jsonl")
-    if not path.stem.endswith(".commits") and "valid" not in path.stem
-)
-
-
 @pytest.mark.parametrize("name", BAD)
 def test_every_finding_names_the_operation_that_is_wrong(name: str) -> None:
-    path = HISTORIES / f"{name}.jsonl"
-    commits = path.with_suffix(".commits.jsonl")
-    order = checkers.read_commits(commits) if commits.exists() else None
-    history = checkers.read(path)
+    history, order = read(name)
 
     verdict = checkers.judge(history, order)
 

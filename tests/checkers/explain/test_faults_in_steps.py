@@ -11,7 +11,7 @@ from checkers.history.records import Commit
 from checkers.vocabulary.verdict import Account, FindingCause
 from tests.support.repository import HISTORIES
 
-HISTORY = HISTORIES / "stale-write-observed.jsonl"
+HISTORY = HISTORIES / "stale-write/observed.jsonl"
 
 
 def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]:

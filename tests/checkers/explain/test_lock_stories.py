@@ -7,7 +7,7 @@ from tests.support.only_finding import only_finding
 
 
 def test_an_early_grant_says_until_when_the_lease_was_promised() -> None:
-    finding = only_finding("early-grant-renewed")
+    finding = only_finding("early-grant/renewed")
 
     assert finding.summary == (
         "process 1 was granted the lock on r0 at 3.000 s,"
@@ -33,7 +33,7 @@ def test_an_early_grant_says_until_when_the_lease_was_promised() -> None:
 
 
 def test_an_early_grant_says_when_the_holder_began_its_release() -> None:
-    finding = only_finding("early-grant-before-the-release")
+    finding = only_finding("early-grant/before-the-release")
 
     assert "the lease of process 0 was promised until 1.500 s" in finding.summary
     assert finding.steps[1:3] == (
@@ -46,7 +46,7 @@ def test_an_early_grant_says_when_the_holder_began_its_release() -> None:
 
 
 def test_tokens_that_do_not_rise_are_explained_as_a_cycle_of_grants() -> None:
-    finding = only_finding("token-regression-same-owner")
+    finding = only_finding("token-regression/same-owner")
 
     assert finding.summary == (
         "process 0 was granted the lock on r0 with token 33 at 0.500 s (line 7), though the same token 33"
@@ -67,7 +67,7 @@ def test_tokens_that_do_not_rise_are_explained_as_a_cycle_of_grants() -> None:
 
 
 def test_an_early_grant_names_the_release_that_probably_freed_the_lock() -> None:
-    finding = only_finding("early-grant-after-a-late-release")
+    finding = only_finding("early-grant/after-a-late-release")
 
     assert finding.account.cause == FindingCause(certain=False, operations=(4, 8))
     assert (
@@ -77,14 +77,14 @@ def test_an_early_grant_names_the_release_that_probably_freed_the_lock() -> None
 
 
 def test_an_early_grant_without_a_release_is_the_lock_services_fault() -> None:
-    finding = only_finding("early-grant-renewed")
+    finding = only_finding("early-grant/renewed")
 
     assert finding.account.cause is None
     assert finding.steps[-2].endswith("the lock service itself gave away the lock of process 0.")
 
 
 def test_a_release_without_an_answer_may_have_been_repeated() -> None:
-    finding = only_finding("early-grant-after-a-repeated-release")
+    finding = only_finding("early-grant/after-a-repeated-release")
 
     assert finding.account.cause is None
     assert finding.steps[-2] == (
@@ -94,7 +94,7 @@ def test_a_release_without_an_answer_may_have_been_repeated() -> None:
 
 
 def test_a_release_without_an_answer_may_have_been_late() -> None:
-    finding = only_finding("early-grant-after-an-unanswered-release")
+    finding = only_finding("early-grant/after-an-unanswered-release")
 
     assert finding.steps[-2] == (
         "Before that, process 0 had sent the release of another hold at 1.900 s (line 4), and never learned"
@@ -103,6 +103,6 @@ def test_a_release_without_an_answer_may_have_been_late() -> None:
 
 
 def test_of_releases_without_an_answer_that_of_the_holders_client_is_named() -> None:
-    finding = only_finding("early-grant-after-two-unanswered-releases")
+    finding = only_finding("early-grant/after-two-unanswered-releases")
 
     assert "client 0 had sent the release of another hold at 0.200 s (line 4)" in finding.steps[-2]

@@ -11,15 +11,12 @@ import pytest
 import checkers
 from checkers.models.budget import Budget
 from checkers.models.judge import judge_foreign
+from tests.support.literal_histories import judged
 from tests.support.repository import HISTORIES
 
 
 def reported(name: str, anomaly: str | None = None) -> checkers.Finding:
-    path = HISTORIES / f"{name}.jsonl"
-    commits = path.with_suffix(".commits.jsonl")
-    log = checkers.read_commits(commits) if commits.exists() else None
-    findings = checkers.judge(checkers.read(path), log).findings
-    (finding,) = (each for each in findings if anomaly in {None, each.anomaly})
+    (finding,) = (each for each in judged(name).findings if anomaly in {None, each.anomaly})
     return finding
 
 
@@ -30,7 +27,7 @@ def finding_of(lines: list[dict[str, Any]], **header: Any) -> checkers.Finding:
 
 
 def test_a_storage_without_a_fence_is_not_argued_by_one() -> None:
-    steps = reported("stale-write-unfenced").steps
+    steps = reported("stale-write/unfenced").steps
 
     assert steps[:2] == (
         (
@@ -46,7 +43,7 @@ def test_a_storage_without_a_fence_is_not_argued_by_one() -> None:
 
 
 def test_a_write_that_took_effect_twice_is_explained_with_both_places() -> None:
-    finding = reported("stale-write-repeated-late")
+    finding = reported("stale-write/repeated-late")
 
     assert finding.summary == (
         "the write of '0-1' with token 33 to r0 by process 0 took effect once more after the storage had"
@@ -64,7 +61,7 @@ def test_a_write_that_took_effect_twice_is_explained_with_both_places() -> None:
 
 def test_a_refused_write_that_took_effect_is_explained_with_its_answer() -> None:
     assert (
-        reported("stale-write-ghost")
+        reported("stale-write/ghost")
         .steps[1]
         .endswith(
             "it was accepted: it is number 2 in the storage's own order, although it had been refused"
@@ -74,15 +71,15 @@ def test_a_refused_write_that_took_effect_is_explained_with_its_answer() -> None
 
 
 def test_a_failover_is_explained_as_one() -> None:
-    assert "Then the storage failed over at 0.400 s (line 6)." in reported("lost-write-failover").steps
+    assert "Then the storage failed over at 0.400 s (line 6)." in reported("lost-write/failover").steps
 
 
 def test_a_kill_of_the_storage_is_explained_as_one() -> None:
-    assert "Then the storage was killed at 0.400 s (line 6)." in reported("lost-write-committed").steps
+    assert "Then the storage was killed at 0.400 s (line 6)." in reported("lost-write/committed").steps
 
 
 def test_null_is_explained_as_nothing() -> None:
-    assert "returned nothing with token 0" in reported("lost-write-back-to-the-start").steps[2]
+    assert "returned nothing with token 0" in reported("lost-write/back-to-the-start").steps[2]
 
 
 WRITE: Mapping[str, Any] = {"f": "write", "resource": "r0"}
@@ -209,7 +206,7 @@ def test_a_search_that_gave_up_says_at_which_answer_and_what_to_do(budget: Budge
 
 
 def test_a_model_without_tokens_says_that_it_ignores_them() -> None:
-    path = HISTORIES / "stale-write-with-its-reads.jsonl"
+    path = HISTORIES / "stale-write/with-its-reads.jsonl"
 
     (notice,) = judge_foreign(path, "register").notices
 

@@ -20,11 +20,10 @@ from checkers.history.records import Op, Outcome
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.commit_logs import random_log
 from tests.support.examples import Cases
-from tests.support.repository import HISTORIES
+from tests.support.literal_histories import LITERAL
 from tests.support.selection import seeds
 from tests.support.simulation import Simulation
 
-CASES = sorted(path for path in HISTORIES.glob("*.jsonl") if not path.name.endswith(".commits.jsonl"))
 FEW = 10  # of a run's findings, some are looked at
 
 Event = tuple[str, int, int]
@@ -144,7 +143,7 @@ def some_fences(rng: random.Random, operations: Sequence[Op]) -> tuple[Op, ...]:
     )
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LITERAL.values(), ids=LITERAL)
 def test_a_recorded_history_shows_the_smallest_set_that_is_wrong(path: Path) -> None:
     log = path.with_suffix(".commits.jsonl")
     commits = checkers.read_commits(log) if log.exists() else None

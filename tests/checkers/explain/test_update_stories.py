@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 
 import checkers
+from tests.support.literal_histories import judged
 from tests.support.repository import HISTORIES
 
 
 def only(name: str, anomaly: str) -> checkers.Finding:
-    path = HISTORIES / f"{name}.jsonl"
-    commits = path.with_suffix(".commits.jsonl")
-    log = checkers.read_commits(commits) if commits.exists() else None
-    (finding,) = (
-        each for each in checkers.judge(checkers.read(path), log).findings if each.anomaly == anomaly
-    )
+    (finding,) = (each for each in judged(name).findings if each.anomaly == anomaly)
     assert not finding.account.doubt
     return finding
 
 
 def test_a_lost_element_is_explained_by_who_read_a_list_without_it() -> None:
-    finding = only("lost-update-an-old-list-was-read", "lost-update")
+    finding = only("lost-update/an-old-list-was-read", "lost-update")
 
     assert finding.summary == (
         "the element '0-1', which process 0 had appended to r0, was lost:"
@@ -39,7 +35,7 @@ def test_a_lost_element_is_explained_by_who_read_a_list_without_it() -> None:
 
 
 def test_a_lost_element_is_explained_by_who_wrote_the_list_without_it() -> None:
-    finding = only("lost-update-left-out", "lost-update")
+    finding = only("lost-update/left-out", "lost-update")
 
     assert finding.steps[-2:] == (
         (
@@ -51,7 +47,7 @@ def test_a_lost_element_is_explained_by_who_wrote_the_list_without_it() -> None:
 
 
 def test_the_storages_own_order_shows_who_wrote_without_the_element() -> None:
-    finding = only("lost-update-committed", "lost-update")
+    finding = only("lost-update/committed", "lost-update")
 
     assert finding.summary == (
         "the element '0-1', which process 0 had appended to r0, was lost: process 1 wrote a list without it"
@@ -60,7 +56,7 @@ def test_the_storages_own_order_shows_who_wrote_without_the_element() -> None:
 
 
 def test_two_appends_to_one_list_are_explained_as_such() -> None:
-    finding = only("lost-update-though-holders-fence", "lost-update")
+    finding = only("lost-update/though-holders-fence", "lost-update")
 
     assert finding.summary == (
         "process 0 and process 1 both appended to the same list of r0: '0-1' or '1-1' was lost"
@@ -101,14 +97,14 @@ def test_an_append_that_does_not_say_so_had_read_all_but_its_element() -> None:
 
 
 def test_a_finding_that_follows_from_a_stale_write_names_it() -> None:
-    finding = only("lost-update-after-a-stale-write", "lost-update")
+    finding = only("lost-update/after-a-stale-write", "lost-update")
 
     assert finding.caused_by is not None
     assert finding.caused_by.anomaly == "stale-write"
 
 
 def test_a_stuck_lock_is_explained_with_who_held_it_last_and_who_waited() -> None:
-    finding = only("stuck-lock", "stuck-lock")
+    finding = only("stuck-lock/plain", "stuck-lock")
 
     assert finding.summary == (
         "the lock on r0 was stuck: from 2.100 s to 9.000 s no client can have held it,"
@@ -129,7 +125,7 @@ def test_a_stuck_lock_is_explained_with_who_held_it_last_and_who_waited() -> Non
 
 
 def test_a_late_grant_of_a_stuck_lock_had_been_refused_until_then() -> None:
-    finding = only("stuck-lock-until-the-attempt", "stuck-lock")
+    finding = only("stuck-lock/until-the-attempt", "stuck-lock")
 
     assert finding.steps[:3] == (
         (
@@ -145,7 +141,7 @@ def test_a_late_grant_of_a_stuck_lock_had_been_refused_until_then() -> None:
 
 
 def test_without_an_answer_it_is_not_known_which_list_an_append_had_read() -> None:
-    lines = (HISTORIES / "lost-update-of-a-list-read-too-early.jsonl").read_text().splitlines()
+    lines = (HISTORIES / "lost-update/of-a-list-read-too-early.jsonl").read_text().splitlines()
     answered = next(line for line in lines if '"type":"ok"' in line and '"element":"1-1"' in line)
     unanswered = json.loads(answered) | {"type": "info", "error": "timed out"}
     del unanswered["read"], unanswered["written"]

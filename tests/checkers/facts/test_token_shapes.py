@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from checkers.facts.evidence import gather, in_columns
 from checkers.facts.token_shapes import shape_of
 from checkers.history.columns import Columns
 from checkers.history.records import Op, Outcome
-from tests.support.repository import HISTORIES
+from tests.support.literal_histories import LITERAL
 
 SECOND = 10**9  # ns
 STARTED = 4_000 * SECOND  # the host's monotonic clock, as after an hour
@@ -115,7 +114,6 @@ def test_recordings_of_real_locks_are_told_apart(recorded_run: Any, name: str, s
     assert shape_of(in_columns(gather(history)).columns, history.header.clients) == shape
 
 
-@pytest.mark.parametrize("path", sorted(HISTORIES.glob("*valid-*.jsonl")), ids=lambda path: path.stem)
-def test_literal_histories_look_like_nothing(path: Path) -> None:
-    if not path.stem.endswith("commits"):
-        assert shape_of(in_columns(gather(checkers.read(path))).columns) is None
+@pytest.mark.parametrize("name", [name for name in LITERAL if name.startswith("valid/")])
+def test_literal_histories_look_like_nothing(name: str) -> None:
+    assert shape_of(in_columns(gather(checkers.read(LITERAL[name]))).columns) is None

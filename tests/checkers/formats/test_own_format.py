@@ -81,7 +81,7 @@ def test_an_imported_lock_gets_the_same_findings() -> None:
 
 
 def test_our_own_history_is_exported_with_its_resources_as_keys(file: Callable[[Any], Path]) -> None:
-    ours = HISTORIES / "valid-strict-own-token.jsonl"
+    ours = HISTORIES / "valid/strict-own-token.jsonl"
     history = formats.read(ours)
 
     exported = formats.read(file("".join(export(history, "jepsen-edn", model="register"))))
@@ -93,4 +93,4 @@ def test_our_own_history_is_exported_with_its_resources_as_keys(file: Callable[[
 
 def test_a_lock_under_a_lease_is_no_mutex() -> None:
     with pytest.raises(HistoryError, match="under a lease"):
-        judge_foreign(HISTORIES / "early-grant.jsonl", "mutex")
+        judge_foreign(HISTORIES / "early-grant/plain.jsonl", "mutex")

@@ -28,7 +28,7 @@ from tests.support.brute_force import fenced, random_register_history, renumbere
 from tests.support.events import BYTES, HOSTILE
 from tests.support.examples import Cases, examples
 from tests.support.in_columns import in_columns, lines_of, read_or_error, without_times
-from tests.support.repository import HISTORIES
+from tests.support.literal_histories import LITERAL
 from tests.support.simulation import Simulation
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
@@ -112,7 +112,7 @@ def test_tokens_may_be_any_number(shift: int, cases: Cases) -> None:
         check_same(lines_of(operations, policy=rng.choice(["strict", "inclusive"])))
 
 
-@pytest.mark.parametrize("path", sorted(HISTORIES.glob("*[!s].jsonl")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LITERAL.values(), ids=LITERAL)
 def test_known_histories(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
 

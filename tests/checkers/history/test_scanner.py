@@ -14,7 +14,7 @@ from checkers.history.columns import ABSENT, Numbers
 from checkers.history.event_chunks import Tables, parsed, scanned
 from checkers.history.irregular import IrregularError
 from checkers.history.scanner import Scan
-from tests.support.repository import HISTORIES
+from tests.support.literal_histories import LITERAL
 from tests.support.selection import seeds
 from tests.support.simulation import Simulation
 
@@ -177,7 +177,7 @@ def test_different_strings_get_different_numbers(mixer: Any, texts: list[Any]) -
     assert list(table) == list(dict.fromkeys(texts)), "in the order in which they are first seen"
 
 
-@pytest.mark.parametrize("path", sorted(HISTORIES.glob("*[!s].jsonl")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LITERAL.values(), ids=LITERAL)
 def test_literal_histories_are_read_alike(path: Any) -> None:
     for line in path.read_bytes().splitlines(keepends=True)[1:]:
         try:

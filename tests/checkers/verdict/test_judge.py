@@ -262,8 +262,7 @@ def test_findings_come_by_name_and_time() -> None:
 
 
 def test_a_lost_update_that_is_only_counted_is_explained() -> None:
-    folder = HISTORIES
-    verdict = judge(checkers.read(folder / "late-write-lost-update-observed.jsonl"))
+    verdict = judge(checkers.read(HISTORIES / "late-write/lost-update-observed.jsonl"))
 
     assert verdict.findings == ()
     assert {finding.anomaly for finding in verdict.counted} == {"lost-update"}

@@ -199,7 +199,7 @@ def test_import_refuses_operations_that_our_histories_lack(fencepost: Any) -> No
 
 
 def test_export_writes_files_that_jepsen_and_porcupine_read(fencepost: Any, tmp_path: Path) -> None:
-    ours = HISTORIES / "valid-strict-own-token.jsonl"
+    ours = HISTORIES / "valid/strict-own-token.jsonl"
     for form in ("jepsen-edn", "porcupine-etcd"):
         file = tmp_path / form
 
@@ -240,7 +240,7 @@ def test_a_refused_import_does_not_change_an_existing_file(fencepost: Any, tmp_p
     "command",
     [
         ["import", FOREIGN / "fenced-mutex.token-regression.edn", "--model", "fenced-mutex"],
-        ["export", HISTORIES / "valid-strict-own-token.jsonl", "--to", "jepsen-edn"],
+        ["export", HISTORIES / "valid/strict-own-token.jsonl", "--to", "jepsen-edn"],
     ],
 )
 def test_a_file_is_overwritten_only_by_force(
@@ -259,7 +259,7 @@ def test_a_file_is_overwritten_only_by_force(
 
 def test_a_pipe_is_written_to_directly(fencepost: Any) -> None:
     ran = fencepost(
-        "export", HISTORIES / "valid-strict-own-token.jsonl", "--to", "jepsen-edn", "-o", "/dev/stdout"
+        "export", HISTORIES / "valid/strict-own-token.jsonl", "--to", "jepsen-edn", "-o", "/dev/stdout"
     )
 
     assert ran.returncode == 0, ran.stderr
@@ -270,7 +270,7 @@ def test_a_pipe_is_written_to_directly(fencepost: Any) -> None:
 def test_an_output_that_cannot_be_a_file_is_refused_in_a_sentence(fencepost: Any, file: str) -> None:
     ran = fencepost(
         "export",
-        HISTORIES / "valid-strict-own-token.jsonl",
+        HISTORIES / "valid/strict-own-token.jsonl",
         "--to",
         "jepsen-edn",
         "-o",
@@ -284,7 +284,7 @@ def test_an_output_that_cannot_be_a_file_is_refused_in_a_sentence(fencepost: Any
 
 
 def test_export_of_an_unknown_key_names_the_known_ones(fencepost: Any) -> None:
-    ours = HISTORIES / "valid-strict-own-token.jsonl"
+    ours = HISTORIES / "valid/strict-own-token.jsonl"
 
     ran = fencepost("export", ours, "--to", "jepsen-edn", "--key", "x9")
 
@@ -295,7 +295,7 @@ def test_export_of_an_unknown_key_names_the_known_ones(fencepost: Any) -> None:
 def test_export_takes_a_run_as_recheck_does(fencepost: Any, tmp_path: Path) -> None:
     run = tmp_path / "runs" / "t" / "one"
     run.mkdir(parents=True)
-    ours = HISTORIES / "valid-strict-own-token.jsonl"
+    ours = HISTORIES / "valid/strict-own-token.jsonl"
     (run / "history.jsonl").write_bytes(ours.read_bytes())
     (run.parent / "latest").symlink_to("one")
 

@@ -19,7 +19,7 @@ from tests.support.junit_readers import validated
 from tests.support.repository import HISTORIES
 
 FORGED = "r\n::error::FORGED\n  ::warning::FORGED\r\nFORGED\x85##[error]x\x9b\u202e\u200b\x1b]0;x\x07"
-HISTORY = HISTORIES / "stale-write-unfenced.jsonl"
+HISTORY = HISTORIES / "stale-write/unfenced.jsonl"
 Recorded = Callable[[str], Path]
 
 

@@ -24,7 +24,7 @@ DEEP = "[" * 100_000 + "]" * 100_000
 DIGITS = "9" * 5_000
 NAME = "n" * 5_000
 TARGET = ROOT / "targets" / "etcd-postgres.toml"
-HISTORY = HISTORIES / "stale-write-unfenced.jsonl"
+HISTORY = HISTORIES / "stale-write/unfenced.jsonl"
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.support.repository import HISTORIES, ROOT
 FOREIGN = HISTORIES / "foreign"
 VALID, INVALID = FOREIGN / "cas-register.valid.edn", FOREIGN / "cas-register.stale-read.invalid.edn"
 BY_MODEL = ("--model", "cas-register")
-OURS = HISTORIES / "valid-strict-own-token.jsonl"
+OURS = HISTORIES / "valid/strict-own-token.jsonl"
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 import checkers
 from checkers.facts.evidence import gather
 from checkers.facts.leases import promises
-from checkers.history import reader
 from checkers.history.reader import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.vocabulary.anomalies import ANOMALIES
 from harness.report.chart_columns import EXACT
@@ -26,13 +24,7 @@ from harness.report.recorded_run import Recorded
 from harness.report.scenes import REJECTED, Scene, Stage, findings
 from harness.report.step_references import label
 from harness.report.timeline import Timeline, timeline
-from tests.support.repository import HISTORIES
-
-BAD = sorted(
-    path.stem
-    for path in HISTORIES.glob("*.jsonl")
-    if not path.stem.endswith(".commits") and "valid" not in path.stem
-)
+from tests.support.literal_histories import BAD, read
 
 
 def run_of(run: History, commits: tuple[Commit, ...] | None = None) -> tuple[Timeline, Recorded]:
@@ -52,12 +44,6 @@ def run_of(run: History, commits: tuple[Commit, ...] | None = None) -> tuple[Tim
     return laid_out, recorded
 
 
-def read(name: str) -> tuple[History, Sequence[Commit] | None]:
-    path = HISTORIES / f"{name}.jsonl"
-    commits = path.with_suffix(".commits.jsonl")
-    return reader.read(path), reader.read_commits(commits) if commits.exists() else None
-
-
 @cache
 def scenes_of(name: str) -> tuple[tuple[Scene, ...], Timeline, Recorded]:
     run, commits = read(name)
@@ -75,7 +61,7 @@ def drawn(name: str) -> dict[str, Any]:
 
 def first_of(anomaly: str) -> str:
     """A recorded history that shows an anomaly."""
-    names = (name for name in BAD if name.startswith(anomaly))
+    names = (name for name in BAD if name.startswith(f"{anomaly}/"))
     return next(name for name in names if any(scene.anomaly == anomaly for scene in scenes_of(name)[0]))
 
 
@@ -127,7 +113,7 @@ def test_a_badge_has_the_numbers_of_all_steps_about_its_operation() -> None:
 
 
 def test_a_pause_that_a_step_names_has_the_number_of_that_step() -> None:
-    document = drawn("stale-write-observed")
+    document = drawn("stale-write/observed")
     (scene,) = document["scenes"]
 
     bands = {badge["label"]: document["bands"][badge["band"]] for badge in scene["badges"] if "band" in badge}
@@ -149,7 +135,7 @@ def test_the_lock_s_lane_has_the_leases_of_the_checkers(name: str) -> None:
 
 
 def test_an_early_grant_shows_for_how_long_the_lock_was_promised_to_two() -> None:
-    (scene,), laid_out, _ = scenes_of("early-grant")
+    (scene,), laid_out, _ = scenes_of("early-grant/plain")
     (late,) = scene.accused
 
     (span,) = scene.spans
@@ -169,7 +155,7 @@ def test_a_stuck_lock_shows_for_how_long_it_was_free() -> None:
 
 
 def test_a_write_that_nobody_sent_is_wrong_where_it_is_stored() -> None:
-    document = drawn("non-linearizable-logged-but-never-sent")
+    document = drawn("non-linearizable/logged-but-never-sent")
     (scene,) = document["scenes"]
 
     (entry,) = scene["unmatched"]
@@ -179,7 +165,7 @@ def test_a_write_that_nobody_sent_is_wrong_where_it_is_stored() -> None:
 
 
 def test_every_place_of_a_write_that_was_stored_twice_is_drawn() -> None:
-    document = drawn("duplicate-write")
+    document = drawn("duplicate-write/plain")
     (scene,) = document["scenes"]
 
     stored = document["accepted"]["operation"]

@@ -9,15 +9,7 @@ from typing import Any
 import pytest
 
 from harness.run.recheck import recheck
-from tests.support.repository import HISTORIES
-
-RECORDED = sorted(file for file in HISTORIES.glob("*.jsonl") if not file.name.endswith(".commits.jsonl"))
-BAD = [file for file in RECORDED if not file.name.startswith(("valid-", "unknown-"))]
-
-
-def commits_of(history: Path) -> Path | None:
-    beside = history.with_suffix(".commits.jsonl")
-    return beside if beside.exists() else None
+from tests.support.literal_histories import BAD, LITERAL, commits_beside
 
 
 def stored(lines: list[dict[str, Any]]) -> list[Any]:
@@ -54,9 +46,10 @@ def write(file: Path, lines: list[dict[str, Any]]) -> Path:
     return file
 
 
-@pytest.mark.parametrize("history", BAD, ids=lambda file: file.stem)
-def test_what_a_finding_names_shows_it_again_when_it_is_cut_out(history: Path, tmp_path: Path) -> None:
-    order = commits_of(history)
+@pytest.mark.parametrize("name", BAD)
+def test_what_a_finding_names_shows_it_again_when_it_is_cut_out(name: str, tmp_path: Path) -> None:
+    history = LITERAL[name]
+    order = commits_beside(history)
     whole = recheck(history, order).document
     events = read(history)
     for finding in whole.findings:

@@ -68,7 +68,7 @@ def test_an_excerpt_has_the_finding_of_its_run_and_no_other(
 
 @pytest.mark.parametrize("name", ["a-late-release", "a-repeated-release", "an-unanswered-release"])
 def test_an_excerpt_keeps_the_release_that_explains_an_early_grant(tmp_path: Path, name: str) -> None:
-    lines = (ROOT / f"tests/histories/early-grant-after-{name}.jsonl").read_bytes()
+    lines = (ROOT / f"tests/histories/early-grant/after-{name}.jsonl").read_bytes()
     (tmp_path / HISTORY).write_bytes(lines)
     whole = judged_in(tmp_path)
 
