@@ -274,7 +274,7 @@ _ENVIRONMENT = json.dumps(
 
 @cache
 def _foreigns() -> tuple[Files, ...]:
-    golden = (".facts.json", ".words.txt")
+    golden = (".facts.json", "words.txt")
     files = sorted(file for file in (HISTORIES / "foreign").iterdir() if not file.name.endswith(golden))
     contents = [file.read_bytes() for file in files if file.is_file()]
     return tuple({"history": each} for each in (*contents, *map(gzip.compress, contents)))

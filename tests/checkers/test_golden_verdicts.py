@@ -1,43 +1,40 @@
 """What is found in every history of the tests is what its golden files say.
 
-The facts (verdict, anomalies, accused, proofs, counts) are apart from the words for them.
+The facts (verdict, anomalies, accused, proofs, causes, counts) are apart from the words for them.
 A file that has changed is read before it is committed: `make golden` writes them.
 """
 
 from __future__ import annotations
 
-import difflib
 from itertools import zip_longest
-from pathlib import Path
 
 import pytest
 
 from tests.support.generated_histories import GENERATED
+from tests.support.golden_sections import WRITE, changes, read_sections
 from tests.support.golden_verdicts import (
+    HISTORIES,
     facts_of,
     line_of_facts,
     mass_of,
     shown,
     sources,
-    words_of,
 )
+from tests.support.golden_words import form, seen_above, words_file, words_of
 
 SOURCES = sources()
-WRITE = "read it, and write it with `make golden`"
-
-
-def changes(golden: Path, now: str) -> str:
-    expected = golden.read_text(encoding="utf-8").splitlines() if golden.exists() else []
-    lines = difflib.unified_diff(expected, now.splitlines(), golden.name, "now", lineterm="", n=1)
-    return "\n".join(lines)
+WORDS = {file: read_sections(file) for file in sorted(set(map(words_file, SOURCES)))}
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_facts_and_words_of_a_history_are_those_of_its_golden_files(name: str) -> None:
     verdict = SOURCES[name].judge()
+    golden, sections = SOURCES[name].facts, WORDS[words_file(name)]
+    expected = golden.read_text(encoding="utf-8") if golden.exists() else ""
 
-    facts = changes(SOURCES[name].facts, facts_of(verdict))
-    words = changes(SOURCES[name].words, words_of(verdict))
+    facts = changes(expected.splitlines(), facts_of(verdict).splitlines())
+    seen = seen_above(name, sections, SOURCES)
+    words = changes(sections.get(name, ()), words_of(verdict, seen))
 
     assert not facts, f"the facts of {name} have changed:\n{facts}"
     assert not words, f"the words of {name} have changed, its facts have not:\n{words}\n{WRITE}"
@@ -61,11 +58,17 @@ def test_the_facts_of_generated_histories_are_those_of_the_golden_file(kind: str
 
 
 def test_no_golden_file_is_left_of_a_history_that_has_gone() -> None:
-    known = {file for source in SOURCES.values() for file in (source.facts, source.words)}
-    folders = {file.parent for file in known}
-    files = {
-        file for folder in folders for end in ("facts.json", "words.txt") for file in folder.glob(f"*.{end}")
-    }
+    facts = set(HISTORIES.rglob("*.facts.json"))
 
-    assert files == known
+    assert facts == {source.facts for source in SOURCES.values()}
     assert set(mass_of("x").parent.iterdir()) == {mass_of(kind) for kind in GENERATED}
+    assert set(HISTORIES.rglob("*words.txt")) == set(WORDS)
+    for file, sections in WORDS.items():
+        assert list(sections) == [name for name in SOURCES if words_file(name) == file and name in sections]
+
+
+def test_sentences_of_one_form_differ_in_their_numbers_only() -> None:
+    sentence = "- Then client 12 wrote '12-7.0' at 0.5 s (line 9)."
+
+    assert form(sentence) == form("- Then client 0 wrote '1-22.13' at 10.125 s (line 1234).")
+    assert form(sentence) != form("- Then process 0 wrote '1-22.13' at 10.125 s (line 1234).")

@@ -13,8 +13,8 @@ from checkers.history.operation import UNKNOWN
 from tests.support.repository import HISTORIES
 
 FOLDER = HISTORIES / "foreign"
-GOLDEN = (".facts.json", ".words.txt")  # the golden files of a sample
-CASES = sorted(path for path in FOLDER.iterdir() if not path.name.endswith(GOLDEN))
+FACTS = ".facts.json"  # the ending of the golden file of a sample
+CASES = sorted(path for path in FOLDER.iterdir() if not path.name.endswith((FACTS, "words.txt")))
 
 WRITE = "{:process 0, :type :invoke, :f :write, :value 1}"
 WROTE = "{:process 0, :type :ok, :f :write, :value 1}"

@@ -1,11 +1,12 @@
-"""The findings in every history of the tests: facts in one golden file, their words in another.
+"""The findings in every history of the tests: facts in a golden file of each, the words for them in few.
 
     make golden        # or: .venv/bin/python -m tests.support.golden_verdicts
 
 writes the current findings. Read the difference before you commit it: a change of words may be
 an improvement, a change of facts is a change of verdicts.
 
-- `NAME.facts.json` and `NAME.words.txt` next to each literal, foreign and recorded history;
+- `NAME.facts.json` next to each literal, foreign and recorded history;
+- `words.txt`, `foreign/words.txt` and `zoo/words.txt`: see `golden_words`;
 - `generated/KIND.txt`: a line of facts for each history of `generated_histories`.
 """
 
@@ -25,33 +26,28 @@ from typing import Any
 import checkers
 from checkers import Finding, Verdict
 from checkers.history.records import Op
-from tests.support.foreign_histories import CASES, GOLDEN, model_of
+from tests.support.foreign_histories import CASES, FACTS, model_of
 from tests.support.generated_histories import GENERATED, Case
+from tests.support.golden_words import write_words
 from tests.support.literal_histories import LITERAL, judged
 from tests.support.recorded_runs import RECORDINGS, recorded, unpack
 
 HISTORIES = RECORDINGS.parent
 MASS = HISTORIES / "generated"
-FACTS, WORDS = GOLDEN
-_MOST_SHOWN = 4  # findings of each name, in the words of one history
 
 Judge = Callable[[], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A history in a file, and its golden files."""
+    """A history in a file, and the golden file of its facts."""
 
-    path: Path  # without the endings of golden files
+    path: Path  # without the ending of the golden file
     judge: Judge
 
     @property
     def facts(self) -> Path:
-        return self.path.with_name(self.path.name + FACTS)
-
-    @property
-    def words(self) -> Path:
-        return self.path.with_name(self.path.name + WORDS)
+        return self.path.with_name(f"{self.path.name}{FACTS}")
 
 
 def sources() -> dict[str, Source]:
@@ -84,6 +80,7 @@ def facts_of(verdict: Verdict) -> str:
         "verdict": document["verdict"],
         "expected": document["expected"],
         "as_expected": document["as_expected"],
+        **({"reasons": document["reason_kinds"]} if document["reasons"] else {}),
         "anomalies": document["anomalies"],
         "coverage": document["coverage"],
         **({"hazards": document["hazards"]["hit"]} if document["hazards"] else {}),
@@ -114,27 +111,14 @@ def _entries(plain: Mapping[str, Any]) -> Iterator[str]:
 
 def _fact(finding: Mapping[str, Any]) -> dict[str, Any]:
     """A finding without its words and empty fields."""
-    named = ("anomaly", "rule", "resource", "accused", "against", "probable_cause", "operations", "also")
+    named = ("anomaly", "rule", "resource", "accused", "against", "operations", "also")
     fact = {name: finding[name] for name in named if finding[name]}
-    cause = finding["caused_by"]
-    if cause:
-        fact["caused_by"] = {"anomaly": cause["anomaly"], "operations": cause["operations"]}
-    return fact
-
-
-def words_of(verdict: Verdict) -> str:
-    """The words of a verdict: reasons, notices, and the explanation of each finding, or of the first ones."""
-    lines = [
-        *(f"reason: {each}" for each in verdict.reasons),
-        *(f"notice: {each}" for each in verdict.notices),
-    ]
-    shown: dict[tuple[str, bool], int] = {}
-    for finding in (*verdict.findings, *verdict.counted):
-        key = (finding.anomaly, finding.is_violation)
-        shown[key] = shown.get(key, 0) + 1
-        if shown[key] <= _MOST_SHOWN:
-            lines += ["", f"{finding.anomaly}: {finding.summary}", *(f"- {step}" for step in finding.steps)]
-    return "\n".join(lines).strip() + "\n"
+    if cause := finding["cause"]:
+        fact["cause"] = {name: value for name, value in cause.items() if value or name == "certain"}
+    if earlier := finding["caused_by"]:
+        fact["caused_by"] = {"anomaly": earlier["anomaly"], "operations": earlier["operations"]}
+    steps = zip(finding["step_lines"], finding["step_faults"], strict=True)
+    return fact | {"story": len(finding["story"]), "steps": [lines + faults for lines, faults in steps]}
 
 
 def lines_of_facts(kind: str) -> list[str]:
@@ -212,15 +196,16 @@ def mass_of(kind: str) -> Path:
 def main(names: Iterable[str]) -> None:
     """Write the golden files of the histories and kinds that are named, or all of them."""
     known = sources()
+    verdicts: dict[str, Verdict] = {}
     for name in names or (*known, *GENERATED):
         if name in known:
-            verdict = known[name].judge()
-            known[name].facts.write_text(facts_of(verdict), encoding="utf-8")
-            known[name].words.write_text(words_of(verdict), encoding="utf-8")
+            verdicts[name] = known[name].judge()
+            known[name].facts.write_text(facts_of(verdicts[name]), encoding="utf-8")
         else:
             MASS.mkdir(exist_ok=True)
             mass_of(name).write_text("".join(f"{line}\n" for line in lines_of_facts(name)), encoding="utf-8")
         sys.stdout.write(f"{name}\n")
+    write_words(verdicts, tuple(known))
 
 
 if __name__ == "__main__":

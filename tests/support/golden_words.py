@@ -1,0 +1,88 @@
+"""The sentences about the histories of the tests: each kind of sentence once in a golden file.
+
+There is one file for the literal histories, one for those of other tools, and one for recorded runs.
+In each, a history lists the sentences that no history above it has in the same form; "…" stands for the
+others. So every kind of sentence is in the file, and rewording one changes a line or two. What
+a history shows is among its facts: see `golden_verdicts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, takewhile
+from pathlib import Path
+
+from checkers import Verdict
+from tests.support.golden_sections import read_sections, write_sections
+from tests.support.repository import HISTORIES
+
+ABOUT = (
+    'The sentences about these histories, each form of sentence once: "…" stands for those that are above.'
+)
+LEFT_OUT = "…"
+_AS_ZERO = str.maketrans("123456789", "000000000")
+
+
+def form(sentence: str) -> str:
+    """What a sentence has in common with those that differ in numbers only.
+
+    Every digit becomes a 0, and of equal characters in a row one is left: 0.5 and 12.25 both become 0.0.
+    """
+    return "".join(character for character, _ in groupby(sentence.translate(_AS_ZERO)))
+
+
+def words_of(verdict: Verdict, seen: Iterable[str] = ()) -> list[str]:
+    """The words of a verdict as lines, without those whose form has been seen."""
+    forms = set(seen)
+    lines: list[str] = []
+    for paragraph in _paragraphs(verdict):
+        new = [line if _is_new(line, forms) else LEFT_OUT for line in paragraph]
+        if any(line != LEFT_OUT for line in new):
+            shown = [
+                line for line, several in groupby(new) for _ in ([line] if line == LEFT_OUT else several)
+            ]
+            lines += ["", *shown] if lines else shown
+    return lines
+
+
+def _is_new(line: str, forms: set[str]) -> bool:
+    is_new = form(line) not in forms
+    forms.add(form(line))
+    return is_new
+
+
+def _paragraphs(verdict: Verdict) -> Iterator[list[str]]:
+    """Reasons and notices, then the summary, the story and the steps of each finding."""
+    yield [
+        *(f"reason: {each}" for each in verdict.reasons),
+        *(f"notice: {each}" for each in verdict.notices),
+    ]
+    for finding in (*verdict.findings, *verdict.counted):
+        yield [
+            f"{finding.anomaly}: {finding.summary}",
+            *(f"  {sentence}" for sentence in finding.story),
+            *(f"- {step}" for step in finding.steps),
+        ]
+
+
+def words_file(name: str) -> Path:
+    """The file with the words of a history."""
+    folder = HISTORIES / name.split("/", maxsplit=1)[0]
+    return (folder if folder.name in {"foreign", "zoo"} else HISTORIES) / "words.txt"
+
+
+def seen_above(name: str, sections: Mapping[str, Sequence[str]], order: Iterable[str]) -> set[str]:
+    """The forms of the sentences in the sections of the histories before one of them."""
+    above = takewhile(lambda each: each != name, order)
+    return {form(line) for each in above for line in sections.get(each, ())}
+
+
+def write_words(verdicts: Mapping[str, Verdict], order: Sequence[str]) -> None:
+    """Write the words of some histories; `order` has all of them."""
+    for file in dict.fromkeys(map(words_file, verdicts)):
+        names = [name for name in order if words_file(name) == file]
+        sections = read_sections(file)
+        for name in names:
+            if name in verdicts:
+                sections[name] = words_of(verdicts[name], seen_above(name, sections, names))
+        write_sections(file, ABOUT, {name: sections.get(name, []) for name in names})
