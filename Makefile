@@ -111,7 +111,7 @@ cards: install  ## docs/libraries.md: run the series of each lock library of exa
 
 golden: install  ## rewrite the golden verdicts and texts: read the diff
 	$(BIN)/python -m tests.support.golden_verdicts
-	$(BIN)/python -m tests.support.golden $(NAMES)
+	$(BIN)/python -m tests.support.golden_pages $(NAMES)
 
 clean:
 	rm -rf $(VENV) $(MUTANTS) mutants site

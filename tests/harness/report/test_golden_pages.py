@@ -1,25 +1,36 @@
-"""What the terminal and the page say of recorded runs: every exhibit of the zoo, its twin, and others.
+"""What the terminal and the page show of recorded runs: every exhibit of the zoo, its twin, and others.
 
-A golden file that has changed is read before it is committed: `make golden` writes them.
+What is shown is compared for each run, the words for it in six samples. A golden file that has changed is
+read before it is committed: `make golden` writes them.
 """
 
 from __future__ import annotations
 
-import difflib
-
 import pytest
 
 from harness.cli.zoo_exhibits import TWIN
-from tests.support.golden import golden, said
+from tests.support.golden_pages import PAGE_FACTS, SAMPLE_PAGES
+from tests.support.golden_sections import WRITE, changes, read_sections
+from tests.support.page_facts import page_facts
+from tests.support.page_samples import SAMPLES, sample
 from tests.support.recorded_runs import recorded
+from tests.support.reported_runs import reported
 
+FACTS = read_sections(PAGE_FACTS)
+WORDS = read_sections(SAMPLE_PAGES)
 CASES = [pytest.param(name, marks=pytest.mark.slow if name.endswith(TWIN) else []) for name in recorded()]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_recorded_run_is_reported_as_its_golden_file_has_it(name: str) -> None:
-    expected = golden(name).read_text(encoding="utf-8").splitlines()
+def test_the_page_of_a_recorded_run_shows_what_its_golden_facts_say(name: str) -> None:
+    with reported(name) as run:
+        facts = changes(FACTS.get(name, ()), page_facts(run))
+        words = changes(WORDS.get(name, ()), sample(run)) if name in SAMPLES else ""
 
-    changed = list(difflib.unified_diff(expected, said(name).splitlines(), "golden", "now", lineterm="", n=1))
+    assert not facts, f"what is shown of {name} has changed:\n{facts}\n{WRITE}"
+    assert not words, f"the words about {name} have changed, what is shown has not:\n{words}\n{WRITE}"
 
-    assert not changed, "\n".join([*changed, "read it, and write it with `make golden`"])
+
+def test_no_golden_section_is_left_of_a_run_that_has_gone() -> None:
+    assert tuple(FACTS) == recorded()
+    assert tuple(WORDS) == SAMPLES

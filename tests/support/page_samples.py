@@ -1,25 +1,25 @@
-"""The terminal output and the page of each recorded run, as text, in a golden file next to the recording.
+"""Whole samples: the terminal output and the page of a few recorded runs, as text.
 
-    make golden        # or: .venv/bin/python -m tests.support.golden [NAME...]
-
-writes the current texts. Read the difference before you commit it.
+They show how everything reads together. What each run's page shows is in `page_facts`, and each kind
+of sentence about a finding in `golden_words`.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
-import sys
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 
-from harness.files.environment import repetition_in
-from harness.report import verdict_text
-from harness.run.recheck import recheck
-from tests.support.recorded_runs import RECORDINGS, ROOT, recorded, unpack
+from tests.support.reported_runs import Reported
+
+SAMPLES = (
+    "etcd-postgres",  # the fence held
+    "etcd-postgres-append",  # a lost update in lists
+    "etcd-postgres-unfenced",  # a stale write that nothing stopped
+    "get-then-del-unlock",  # a lock that was granted too early
+    "not-exercised",
+    "standby-promoted-while-it-lags",  # writes that a failover lost
+)
 
 _SKIPPED = {"style", "script", "figure", "button", "select", "pre", "caption", "title"}
 _VOID = {"meta", "link", "br", "input", "img", "hr"}
@@ -29,38 +29,18 @@ _OPEN = {"proof", "primer"}
 _PLACE = "RUNS"
 
 
-def golden(name: str) -> Path:
-    """The golden file of a recorded run."""
-    return RECORDINGS / f"{name}.txt"
-
-
-def said(name: str) -> str:
-    """The texts about a recorded run, judged again: on the terminal, then on the page."""
-    with tempfile.TemporaryDirectory() as runs:
-        run = unpack(name, Path(runs))
-        judged = recheck(run)
-        report = run / "report.html"
-        terminal = verdict_text.verdict_lines(
-            verdict_text.JudgedRun(
-                target=judged.history.header.target,
-                document=judged.document,
-                history=judged.history,
-                folder=run,
-                report=report,
-                seed=judged.history.header.seed,
-                repetition=repetition_in(run),
-            )
-        )
-        lines = [
-            "=== terminal ===",
-            "",
-            *(f"{' ' * line.indent}{line.text}".rstrip() for line in terminal),
-            "",
-            "=== page ===",
-            "",
-            *page_text(report.read_text(encoding="utf-8")),
-        ]
-        return "\n".join(lines).replace(runs, _PLACE) + "\n"
+def sample(run: Reported) -> list[str]:
+    """The lines about a run: on the terminal, then on the page."""
+    lines = [
+        "--- terminal ---",
+        "",
+        *(str(line).rstrip() for line in run.terminal),
+        "",
+        "--- page ---",
+        "",
+        *page_text(run.html),
+    ]
+    return [line.replace(run.place, _PLACE) for line in lines]
 
 
 def page_text(page: str) -> Iterator[str]:
@@ -149,17 +129,3 @@ class _Reader(HTMLParser):
                 self.lines.append(("", self._article))
             self.lines.append((text, self._article))
         self._line = ""
-
-
-def main(names: Iterable[str]) -> None:
-    """Write the golden files that are named, or all of them."""
-    os.chdir(ROOT)
-    for name in names or recorded():
-        golden(name).write_text(said(name), encoding="utf-8")
-        sys.stdout.write(f"{golden(name).relative_to(ROOT)}\n")
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    main(parser.parse_args().names)
