@@ -6,43 +6,22 @@ from checkers.vocabulary.verdict import FindingCause
 from tests.support.only_finding import only_finding
 
 
-def test_an_early_grant_says_until_when_the_lease_was_promised() -> None:
+def test_an_early_grant_is_proved_by_the_renewal_that_promised_the_lease() -> None:
     finding = only_finding("early-grant/renewed")
 
-    assert finding.summary == (
-        "process 1 was granted the lock on r0 at 3.000 s,"
-        " while the lease of process 0 was promised until 3.500 s"
-    )
-    assert finding.steps == (
-        "Process 0 was granted the lock on r0 with token 33 at 0.100 s (line 3).",
-        (
-            "Its lease was renewed: process 5 sent the renewal at 1.500 s (line 5), and the lock service"
-            " promised it for 2.000 s from then on (line 6): at least until 3.500 s."
-        ),
-        "Until then process 0 had not started to release it.",
-        (
-            "Process 1 was the later holder: by real time, process 1 did not send the request that was"
-            " granted until 2.900 s (its call began at line 4)."
-        ),
-        (
-            "No late release or renewal of another hold came in between: the lock service itself gave"
-            " away the lock of process 0."
-        ),
-        "So the lock was given to process 1 at 3.000 s (line 7), before 3.500 s: too early.",
-    )
+    held, renewed, *_others, end = finding.proof
+    assert finding.account.rule == "lease-still-promised"
+    assert "was promised until 3.500 s" in finding.summary
+    assert (held.operations, renewed.operations, end.operations) == ((2, 3), (5, 6), (4, 7))
+    assert "at least until 3.500 s" in renewed.text
 
 
 def test_an_early_grant_says_when_the_holder_began_its_release() -> None:
     finding = only_finding("early-grant/before-the-release")
 
     assert "the lease of process 0 was promised until 1.500 s" in finding.summary
-    assert finding.steps[1:3] == (
-        (
-            "It requested its lease at 0.000 s, and the lock service promised it for 2.000 s from then on"
-            " (line 3): at least until 2.000 s."
-        ),
-        "Process 0 started to release it only at 1.500 s (line 6): the promise held until then.",
-    )
+    assert "at least until 2.000 s" in finding.steps[1]
+    assert finding.proof[2].operations == (6, 7)
 
 
 def test_tokens_that_do_not_rise_are_explained_as_a_cycle_of_grants() -> None:

@@ -17,7 +17,7 @@ class TestRecheck:
 
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("t: The fence held: 1 of 1 stale write refused\n")
-        assert "  Verdict: valid, as this target expects\n" in done.stdout
+        assert "  Verdict: valid" in done.stdout
 
     def test_an_accepted_stale_write_is_a_violation(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history(superseded("ok")))
@@ -29,7 +29,8 @@ class TestRecheck:
         done = fencepost("recheck", history(superseded("ok"), expect=["stale-write"], fenced=False))
 
         assert done.returncode == 0
-        assert "Verdict: invalid, as this target expects; stale-write ×1" in done.stdout
+        assert "  Verdict: invalid" in done.stdout
+        assert "; stale-write ×1\n" in done.stdout
 
     def test_an_expected_anomaly_that_is_not_found_is_a_failure(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history(superseded("fail"), expect=["stale-write"]))

@@ -23,7 +23,6 @@ def test_the_excerpt_is_printed_and_can_be_judged_again(recorded_run: Unpack, tm
     assert shrunk.returncode == ExitCode.AS_EXPECTED, shrunk.stderr
     assert "shrunk to 4 operations of 2 clients, with 1 fault:" in shrunk.stdout
     assert " was paused " in shrunk.stdout
-    assert "So outdated data replaced newer data" in shrunk.stdout
     again = fencepost(
         tmp_path,
         "recheck",

@@ -133,7 +133,7 @@ def test_a_violation_fails_with_its_explanation(project: pytest.Pytester, record
     result.stdout.fnmatch_lines(
         [
             "E*AssertionError: mine: *",
-            "E*So outdated data replaced newer data*",
+            "E*stale-write: *",
             "*Captured fencepost mine call*",
             "report *report.html",
         ]

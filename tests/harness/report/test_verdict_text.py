@@ -7,6 +7,7 @@ from pathlib import Path
 from checkers import ANOMALIES
 from checkers.vocabulary.reasons import Reason, ReasonKind
 from harness.core.invocation import Repetition
+from harness.report.answer import answer
 from harness.report.verdict_text import JudgedRun, Tone, summary, verdict_lines
 from harness.spec.executed import executed_again
 from tests.support.paused_writer import STALE, paused_history
@@ -39,17 +40,12 @@ def test_a_fenced_run_says_how_many_stale_writes_were_turned_away() -> None:
 
     lines = printed(judged, folder=FOLDER, report=FOLDER / "report.html", seed=7)
 
+    said = answer(verdict_of(judged), "t")
     assert lines == [
-        "t: The fence held: 17 of 17 stale writes refused",
-        "  Verdict: valid, as this target expects",
-        (
-            "  Why it matters: A client that lost its lock cannot overwrite its successor's data, at least"
-            f" under the faults of this run. {TERMS}"
-        ),
-        (
-            "  What to do: Nothing to fix. A run is a test, not a proof: repeat it with other seeds and"
-            " faults."
-        ),
+        f"t: {said.headline}",
+        f"  {said.verdict}",
+        f"  Why it matters: {said.matters} {TERMS}",
+        f"  What to do: {said.remedy}",
         "  also seen, not violations: late-write ×4",
         "  grants 1,084 · stale writes attempted 17 · stale writes rejected 17",
         f"  run folder   {FOLDER}",
@@ -109,9 +105,10 @@ def test_an_expected_stale_write_is_reported_with_its_proof_and_its_fault() -> N
 
     lines = printed(judged, history=paused_history())
 
+    said = answer(verdict_of(judged), "t")
     assert lines == [
-        "t: The test worked: it found what the target expects: the storage accepted 2 stale writes",
-        "  Verdict: invalid, as this target expects; stale-write ×2",
+        f"t: {said.headline}",
+        f"  {said.verdict}; stale-write ×2",
         "  0 of 2 stale writes refused, 2 accepted",
         f"  Why it matters: {ANOMALIES['stale-write'].matters} {TERMS}",
         f"  What to do: {ANOMALIES['stale-write'].remedy}",
@@ -300,7 +297,7 @@ def test_an_exhibit_says_that_its_bug_was_planted_and_names_its_twin() -> None:
         line.text for line in verdict_lines(JudgedRun(target="check-then-write", document=verdict_of(judged)))
     ]
 
-    assert lines[0].startswith("check-then-write: The test worked: it found the planted bug: ")
+    assert lines[0] == f"check-then-write: {answer(verdict_of(judged), 'check-then-write').headline}"
     assert lines[3].endswith(" Correct example: check-then-write-twin.")
 
 
@@ -316,11 +313,9 @@ def test_several_runs_end_in_a_line_each() -> None:
         ),
     ]
 
+    found, held = (answer(run.document, run.target).headline for run in runs)
     assert [line.text for line in summary(runs, [*(run.target for run in runs), "failed"])] == [
-        (
-            "etcd-postgres-unfenced  invalid  as expected      "
-            "The test worked: it found the planted bug: the storage accepted a stale write"
-        ),
-        ("etcd-postgres           valid    as expected      The fence held: 1 of 1 stale write refused"),
+        f"etcd-postgres-unfenced  invalid  as expected      {found}",
+        f"etcd-postgres           valid    as expected      {held}",
         "failed                  no verdict",
     ]
