@@ -20,21 +20,20 @@ from tests.support.golden_verdicts import (
     shown,
     sources,
 )
-from tests.support.golden_words import form, seen_above, words_file, words_of
+from tests.support.golden_words import FILES, form, read_words, seen_above, words_file, words_of
 
 SOURCES = sources()
-WORDS = {file: read_sections(file) for file in sorted(set(map(words_file, SOURCES)))}
+WORDS = read_words()
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_facts_and_words_of_a_history_are_those_of_its_golden_files(name: str) -> None:
     verdict = SOURCES[name].judge()
-    golden, sections = SOURCES[name].facts, WORDS[words_file(name)]
+    golden = SOURCES[name].facts
     expected = golden.read_text(encoding="utf-8") if golden.exists() else ""
 
     facts = changes(expected.splitlines(), facts_of(verdict).splitlines())
-    seen = seen_above(name, sections, SOURCES)
-    words = changes(sections.get(name, ()), words_of(verdict, seen))
+    words = changes(WORDS.get(name, ()), words_of(verdict, seen_above(name, WORDS, SOURCES)))
 
     assert not facts, f"the facts of {name} have changed:\n{facts}"
     assert not words, f"the words of {name} have changed, its facts have not:\n{words}\n{WRITE}"
@@ -62,9 +61,9 @@ def test_no_golden_file_is_left_of_a_history_that_has_gone() -> None:
 
     assert facts == {source.facts for source in SOURCES.values()}
     assert set(mass_of("x").parent.iterdir()) == {mass_of(kind) for kind in GENERATED}
-    assert set(HISTORIES.rglob("*words.txt")) == set(WORDS)
-    for file, sections in WORDS.items():
-        assert list(sections) == [name for name in SOURCES if words_file(name) == file and name in sections]
+    assert set(HISTORIES.rglob("*words.txt")) == set(FILES)
+    assert list(WORDS) == [name for name in SOURCES if name in WORDS]
+    assert all(name in read_sections(words_file(name)) for name in WORDS)
 
 
 def test_sentences_of_one_form_differ_in_their_numbers_only() -> None:

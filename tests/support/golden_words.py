@@ -1,9 +1,9 @@
 """The sentences about the histories of the tests: each kind of sentence once in a golden file.
 
-There is one file for the literal histories, one for those of other tools, and one for recorded runs.
-In each, a history lists the sentences that no history above it has in the same form; "…" stands for the
-others. So every kind of sentence is in the file, and rewording one changes a line or two. What
-a history shows is among its facts: see `golden_verdicts`.
+There is one file for the literal histories, then one for those of other tools, and one for recorded runs.
+A history lists the sentences that no history before it has in the same form; "…" stands for the others. So
+every kind of sentence is in a file, and rewording one changes a line or two. What a history shows is
+among its facts: see `golden_verdicts`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from checkers import Verdict
 from tests.support.golden_sections import read_sections, write_sections
 from tests.support.repository import HISTORIES
 
-ABOUT = (
-    'The sentences about these histories, each form of sentence once: "…" stands for those that are above.'
-)
 LEFT_OUT = "…"
+ABOUT = (
+    "Sentences about histories, each form of sentence once:"
+    f' "{LEFT_OUT}" stands for those above, or in tests/histories/words.txt.'
+)
 _AS_ZERO = str.maketrans("123456789", "000000000")
 
 
@@ -65,10 +66,19 @@ def _paragraphs(verdict: Verdict) -> Iterator[list[str]]:
         ]
 
 
+FILES = tuple(HISTORIES.joinpath(*folder, "words.txt") for folder in ((), ("foreign",), ("zoo",)))
+"""Of literal histories, of those of other tools, and of recorded runs."""
+
+
 def words_file(name: str) -> Path:
     """The file with the words of a history."""
     folder = HISTORIES / name.split("/", maxsplit=1)[0]
-    return (folder if folder.name in {"foreign", "zoo"} else HISTORIES) / "words.txt"
+    return next((file for file in FILES if file.parent == folder), FILES[0])
+
+
+def read_words() -> dict[str, list[str]]:
+    """The sections of all files, by the names of histories."""
+    return {name: lines for file in FILES for name, lines in read_sections(file).items()}
 
 
 def seen_above(name: str, sections: Mapping[str, Sequence[str]], order: Iterable[str]) -> set[str]:
@@ -79,10 +89,10 @@ def seen_above(name: str, sections: Mapping[str, Sequence[str]], order: Iterable
 
 def write_words(verdicts: Mapping[str, Verdict], order: Sequence[str]) -> None:
     """Write the words of some histories; `order` has all of them."""
-    for file in dict.fromkeys(map(words_file, verdicts)):
+    sections = read_words()
+    for name in order:
+        if name in verdicts:
+            sections[name] = words_of(verdicts[name], seen_above(name, sections, order))
+    for file in FILES:
         names = [name for name in order if words_file(name) == file]
-        sections = read_sections(file)
-        for name in names:
-            if name in verdicts:
-                sections[name] = words_of(verdicts[name], seen_above(name, sections, names))
         write_sections(file, ABOUT, {name: sections.get(name, []) for name in names})
