@@ -12,7 +12,8 @@ import checkers
 from checkers.explain import shapes
 from checkers.explain.conflict import Breach, Conflict
 from checkers.facts.evidence import gather
-from checkers.rules import registers, stale_writes
+from checkers.rules import registers
+from checkers.rules.stale_writes import by_clients
 from checkers.verdict.findings import doubts_of, explained
 from checkers.vocabulary.verdict import FindingCause
 from tests.support.literal_histories import BAD, read
@@ -232,7 +233,7 @@ def test_an_unexplained_finding_stays_and_is_in_the_reasons(
 
     monkeypatch.setattr(shapes, "_KNOWN", {})  # they name the breaches that they were found with
     monkeypatch.setattr(
-        stale_writes, "SENT_AFTER_NEWER", Breach(anomaly="stale-write", rule="none", story=speechless)
+        by_clients, "SENT_AFTER_NEWER", Breach(anomaly="stale-write", rule="none", story=speechless)
     )
 
     verdict = checkers.judge(checkers.read(HISTORIES / "stale-write/observed.jsonl"))
