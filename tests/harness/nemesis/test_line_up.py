@@ -114,15 +114,13 @@ def holding(resource: str, *points: str) -> Work:
 
 
 def following(other: int, resource: str) -> Work:
-    """Be granted a lock once a client that held it goes on, and write at once."""
+    """Be granted a lock once a client that held it has gone on and left, and write at once."""
 
     def work(progress: SharedProgress) -> None:
         former = progress.state.clients[other]
-        while not former.stopped or former.phase == OUTSIDE:
+        while not former.owner or former.phase != OUTSIDE:
             time.sleep(0.0005)
         token = former.token + 1
-        while former.stopped:
-            time.sleep(0.0005)
         progress.reached("acquired", resource, f"{progress.client}-1", token)
         progress.accepted(resource, token)
         while not progress.state.run.stop:
