@@ -50,9 +50,9 @@ def of_late_write(n: Narrator, write: Op, newer: Op | None = None) -> Cause | No
 
 
 def of_late_writes(n: Narrator, writes: Iterable[Op]) -> Cause | None:
-    """Why one of several writes came too late: the certain cause that began first, or else the first."""
+    """Why one of several writes came too late: the first certain cause, or else the first."""
     causes = [cause for write in writes if (cause := of_late_write(n, write)) is not None]
-    return min(causes, key=lambda cause: (not cause.certain, _began(cause)), default=None)
+    return min(causes, key=lambda cause: not cause.certain, default=None)
 
 
 def of_restart(n: Narrator, first: Op, then: Op | None) -> Cause | None:
@@ -174,10 +174,6 @@ def _faults_on(n: Narrator, grant: Op) -> Iterator[Fault]:
     """The faults that hit the holder of a hold."""
     row = n.holds.operations.row(grant)
     return (fault for fault, whom in n.hits.get(row, ()) if whom is Hit.HOLDER)
-
-
-def _began(cause: Cause) -> float:
-    return math.inf if cause.fault is None else cause.fault.began
 
 
 def _ns(moment: float) -> int:

@@ -175,6 +175,17 @@ class Narrator:
         """The numbers under which a write stands in the storage's own order."""
         return [] if self.log is None else self.log.numbers(write)
 
+    def stored_before(self, write: Op) -> Op | None:
+        """What a write replaced in the storage's own order, the last time it took effect; None if unknown."""
+        positions = [] if self.log is None else self.log.positions(write)
+        if (
+            self.log is None
+            or not positions
+            or positions[-1] == self.log.first[self.log.resource[positions[-1]]]
+        ):
+            return None
+        return self.log.op(positions[-1] - 1)
+
     def logged(self, proof: Iterable[Op], accused: Op) -> tuple[Op, ...] | None:
         """The storage's own order of a proof; a value that is wrongly read has the last of its places."""
         if self.log is None:

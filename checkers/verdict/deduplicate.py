@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
 from checkers.vocabulary.anomalies import RANK
-from checkers.vocabulary.verdict import CheckerResult, Finding
+from checkers.vocabulary.verdict import Account, CheckerResult, Finding, ProofStep
 
 
 def deduplicate(results: Iterable[CheckerResult]) -> tuple[Finding, ...]:
@@ -51,7 +52,25 @@ def _first(same: Sequence[_Candidate]) -> Finding:
     named = [each for each in others if each.is_committed or each.finding.anomaly != "non-linearizable"]
     also = tuple(dict.fromkeys(each.finding.anomaly for each in named))
     apart = {each.finding.anomaly for each in named if _is_apart(each, first)}
-    return replace(first, also=also, implied=tuple(name for name in also if name not in apart))
+    implied = tuple(name for name in also if name not in apart)
+    late = next((each.finding for each in named if each.finding.anomaly == "stale-write"), None)
+    tell = first.tell if late is None else partial(_with_lateness, first.tell, late.tell)
+    return replace(first, also=also, implied=implied, tell=tell)
+
+
+def _with_lateness(tell: Callable[[], Account], tell_late: Callable[[], Account]) -> Account:
+    """The account of a write that is also stale: what held it up, who came between, what is wrong with it."""
+    own, late = tell(), tell_late()
+    if own.cause is not None or not own.story or not late.story:
+        return own
+    return replace(
+        own,
+        story=(*late.story[:-1][:2], own.story[-1]),
+        steps=(*own.steps, ProofStep(text="It also came too late, as these steps show."), *late.steps),
+        operations=tuple(sorted({*own.operations, *late.operations})),
+        cause=late.cause,
+        faults=own.faults or late.faults,
+    )
 
 
 def _is_apart(candidate: _Candidate, first: Finding) -> bool:

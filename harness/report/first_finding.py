@@ -48,8 +48,12 @@ def _rests_on(finding: Finding, other: Finding) -> bool:
     return bool(accused) and set(accused) <= set(finding.get("against", ()))
 
 
+_NEEDS_NO_FAULT = frozenset({"unfenced-write"})  # which only says that the write was also stale
+
+
 def shape_of(finding: Finding) -> str:
     """Return the anomaly, the rule, the roles and the fault of a finding."""
     accused, *against = finding.get("roles") or [""]
     parts = [f"{finding['anomaly']}: {finding.get('rule', '')}", accused, " and ".join(against)]
-    return ", ".join(filter(None, [*parts, finding.get("fault")]))
+    fault = "" if finding["anomaly"] in _NEEDS_NO_FAULT else finding.get("fault")
+    return ", ".join(filter(None, [*parts, fault]))

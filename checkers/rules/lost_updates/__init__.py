@@ -42,19 +42,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
-from checkers.explain.causes import of_late_writes, of_restart
 from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.narrator import Narrator
-from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import tell, was_held_up
+from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence
 from checkers.facts.list_history import Lists, as_list, found_by, lists_of
 from checkers.history.memoized import memoized
-from checkers.history.records import Element, List, Op, Outcome
+from checkers.history.records import Element, List, Op
 from checkers.rules.lost_updates.initial_elements import lost_by_readers, lost_in_log
-from checkers.rules.lost_updates.list_phrases import read_without, size_of, written_without
-from checkers.text.printable import content
+from checkers.rules.lost_updates.story import LOGGED_WITHOUT, READ_WITHOUT, SAME_LIST_READ, WRITTEN_WITHOUT
 
 
 def lost_updates(evidence: Evidence) -> Iterator[Conflict]:
@@ -206,145 +201,6 @@ def _worst(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
             found[conflict.accused.index] = conflict
     yield from found.values()
 
-
-def _absent(n: Narrator, conflict: Conflict) -> Story:
-    """About the client that read a list without it, whether or not its read is accused."""
-    lost, shown, *rest = conflict.because
-    reader = rest[0] if rest else conflict.accused
-    cause = _cause(n, lost, reader, conflict.accused)
-    return Story(
-        summary=(
-            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
-            f" lost: it is missing from the list that {n.whom(reader)} read afterwards"
-        ),
-        steps=(
-            *_known(n, lost, shown),
-            *read_without(n, lost.element, reader),
-            step(
-                f"An element that was appended under the lock must stay, but {content(lost.element)} is"
-                " gone.",
-                lost,
-            ),
-        ),
-        proof=(lost, shown, reader),
-        sentences=_short_story(n, lost, reader, cause),
-        cause=cause,
-    )
-
-
-def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
-    (lost, *shown), by = conflict.because, conflict.accused
-    cause = _cause(n, lost, by)
-    return Story(
-        summary=(
-            f"{n.whom(lost)} and {n.whom(by)} both appended to the same list of {lost.resource}:"
-            f" {content(lost.element)} or {content(by.element)} was lost"
-        ),
-        steps=(
-            *(
-                step(
-                    f"{n.who(op)}, whose append was called {n.sent(op)}, read {size_of(_built_on(op))} and"
-                    f" wrote it back with {content(op.element)}{_with_answer(n, op)}.",
-                    op,
-                )
-                for op in (lost, by)
-            ),
-            *(step(f"{n.who(op)} read a list that shows it {n.answered(op)}.", op) for op in shown),
-            step("Both read the same list, and both took effect: the later one overwrote the other."),
-            *_fenced_first(n, lost, by),
-        ),
-        proof=(lost, by, *shown),
-        sentences=_short_story(n, lost, by, cause),
-        cause=cause,
-    )
-
-
-def _cause(n: Narrator, lost: Op, *others: Op) -> Cause | None:
-    """What held up an append that came too late; else a restart after which the element was gone."""
-    appends = [op for op in dict.fromkeys((lost, *others)) if op.f == "append"]
-    return of_late_writes(n, appends) or of_restart(n, lost, others[0])
-
-
-def _short_story(n: Narrator, lost: Op, by: Op, cause: Cause | None) -> tuple[str, ...]:
-    """Who appended what, who was held up, and whose list lacked it."""
-    late = None if cause is None or cause.fault is None or cause.fault.client is None else cause.fault.client
-    held_up = ""
-    for op in (lost, by):
-        grant = n.grant_behind(op)
-        if late is not None and grant is not None and n.client(op) == late:
-            held_up = f"{was_held_up(n, cause, grant, n.who(op))}."
-    did = "wrote" if by.f == "append" else "read"
-    return tell(
-        f"{n.who(lost)} appended {content(lost.element)} to {lost.resource}{n.with_token(lost)}.",
-        held_up,
-        f"{n.who(by)} {did} a list without it: {content(lost.element)} is gone.",
-    )
-
-
-def _with_answer(n: Narrator, append: Op) -> str:
-    return f", acknowledged {n.answered(append)}" if append.outcome is Outcome.OK else ""
-
-
-def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[Step, ...]:
-    """Why a write that was late is no excuse, where new holders fence before they read."""
-    if not n.history.header.fence_on_acquire or (lost.token or 0) >= (by.token or 0):
-        return ()
-    return (
-        step(
-            f"No late write excuses this: in this run a new holder fences before it reads (fence_on_acquire"
-            f" in line 1), so once {n.whom(by)} had read with token {by.token}, nothing with the older token"
-            f" {lost.token} could still be written."
-        ),
-    )
-
-
-def _logged_without(n: Narrator, conflict: Conflict) -> Story:
-    lost, shown, by = conflict.because[0], conflict.because[-1], conflict.accused
-    cause = _cause(n, lost, by)
-    return Story(
-        summary=(
-            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
-            f" lost: {n.whom(by)} wrote a list without it"
-        ),
-        steps=(
-            *_known(n, lost, shown),
-            *written_without(n, lost.element, by),
-        ),
-        proof=(lost, shown, by),
-        sentences=_short_story(n, lost, by, cause),
-        cause=cause,
-    )
-
-
-def _known(n: Narrator, lost: Op, shown: Op) -> tuple[Step, ...]:
-    """Why the element had been in the list for certain."""
-    sent = f"{n.who(lost)} appended {content(lost.element)}{n.with_token(lost)} {n.sent(lost)}"
-    if shown is lost:
-        return (step(f"{sent}, and the storage said ok {n.answered(lost)}.", lost),)
-    return (
-        step(f"{sent}.", lost),
-        step(
-            f"A list that {n.whom(shown)} read had it {n.answered(shown)}, so it had been stored by then.",
-            shown,
-        ),
-    )
-
-
-def _built_on(append: Op) -> List:
-    """What an append read; one that does not say wrote that, and its element."""
-    if append.seen is not None:
-        return append.seen
-    return append.value[:-1] if isinstance(append.value, tuple) else ()
-
-
-# because: the lost append, what proves it
-READ_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
-# because: the lost append, what proves it, the read that lacks it
-WRITTEN_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
-# because: the lost append, who read what the two wrote
-SAME_LIST_READ = Breach(anomaly="lost-update", rule="same-list-read", story=_same_list_read)
-# because: the lost append, what proves it
-LOGGED_WITHOUT = Breach(anomaly="lost-update", rule="logged-without", story=_logged_without)
 
 OBSERVED = Checker(name="lost-update", evidence="observed", decides=("lost-update",), check=lost_updates)
 COMMITTED = Checker(name="lost-update", evidence="committed", decides=("lost-update",), check=dropped_in_log)

@@ -12,6 +12,7 @@ from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Cause, Step, Story, step
 from checkers.explain.telling import capitalized, happened, tell, took, was_held_up
+from checkers.history.faults import Fault
 from checkers.history.records import WRITES, Op
 from checkers.text.printable import content
 
@@ -43,7 +44,7 @@ def short_story(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple
     """The short story of a write that came after one of a later hold."""
     own, whom = n.grant_behind(write), n.whom(write)
     fault = None if cause is None else cause.fault
-    came = "came after the newer fence" if newer.f == "fence" else "replaced the newer one"
+    came = _came_after(n, write, newer)
     late = f"Then {whom}'s older write {came}."
     between = _came_between(n, newer)
     if newer.token is not None and newer.token == write.token:
@@ -59,7 +60,24 @@ def short_story(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple
         )
     if fault.kind == "pause" and fault.healed <= (write.returned or math.inf):
         late = f"Then {whom} woke up, and its older write {came}."
-    return tell("" if own is None else took(n, own), f"{held_up}; meanwhile {between}", late)
+    during = f"{held_up}; {_when(n, newer, fault)} {between}"
+    return tell("" if own is None else took(n, own), during, late)
+
+
+def _when(n: Narrator, newer: Op, fault: Fault) -> str:
+    """Was the lock granted again while a fault was in force, or only afterwards?"""
+    grant = n.grant_behind(newer)
+    first = newer.called if grant is None else grant.returned or newer.called
+    return "meanwhile" if first <= fault.healed else "then"
+
+
+def _came_after(n: Narrator, write: Op, newer: Op) -> str:
+    """What a stale write did to a newer one: others may have come between the two."""
+    if newer.f == "fence":
+        return "came after the newer fence"
+    before = n.stored_before(write)
+    token, least = (None if before is None else before.token), (write.token or 0) + 1
+    return "replaced the newer one" if token is None or token >= least else "came after the newer one"
 
 
 def _came_between(n: Narrator, newer: Op) -> str:
@@ -85,12 +103,19 @@ def _way_past_the_fence(n: Narrator, write: Op, newer: Op) -> Iterable[Step]:
             write,
         )
     elif write.returned is None or newer.called <= write.returned:
-        yield step(
-            f"The newer token was sent {n.sent(newer)}, while the older write was in flight: if the storage"
-            " compared the tokens at all, it did so in an earlier step than it wrote.",
-            newer,
-            write,
+        both = (
+            f"The newer token was sent {n.sent(newer)}, while the older write was in flight"
+            if newer.called >= write.called
+            else f"The older write was sent {n.sent(write)}, while the newer token was in flight"
         )
+        restarted = n.fault_on("storage", min(newer.called, write.called), write.returned or math.inf)
+        compared = (
+            "if the storage compared the tokens at all, it did so in an earlier step than it wrote"
+            if restarted is None
+            else "if the storage compared the tokens at all, it had lost the newer one, or did so in an"
+            " earlier step than it wrote"
+        )
+        yield step(f"{both}: {compared}.", newer, write)
 
 
 def had(newer: Op) -> str:

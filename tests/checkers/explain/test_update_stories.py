@@ -29,7 +29,7 @@ def test_a_lost_element_is_explained_by_who_read_a_list_without_it() -> None:
         ),
         "After that, process 1 read the list in order to append to it at 0.800 s (line 10).",
         "An empty list came back at 0.900 s (line 11), without it.",
-        "An element that was appended under the lock must stay, but '0-1' is gone.",
+        "An element that was appended under the lock must stay, but '0-1' was not there.",
     )
     assert finding.operations == (4, 5, 10, 11)
 
@@ -42,7 +42,7 @@ def test_a_lost_element_is_explained_by_who_wrote_the_list_without_it() -> None:
             "That list was written by process 1, which appended '1-1' to it with token 34 at 0.800 s (line 10),"
             " and left '0-1' out although it had read it."
         ),
-        "An element that was appended under the lock must stay, but '0-1' is gone.",
+        "An element that was appended under the lock must stay, but '0-1' was not there.",
     )
 
 
@@ -61,7 +61,8 @@ def test_two_appends_to_one_list_are_explained_as_such() -> None:
     assert finding.summary == (
         "process 0 and process 1 both appended to the same list of r0: '0-1' or '1-1' was lost"
     )
-    assert finding.steps[0] == (
+    assert finding.steps[0] == "Process 0 was paused 0.300–2.650 s (lines 4 and 8); its lease ended at 2.000 s."
+    assert finding.steps[1] == (
         "Process 0, whose append was called at 2.700 s (line 9), read an empty list"
         " and wrote it back with '0-1', acknowledged at 2.800 s (line 10)."
     )

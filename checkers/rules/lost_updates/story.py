@@ -1,0 +1,164 @@
+"""The stories of a lost update: who appended, who was held up, and whose list lacked the element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from checkers.explain.causes import of_late_write, of_late_writes, of_restart
+from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.fault_steps import fault_steps
+from checkers.explain.narrator import Narrator
+from checkers.explain.story import Cause, Step, Story, step
+from checkers.explain.telling import tell, was_held_up
+from checkers.history.records import List, Op, Outcome
+from checkers.rules.lost_updates.list_phrases import read_without, size_of, written_without
+from checkers.text.printable import content
+
+
+def _absent(n: Narrator, conflict: Conflict) -> Story:
+    """About the client that read a list without it, whether or not its read is accused."""
+    lost, shown, *rest = conflict.because
+    reader = rest[0] if rest else conflict.accused
+    cause, known = _cause(n, lost, reader, conflict.accused), _known(n, lost, shown)
+    return Story(
+        summary=(
+            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
+            f" lost: it is missing from the list that {n.whom(reader)} read afterwards"
+        ),
+        steps=(
+            *_in_time(n, cause, lost, conflict.accused, known, read_without(n, lost.element, reader)),
+            step(
+                f"An element that was appended under the lock must stay, but {content(lost.element)} was not"
+                " there.",
+                lost,
+            ),
+        ),
+        proof=(lost, shown, reader),
+        sentences=_short_story(n, lost, reader, cause),
+        cause=cause,
+    )
+
+
+def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
+    (lost, *shown), by = conflict.because, conflict.accused
+    cause = _cause(n, lost, by)
+    return Story(
+        summary=(
+            f"{n.whom(lost)} and {n.whom(by)} both appended to the same list of {lost.resource}:"
+            f" {content(lost.element)} or {content(by.element)} was lost"
+        ),
+        steps=(
+            *fault_steps(n, cause, _held_up(n, cause, by, lost)),
+            *(
+                step(
+                    f"{n.who(op)}, whose append was called {n.sent(op)}, read {size_of(_built_on(op))} and"
+                    f" wrote it back with {content(op.element)}{_with_answer(n, op)}.",
+                    op,
+                )
+                for op in (lost, by)
+            ),
+            *(step(f"{n.who(op)} read a list that shows it {n.answered(op)}.", op) for op in shown),
+            step("Both read the same list, and both took effect: the later one overwrote the other."),
+            *_fenced_first(n, lost, by),
+        ),
+        proof=(lost, by, *shown),
+        sentences=_short_story(n, lost, by, cause),
+        cause=cause,
+    )
+
+
+def _cause(n: Narrator, lost: Op, *others: Op) -> Cause | None:
+    """What held up an append that came too late; else a restart after which the element was gone."""
+    appends = [op for op in dict.fromkeys((*others[::-1], lost)) if op.f == "append"]
+    return of_late_writes(n, appends) or of_restart(n, lost, others[0])
+
+
+def _held_up(n: Narrator, cause: Cause | None, *appends: Op) -> Op | None:
+    """Which of some appends came too late because of that."""
+    is_late = (op for op in appends if op.f == "append" and of_late_write(n, op) == cause)
+    return None if cause is None or cause.fault is None else next(is_late, None)
+
+
+def _in_time(
+    n: Narrator, cause: Cause | None, lost: Op, by: Op, known: Iterable[Step], then: Iterable[Step]
+) -> tuple[Step, ...]:
+    """What happened to the lost append, and then; a fault comes before what it held up."""
+    late = _held_up(n, cause, by, lost)
+    faults = [*fault_steps(n, cause, late)]
+    return (*faults, *known, *then) if late is lost else (*known, *faults, *then)
+
+
+def _short_story(n: Narrator, lost: Op, by: Op, cause: Cause | None) -> tuple[str, ...]:
+    """Who appended what, who was held up, and whose list lacked it."""
+    late = _held_up(n, cause, by, lost)
+    grant = None if late is None else n.grant_behind(late)
+    held_up = "" if late is None or grant is None else f"{was_held_up(n, cause, grant, n.who(late))}."
+    did = "wrote" if by.f == "append" else "read"
+    return tell(
+        f"{n.who(lost)} appended {content(lost.element)} to {lost.resource}{n.with_token(lost)}.",
+        held_up,
+        f"{n.who(by)} {did} a list without it.",
+    )
+
+
+def _with_answer(n: Narrator, append: Op) -> str:
+    return f", acknowledged {n.answered(append)}" if append.outcome is Outcome.OK else ""
+
+
+def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[Step, ...]:
+    """Why a write that was late is no excuse, where new holders fence before they read."""
+    if not n.history.header.fence_on_acquire or (lost.token or 0) >= (by.token or 0):
+        return ()
+    return (
+        step(
+            f"No late write excuses this: in this run a new holder fences before it reads (fence_on_acquire"
+            f" in line 1), so once {n.whom(by)} had read with token {by.token}, nothing with the older token"
+            f" {lost.token} could still be written."
+        ),
+    )
+
+
+def _logged_without(n: Narrator, conflict: Conflict) -> Story:
+    lost, shown, by = conflict.because[0], conflict.because[-1], conflict.accused
+    cause = _cause(n, lost, by)
+    return Story(
+        summary=(
+            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
+            f" lost: {n.whom(by)} wrote a list without it"
+        ),
+        steps=_in_time(n, cause, lost, by, _known(n, lost, shown), written_without(n, lost.element, by)),
+        proof=(lost, shown, by),
+        sentences=_short_story(n, lost, by, cause),
+        cause=cause,
+    )
+
+
+def _known(n: Narrator, lost: Op, shown: Op) -> tuple[Step, ...]:
+    """Why the element had been in the list for certain."""
+    sent = f"{n.who(lost)} appended {content(lost.element)}{n.with_token(lost)} {n.sent(lost)}"
+    if shown is lost:
+        return (step(f"{sent}, and the storage said ok {n.answered(lost)}.", lost),)
+    return (
+        step(f"{sent}.", lost),
+        step(
+            f"A list that {n.whom(shown)} read had it {n.answered(shown)}, so it had been stored by then.",
+            shown,
+        ),
+    )
+
+
+def _built_on(append: Op) -> List:
+    """What an append read; one that does not say wrote that, and its element."""
+    if append.seen is not None:
+        return append.seen
+    return append.value[:-1] if isinstance(append.value, tuple) else ()
+
+
+# because: the lost append, what proves it
+READ_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
+# because: the lost append, what proves it, the read that lacks it
+WRITTEN_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
+# because: the lost append, who read what the two wrote
+SAME_LIST_READ = Breach(anomaly="lost-update", rule="same-list-read", story=_same_list_read)
+# because: the lost append, what proves it
+LOGGED_WITHOUT = Breach(anomaly="lost-update", rule="logged-without", story=_logged_without)
