@@ -73,7 +73,8 @@ class LateCalls:
         """Of very many, the last ones; the last first."""
         found = [*islice(late_calls_of(n.evidence).between(holder, grant), _MOST_LATE_CALLS)]
         granted = grant.returned or 0
-        answered = [op for op in found if op.outcome is Outcome.OK and (op.returned or 0) <= granted]
+        in_time = (op for op in found if op.outcome is Outcome.OK and (op.returned or 0) <= granted)
+        answered = [op for op in in_time if late_calls_of(n.evidence).had_lost(op, holder)]
         chosen = [op for op in answered if op.f in ENDS] or answered
         return cls(answered=tuple(chosen), others=tuple(op for op in found if op not in chosen))
 
@@ -84,8 +85,17 @@ def of_early_grant(n: Narrator, holder: Op, grant: Op, late: LateCalls) -> Cause
     if late.answered:
         is_alone = len(late.answered) == 1 and not late.others and fault is None
         is_alone = is_alone and late_calls_of(n.evidence).came_too_late(late.answered[0])
+        is_alone = is_alone and not _may_have_lapsed(n, holder, grant)
         return Cause(certain=is_alone, operation=late.answered[0])
     return None if fault is None else Cause(fault=fault)
+
+
+def _may_have_lapsed(n: Narrator, holder: Op, grant: Op) -> bool:
+    """Was every lease over when a grant returned that the service had confirmed by then?"""
+    granted = grant.returned or 0
+    setters = (holder, *n.own(holder, holder.sent, granted, "renew"))
+    answered = (op for op in setters if op.outcome is Outcome.OK and (op.returned or math.inf) <= granted)
+    return max((op.sent + op.ttl for op in answered if op.ttl is not None), default=0) < granted
 
 
 def of_servers(n: Narrator, side: str, proof: Iterable[Op]) -> Cause | None:

@@ -39,14 +39,18 @@ class LateCalls:
         """Those that may have had an effect between two grants, not of the first one's owner; the last first.
 
         Their owners had lost the lock when they called them, or their leases were over by the first grant; a
-        release that was never answered may have been carried out at any time.
+        release that was not answered by then may have been carried out at any time until it was.
         """
         if holder.resource not in self._calls:
             return
         for op in self._calls[holder.resource].backwards(grant.returned or 0, holder.sent, but=holder):
-            is_unknown = op.f in ENDS and op.returned is None
-            if is_unknown or self.came_too_late(op) or self._was_over_by(op, holder.returned or 0):
+            is_in_flight = op.f in ENDS and (op.returned or math.inf) > (holder.returned or 0)
+            if is_in_flight or self.had_lost(op, holder):
                 yield op
+
+    def had_lost(self, op: Op, holder: Op) -> bool:
+        """Had the owner of an operation lost the lock when it called that, or when another was granted it?"""
+        return self.came_too_late(op) or self._was_over_by(op, holder.returned or 0)
 
     def came_too_late(self, op: Op) -> bool:
         """Had the owner of an operation lost the lock, or never been granted it, when it called that?"""

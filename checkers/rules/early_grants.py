@@ -12,8 +12,10 @@ duplicate-token.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from operator import itemgetter
 
 from checkers.explain.causes import LateCalls, of_early_grant, of_servers
 from checkers.explain.checker import Checker
@@ -27,6 +29,7 @@ from checkers.facts.evidence import Evidence
 from checkers.facts.leases import ENDS, Lease, promises
 from checkers.facts.narrowing import narrowed, of_promised_leases
 from checkers.facts.promised_leases import PromisedLeases
+from checkers.history.memoized import memoized
 from checkers.history.records import Op
 from checkers.rules.tokens import duplicate_tokens, token_regressions
 
@@ -56,6 +59,7 @@ def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
             )
 
 
+@memoized
 def _with_misleading_tokens(evidence: Evidence) -> set[str]:
     """The resources whose tokens do not tell the order of their grants."""
     return {each.accused.resource for each in (*duplicate_tokens(evidence), *token_regressions(evidence))}
@@ -70,19 +74,21 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     lease = _end(n, holder, setter)
     in_time = (holder.returned or 0) < grant.sent
+    if not in_time and grant.resource in _with_misleading_tokens(n.evidence):
+        return _both_promised(n, conflict)
     late = LateCalls.between(n, holder, grant)
     cause = of_early_grant(n, holder, grant, late)
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
-            f" while the lease of {n.whom(holder)} was promised until {n.at(lease)}"
+            f" while the lease of {n.whom(holder)} was promised {_until(n, holder, lease)}"
         ),
         steps=(
             *n.grant_steps(holder),
             _promise(n, setter),
             _kept_until(n, holder, lease),
             step(f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.", holder, grant),
-            *(fault_steps(n, cause) if cause and cause.fault else [_root(n, holder, setter, grant, late)]),
+            *(fault_steps(n, cause) if cause and cause.fault else [_root(n, conflict, late, cause)]),
             step(
                 f"So{'' if in_time else ', by the tokens,'} the lock was given to {n.whom(grant)}"
                 f" {n.answered(grant)}, before {n.at(lease)}: too early.",
@@ -94,8 +100,10 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             n.own(holder, setter.sent, grant.returned or 0),
         ),
         sentences=tell(
-            f"{took(n, holder)[:-1]}, promised until {n.at(lease)}.",
-            happened(n, cause.fault if cause else None) or _came_late(n, cause),
+            *_in_time(
+                (holder.returned or 0, f"{took(n, holder)[:-1]}, promised {_until(n, holder, lease)}."),
+                _came_before(n, cause),
+            ),
             _was_granted_it(n, holder, setter, grant),
         ),
         cause=cause,
@@ -145,6 +153,16 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
+def _in_time(*sentences: tuple[float, str]) -> Iterator[str]:
+    """Sentences in the order of the moments of which they speak."""
+    return (sentence for _, sentence in sorted(sentences, key=itemgetter(0)))
+
+
+def _until(n: Narrator, holder: Op, lease: float) -> str:
+    """Until when a lease was promised, by what is shown of it."""
+    return f"until {'at least ' if n.lease(holder) > lease else ''}{n.at(lease)}"
+
+
 def _end(n: Narrator, holder: Op, setter: Op) -> float:
     """The end that is shown: the earlier of what the setter promised and of what all operations did."""
     return min(n.lease(holder), setter.sent + (setter.ttl or 0))
@@ -169,10 +187,11 @@ def _or_out_of_order(n: Narrator, grant: Op) -> Step:
     )
 
 
-def _root(n: Narrator, holder: Op, setter: Op, grant: Op, late: LateCalls) -> Step:
+def _root(n: Narrator, conflict: Conflict, late: LateCalls, cause: Cause | None) -> Step:
     """What can have freed the lock, as far as the history shows."""
+    grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     if late.answered:
-        return _freed_by(n, holder, late.answered)
+        return _freed_by(n, holder, late.answered, is_certain=cause is not None and cause.certain)
     if (holder.returned or 0) >= grant.sent:
         return _or_out_of_order(n, grant)
     if late.others:
@@ -184,7 +203,7 @@ def _root(n: Narrator, holder: Op, setter: Op, grant: Op, late: LateCalls) -> St
             else f"got its answer only later, {n.answered(named)}"
         )
         return step(
-            f"Before that, {n.whom(named)} had sent the {named.f} of another hold {n.sent(named)}, and"
+            f"Before that, {n.whom(named)} had sent the {_called(named)} of another hold {n.sent(named)}, and"
             f" {answer}: carried out late, or repeated, it may have {_effect(named)} the lock of"
             f" {n.whom(holder)}.",
             named,
@@ -203,15 +222,22 @@ def _root(n: Narrator, holder: Op, setter: Op, grant: Op, late: LateCalls) -> St
     )
 
 
-def _freed_by(n: Narrator, holder: Op, answered: Sequence[Op]) -> Step:
-    """What somebody else did to the lock in between; that it ended the hold is only probable."""
+def _freed_by(n: Narrator, holder: Op, answered: Sequence[Op], *, is_certain: bool) -> Step:
+    """What somebody else did to the lock in between, and whether anything else can have ended the hold."""
     named = answered[0]
-    others = "" if len(answered) == 1 else f", or another {named.f} like it,"
+    others = "" if len(answered) == 1 else f", or another {_called(named)} like it,"
+    when = "In between" if named.called > (holder.returned or 0) else "Before that"
+    sent = f"{n.whom(named)} sent the {_called(named)} of another hold {n.sent(named)}"
+    freed = _effect(named) if is_certain else f"probably {_effect(named)}"
     return step(
-        f"In between, {n.whom(named)} sent the {named.f} of another hold {n.sent(named)}, answered"
-        f" {n.answered(named)}: it{others} probably {_effect(named)} the lock of {n.whom(holder)}.",
+        f"{when}, {sent}, and it was answered {n.answered(named)}: it{others} {freed} the lock of"
+        f" {n.whom(holder)}.",
         named,
     )
+
+
+def _called(op: Op) -> str:
+    return "renewal" if op.f == "renew" else op.f
 
 
 def _effect(late: Op) -> str:
@@ -222,16 +248,17 @@ def _was_granted_it(n: Narrator, holder: Op, setter: Op, grant: Op) -> str:
     said = f"{n.who(grant)} was granted it at {n.at(grant.returned or 0)}"
     if setter.sent > (grant.returned or 0):
         return f"{said}, and {n.whom(holder)} could still renew its own lease at {n.at(setter.sent)}."
-    return f"{said}, while {n.whom(holder)} still held it."
+    return f"{said}, while the lease of {n.whom(holder)} was still promised."
 
 
-def _came_late(n: Narrator, cause: Cause | None) -> str:
-    """What an owner that had lost the lock did to it; a sentence, or nothing."""
+def _came_before(n: Narrator, cause: Cause | None) -> tuple[float, str]:
+    """What an owner that had lost the lock did to it, or a fault, and when; a sentence, or nothing."""
     late = None if cause is None else cause.operation
     if late is None:
-        return ""
-    return (
-        f"{n.who(late)} sent the {late.f} of another hold at {n.at(late.called)}, and got its ok at"
+        fault = None if cause is None else cause.fault
+        return (math.inf if fault is None else fault.began), happened(n, fault)
+    return late.called, (
+        f"{n.who(late)} sent the {_called(late)} of another hold at {n.at(late.called)}, and got its ok at"
         f" {n.at(late.returned or 0)}."
     )
 

@@ -50,8 +50,8 @@ def test_an_early_grant_names_the_release_that_probably_freed_the_lock() -> None
 
     assert finding.account.cause == FindingCause(certain=False, operations=(4, 8))
     assert (
-        "In between, process 0 sent the release of another hold at 1.900 s (line 4), answered at 2.600 s"
-        " (line 8): it probably freed the lock of process 1."
+        "Before that, process 0 sent the release of another hold at 1.900 s (line 4), and it was answered at"
+        " 2.600 s (line 8): it probably freed the lock of process 1."
     ) in finding.steps
 
 

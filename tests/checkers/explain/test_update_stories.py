@@ -61,7 +61,9 @@ def test_two_appends_to_one_list_are_explained_as_such() -> None:
     assert finding.summary == (
         "process 0 and process 1 both appended to the same list of r0: '0-1' or '1-1' was lost"
     )
-    assert finding.steps[0] == "Process 0 was paused 0.300–2.650 s (lines 4 and 8); its lease ended at 2.000 s."
+    assert (
+        finding.steps[0] == "Process 0 was paused 0.300–2.650 s (lines 4 and 8); its lease ended at 2.000 s."
+    )
     assert finding.steps[1] == (
         "Process 0, whose append was called at 2.700 s (line 9), read an empty list"
         " and wrote it back with '0-1', acknowledged at 2.800 s (line 10)."
