@@ -98,7 +98,7 @@ def _way_past_the_fence(n: Narrator, write: Op, newer: Op) -> Iterable[Step]:
     if newer.returned is not None and newer.returned < write.called:
         yield step(
             f"The newer token had been accepted {n.answered(newer)}, before the older write was sent"
-            f" {n.sent(write)}: nothing on its path compared the tokens.",
+            f" {n.sent(write)}: no fence on its path stopped it.",
             newer,
             write,
         )
