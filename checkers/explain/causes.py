@@ -12,6 +12,9 @@ An early grant
     the two grants.
 A loss
     The restart of the storage after which it was gone.
+Two grants whose tokens do not rise
+    A fault of the lock service that was in force between their returns; rather one that was also in force
+    while the later grant was asked for. Else a fault that hit the client of one of them.
 Anything else that servers did
     A fault that was in force on them between the first operation of the proof and the last.
 
@@ -106,6 +109,14 @@ def of_servers(n: Narrator, side: str, proof: Iterable[Op]) -> Cause | None:
     last = max((math.inf if op.returned is None else op.returned for op in operations), default=0)
     fault = n.fault_on(side, first, last)
     return None if fault is None else Cause(fault=fault)
+
+
+def of_two_grants(n: Narrator, one: Op, other: Op) -> Cause | None:
+    """The fault because of which the later of two grants got no higher a token."""
+    older, newer = sorted((one, other), key=lambda grant: grant.returned or 0)
+    since, end = older.returned or 0, newer.returned or 0
+    fault = n.fault_on("lock", max(since, newer.sent), end) or n.fault_on("lock", since, end)
+    return of_clients(n, (older, newer)) if fault is None else Cause(fault=fault)
 
 
 def of_clients(n: Narrator, grants: Iterable[Op]) -> Cause | None:

@@ -9,9 +9,10 @@ lease ended because of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from checkers.explain.causes import meanwhile
+from checkers.explain.fault_phrases import clients_left
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Cause, Step, step
 from checkers.history.faults import Fault
@@ -31,7 +32,7 @@ def fault_steps(n: Narrator, cause: Cause | None, op: Op | None = None) -> Itera
     is_over = fault.client is not None and fault.began <= lease <= fault.healed
     over = f"; its lease ended at {n.at(lease)}" if is_over else ""
     what = in_words(n, fault)
-    yield step(f"{what[:1].upper()}{what[1:]}{over}.", fault)
+    yield step(f"{what[:1].upper()}{what[1:]}{over}{clients_left(fault)}.", fault)
     others = [] if op is None else meanwhile(n, cause, op)
     token = "" if grant is None else n.with_token(grant)
     when = f"When the lease{token} ended, at {n.at(lease)}"
@@ -39,6 +40,13 @@ def fault_steps(n: Narrator, cause: Cause | None, op: Op | None = None) -> Itera
         yield step(f"{when}, another fault was in force: {in_words(n, other)}.", other)
     if len(others) > _MOST_NAMED:
         yield step(f"{when}, more faults were in force than are named here.")
+
+
+def in_time_order(n: Narrator, cause: Cause | None, steps: Iterable[tuple[float, Step]]) -> list[Step]:
+    """Steps, each with its moment, and what the fault that is the cause did."""
+    began = 0 if cause is None or cause.fault is None else cause.fault.began
+    timed = [*((began, each) for each in fault_steps(n, cause)), *steps]
+    return [each for _, each in sorted(timed, key=lambda timed: timed[0])]
 
 
 def in_words(n: Narrator, fault: Fault) -> str:

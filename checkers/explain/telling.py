@@ -48,6 +48,13 @@ def capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def in_time_order(n: Narrator, cause: Cause | None, *timed: tuple[float, str]) -> tuple[str, ...]:
+    """A short story: sentences, each with its moment, and what the fault that is the cause did."""
+    fault = None if cause is None else cause.fault
+    known = [*([] if fault is None else [(fault.began, happened(n, fault))]), *timed]
+    return tell(*(sentence for _, sentence in sorted(known, key=lambda each: each[0])))
+
+
 def tell(*sentences: str) -> tuple[str, ...]:
     """A short story: its sentences, without empty ones."""
     return tuple(each for each in sentences if each)

@@ -13,14 +13,15 @@ from itertools import islice
 
 import numpy as np
 
-from checkers.explain.causes import of_clients, of_servers
+from checkers.explain.causes import of_two_grants
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import cycle_of_grants
+from checkers.explain.fault_steps import in_time_order as steps_in_time_order
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import happened, tell
+from checkers.explain.telling import in_time_order
 from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater
 from checkers.facts.leases import ENDS, granted
@@ -122,14 +123,19 @@ def _ends(operations: Iterable[Op]) -> dict[str | None, list[Op]]:
 
 def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
     grant, other = conflict.accused, conflict.because[0]
-    cause = _cause(n, other, grant)
+    cause = of_two_grants(n, other, grant)
+    grants = sorted((other, grant), key=lambda each: each.returned or 0)
     return Story(
         summary=(
             f"{n.whom(grant)} and {n.whom(other)} were both granted {lock_on(grant.resource)}"
             f" with token {grant.token}"
         ),
         steps=(
-            *n.grant_steps(*sorted((other, grant), key=lambda each: each.returned or 0)),
+            *steps_in_time_order(
+                n,
+                cause,
+                zip((each.returned or 0 for each in grants), n.grant_steps(*grants), strict=True),
+            ),
             step(
                 f"These are two grants to two owners, {other.owner} and {grant.owner}, and each needs its"
                 f" own token: from token {grant.token}, a storage cannot tell whose write it gets."
@@ -144,7 +150,7 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
     grant, earlier = conflict.accused, conflict.because[0]
     ends = [op for op in conflict.proof if op.f in ENDS]
     same = earlier.token == grant.token
-    cause = _cause(n, earlier, grant)
+    cause = of_two_grants(n, earlier, grant)
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} with token {grant.token}"
@@ -152,7 +158,7 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
             f" been granted {n.answered(earlier)}"
         ),
         steps=(
-            *(_gave_back(n, end) for end in ends),
+            *steps_in_time_order(n, cause, ((end.returned or 0, _gave_back(n, end)) for end in ends)),
             *cycle_of_grants(
                 n,
                 earlier,
@@ -165,20 +171,16 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-def _cause(n: Narrator, first: Op, second: Op) -> Cause | None:
-    return of_servers(n, "lock", (first, second)) or of_clients(n, (first, second))
-
-
 def _short_story(n: Narrator, one: Op, other: Op, cause: Cause | None) -> tuple[str, ...]:
     """Who was granted the lock with which token; what happened in between."""
     first, second = sorted((one, other), key=lambda each: each.returned or 0)
     again = "the same token again" if first.token == second.token else f"token {second.token}"
-    return tell(
-        f"{n.who(first)} was granted {lock_on(first.resource)} with token {first.token} at"
-        f" {n.at(first.returned or 0)}.",
-        happened(n, cause.fault if cause else None),
-        f"{n.who(second)} was granted it at {n.at(second.returned or 0)}, with {again}.",
+    granted, then = first.returned or 0, second.returned or 0
+    took = (
+        f"{n.who(first)} was granted {lock_on(first.resource)} with token {first.token} at {n.at(granted)}."
     )
+    took_again = f"{n.who(second)} was granted it at {n.at(then)}, with {again}."
+    return in_time_order(n, cause, (granted, took), (then, took_again))
 
 
 def _end_between(n: Narrator, conflict: Conflict) -> list[Op]:

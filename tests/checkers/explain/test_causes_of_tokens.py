@@ -1,0 +1,77 @@
+"""The fault behind two grants whose tokens do not rise, and its place in their story."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import checkers
+from checkers.vocabulary.verdict import Account
+
+Moments = tuple[float, float]  # s
+
+
+def explained(*faults: Moments, older: Moments, newer: Moments, tokens: tuple[int, int] = (7, 7)) -> Account:
+    """The explanation of two grants, when the lock service was paused during these times."""
+    events: list[tuple[float, dict[str, object]]] = []
+    for process, (times, token) in enumerate(zip((older, newer), tokens, strict=True)):
+        asked: dict[str, object] = {"process": process, "f": "acquire", "owner": f"{process}-1"}
+        asked |= {"resource": "r0", "ttl": 300_000_000}
+        events.append((times[0], asked | {"type": "invoke"}))
+        events.append((times[1], asked | {"type": "ok", "token": token}))
+    for times in faults:
+        for time, state in zip(times, ("in force", "healed"), strict=True):
+            value = {"target": "lock", "state": state, "evidence": "seen"}
+            events.append((time, {"type": "info", "process": "nemesis", "f": "pause", "value": value}))
+    header = '{"fencepost":1,"target":"test","ttl":300000000,"clients":2}\n'
+    lines = [
+        json.dumps({"time": round(time * 1e9), **event}) + "\n"
+        for time, event in sorted(events, key=lambda each: each[0])
+    ]
+    (finding,) = checkers.judge(checkers.parse([header, *lines])).findings
+    return finding.account
+
+
+def began(account: Account) -> float | None:
+    """When the fault began that is the cause; s."""
+    named = [step for step in account.steps if step.faults]
+    assert (account.cause is None) == (not named)
+    return float(named[0].text.partition(" was paused ")[2].partition("–")[0]) if named else None
+
+
+ONE = (0.0, 1.0)  # a grant
+
+
+@pytest.mark.parametrize(
+    ("faults", "newer", "says"),
+    [
+        ([(0.2, 0.8), (2.0, 3.0)], (2.4, 2.5), 2.0),  # the first had healed before the older grant returned
+        ([(1.2, 1.5), (2.0, 3.0)], (2.4, 2.5), 2.0),  # rather one during the newer grant
+        ([(1.2, 1.5), (1.6, 1.8)], (2.4, 2.5), 1.2),  # else the first in between
+        ([(0.2, 0.8), (2.6, 3.0)], (2.4, 2.5), None),  # none in between
+        ([(0.2, 0.8)], (0.5, 1.5), None),  # not even while the newer grant was asked for
+    ],
+)
+def test_the_fault_behind_a_shared_token_was_in_force_between_the_grants(
+    faults: list[Moments], newer: Moments, says: float | None
+) -> None:
+    assert began(explained(*faults, older=ONE, newer=newer)) == says
+
+
+def test_a_shared_token_is_explained_in_the_order_of_time() -> None:
+    account = explained((0.5, 3.0), older=ONE, newer=(2.4, 2.5))
+
+    assert account.story == (
+        "The lock service was paused from 0.500 s to 3.000 s.",
+        "Client 0 was granted the lock on r0 with token 7 at 1.000 s.",
+        "Client 1 was granted it at 2.500 s, with the same token again.",
+    )
+    assert [step.faults for step in account.steps] == [(3, 7), (), (), ()]
+
+
+def test_a_token_regression_names_its_fault_in_a_step() -> None:
+    account = explained((2.0, 3.0), older=ONE, newer=(2.4, 2.5), tokens=(7, 6))
+
+    assert account.steps[0].text == "The lock service was paused 2.000–3.000 s (lines 4 and 7)."
+    assert account.story[1] == "The lock service was paused from 2.000 s to 3.000 s."
