@@ -5,15 +5,17 @@ The log is complete, and each value is written once: an honest storage has it on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from checkers.explain.causes import of_call
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.fault_steps import in_time_order as steps_in_time_order
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import listed, times
 from checkers.explain.story import Story, step
-from checkers.explain.telling import happened, tell
+from checkers.explain.telling import in_time_order
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.recorded import recorded
 from checkers.text.printable import content
@@ -33,22 +35,24 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     numbers = n.numbers(write)
     cause = of_call(n, write)
+    sent = step(f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.", write)
     return Story(
         summary=(
             f"the write of {content(write.value)}{n.with_token(write)} to {write.resource} by"
             f" {n.whom(write)} took effect {times(len(numbers))}"
         ),
         steps=(
-            step(f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.", write),
+            *steps_in_time_order(n, cause, [(write.called, sent)]),
             step(
                 f"In the storage's own order it is {listed(numbers)}:"
                 " something between the client and the storage repeated it."
             ),
         ),
-        sentences=tell(
-            f"{n.who(write)} sent {content(write.value)} to {write.resource} once.",
-            happened(n, cause.fault if cause else None),
-            f"It took effect {times(len(numbers))}: something on the way repeated it.",
+        sentences=in_time_order(
+            n,
+            cause,
+            (write.called, f"{n.who(write)} sent {content(write.value)} to {write.resource} once."),
+            (math.inf, f"It took effect {times(len(numbers))}: something on the way repeated it."),
         ),
         cause=cause,
     )

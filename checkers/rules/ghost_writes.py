@@ -5,15 +5,17 @@ An *info* that took effect is never one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from checkers.explain.causes import of_call
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.effects import acceptance
+from checkers.explain.fault_steps import in_time_order as steps_in_time_order
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import happened, tell
+from checkers.explain.telling import in_time_order, tell
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.evidence import Evidence, log_of
 from checkers.facts.recorded import recorded
@@ -55,7 +57,7 @@ def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=failed_and_took_effect(n, write),
         steps=(
-            *reported_as_failed(n, write),
+            *reported_as_failed(n, write, cause),
             step(
                 f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored"
                 " writes.",
@@ -73,7 +75,7 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=failed_and_took_effect(n, write),
         steps=(
-            *reported_as_failed(n, write),
+            *reported_as_failed(n, write, cause),
             step(
                 f"But {n.whom(read)} read {content(read.value)} {n.answered(read)}, and no other write has"
                 " that value, so it took effect.",
@@ -86,12 +88,9 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _short_story(n: Narrator, op: Op, cause: Cause | None, shown: str) -> tuple[str, ...]:
-    return tell(
-        f"{n.who(op)} sent {n.message(op)}{n.with_token(op)} to {op.resource}, and was answered that it"
-        " failed.",
-        happened(n, cause.fault if cause else None),
-        shown,
-    )
+    request = f"{n.message(op)}{n.with_token(op)} to {op.resource}"
+    sent = f"{n.who(op)} sent {request}, and was answered that it failed."
+    return in_time_order(n, cause, (op.called, sent), (math.inf, shown))
 
 
 def failed_and_took_effect(n: Narrator, op: Op) -> str:
@@ -99,16 +98,15 @@ def failed_and_took_effect(n: Narrator, op: Op) -> str:
     return f"{n.request(op)} was reported as failed, but it took effect"
 
 
-def reported_as_failed(n: Narrator, write: Op) -> tuple[Step, ...]:
+def reported_as_failed(n: Narrator, write: Op, cause: Cause | None = None) -> list[Step]:
     """Who sent a write, and the answer after which it must not take effect."""
-    return (
-        n.sent_step(write),
-        step(
-            f"It was reported as failed ({write.error or 'without a reason'}) {n.answered(write)}: after that"
-            " answer it must never take effect.",
-            write,
-        ),
-    )
+    return _failed(n, write, cause, ": after that answer it must never take effect")
+
+
+def _failed(n: Narrator, op: Op, cause: Cause | None, moral: str = "") -> list[Step]:
+    answer = f"It was reported as failed ({op.error or 'without a reason'}) {n.answered(op)}{moral}."
+    answered = math.inf if op.learned is None else op.learned
+    return steps_in_time_order(n, cause, [(op.called, n.sent_step(op)), (answered, step(answer, op))])
 
 
 def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
@@ -117,10 +115,7 @@ def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=failed_and_took_effect(n, fence),
         steps=(
-            n.sent_step(fence),
-            step(
-                f"It was reported as failed ({fence.error or 'without a reason'}) {n.answered(fence)}.", fence
-            ),
+            *_failed(n, fence, cause),
             step(f"But that fence is {n.place(fence)} in the storage's own order.", fence),
         ),
         sentences=_short_story(n, fence, cause, "It took effect all the same: the storage has it."),
