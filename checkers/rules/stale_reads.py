@@ -18,10 +18,11 @@ import numpy as np
 from checkers.explain.causes import of_servers
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
+from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import as_read
 from checkers.explain.story import Story
-from checkers.explain.telling import happened, tell
+from checkers.explain.telling import in_time_order
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
 from checkers.facts.replaced import not_written_late, replaced_by
@@ -159,15 +160,19 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
             f"{n.whom(read)} read {as_read(read)} from {read.resource}"
             f" although a write with the newer token {newer[0].token} had been accepted before"
         ),
-        steps=cycle(
-            n,
-            Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
-            f"the read returned {as_read(read)} although token {newer[0].token} had been accepted before",
+        steps=(
+            *fault_steps(n, cause),
+            *cycle(
+                n,
+                Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
+                f"the read returned {as_read(read)} although token {newer[0].token} had been accepted before",
+            ),
         ),
-        sentences=tell(
-            f"A write with token {newer[0].token} had been accepted on {read.resource}.",
-            happened(n, cause.fault if cause else None),
-            f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on.",
+        sentences=in_time_order(
+            n,
+            cause,
+            (newer[0].called, f"A write with token {newer[0].token} had been accepted on {read.resource}."),
+            (read.called, f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on."),
         ),
         cause=cause,
     )
@@ -175,22 +180,30 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
 
 def _went_back(n: Narrator, conflict: Conflict) -> Story:
     read = conflict.accused
-    others = [op.value for op in conflict.because if op.value != read.value]
+    others = [op for op in conflict.because if op.value != read.value]
     cause = of_servers(n, "storage", conflict.proof)
     return Story(
         summary=(
-            f"{n.whom(read)} read {content(read.value)} from {read.resource} after {content(others[-1])} had"
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} after"
+            f" {content(others[-1].value)} had"
             " replaced it"
         ),
-        steps=cycle(
-            n,
-            Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
-            "a replaced value came back, although each value is written once",
+        steps=(
+            *fault_steps(n, cause),
+            *cycle(
+                n,
+                Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
+                "a replaced value came back, although each value is written once",
+            ),
         ),
-        sentences=tell(
-            f"{content(others[-1])} had replaced {content(read.value)} on {read.resource}.",
-            happened(n, cause.fault if cause else None),
-            f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on.",
+        sentences=in_time_order(
+            n,
+            cause,
+            (
+                others[-1].called,
+                f"On {read.resource}, {content(others[-1].value)} had replaced {content(read.value)}.",
+            ),
+            (read.called, f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on."),
         ),
         cause=cause,
     )

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from checkers.explain.causes import of_servers
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
+from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
-from checkers.explain.story import Step, Story, step
-from checkers.explain.telling import capitalized, tell
+from checkers.explain.story import Cause, Step, Story, step
+from checkers.explain.telling import in_time_order, tell
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import Late, LogOrder, order_of
 from checkers.facts.read_places import NOWHERE
@@ -82,31 +84,61 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
             " accepted, and the storage's own order puts it before"
         )
         moral = f"the storage's own order has {n.stored(op)} before what was accepted earlier"
-    sentences = tell(
-        f"{capitalized(n.stored(later))} had been accepted on {op.resource}.",
-        f"After that, {n.whom(op)} sent its {op.f} at {n.at(op.called)}.",
-        f"The storage's own order has {'what it returned' if op.f == 'read' else n.stored(op)} before that.",
-    )
+    cause = of_servers(n, "storage", conflict.proof)
     by = conflict.because[-1]
+    sentences = _short_story(n, op, later, by, cause)
     if by.f == "fence" and not n.numbers(by):
         return Story(
             summary=summary,
             sentences=sentences,
-            steps=(*_after_a_fence(n, conflict, by), step(f"So {moral}.")),
+            steps=(
+                *fault_steps(n, cause),
+                *_after_a_fence(n, conflict, by),
+                step(f"So {moral}."),
+            ),
+            cause=cause,
         )
     return Story(
         summary=summary,
         sentences=sentences,
-        steps=cycle(
-            n,
-            Question(
-                proof=conflict.proof,
-                fenced=False,
-                log=n.logged(conflict.proof, conflict.accused),
-                accused=conflict.accused,
+        steps=(
+            *fault_steps(n, cause),
+            *cycle(
+                n,
+                Question(
+                    proof=conflict.proof,
+                    fenced=False,
+                    log=n.logged(conflict.proof, conflict.accused),
+                    accused=conflict.accused,
+                ),
+                moral,
             ),
-            moral,
         ),
+        cause=cause,
+    )
+
+
+def _short_story(n: Narrator, op: Op, later: Op, by: Op, cause: Cause | None) -> tuple[str, ...]:
+    """Who wrote what, and what comes after it in the storage's own order, although it came first."""
+    accepted = f"accepted by {n.at(by.returned or 0)}"
+    if op.f != "read":
+        did = "fenced" if later.f == "fence" else f"wrote {content(later.value)} to"
+        first = (later.called, f"{n.who(later)} {did} {later.resource}, {accepted}.")
+        order = f"the storage's own order has {n.stored(op)} before {n.stored(later)}"
+        sent = f"{n.who(op)} sent its {op.f} only then, at {n.at(op.called)}, but {order}."
+        return in_time_order(n, cause, first, (op.called, sent))
+    old, write = content(op.value), n.index.writer(op)
+    replaced = f"{n.who(later)} replaced it with {content(later.value)}, {accepted}."
+    still = f"After that, at {n.at(op.called)}, {n.whom(op)} still read {old}."
+    if cause is not None:
+        replaced = f"{n.who(later)} replaced {old} on {op.resource} with {content(later.value)}, {accepted}."
+        return in_time_order(n, cause, (later.called, replaced), (op.called, still))
+    return tell(
+        f"At first, {op.resource} held {old}."
+        if write is None
+        else f"{n.who(write)} wrote {old} to {op.resource}.",
+        replaced,
+        still,
     )
 
 
