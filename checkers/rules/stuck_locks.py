@@ -36,7 +36,8 @@ def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
 def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
     resource = conflict.accused.resource
     stuck = _stretch(n, conflict)
-    whom = n.whom(conflict.accused)
+    clients = {n.client(op) for op in stuck.waiting}
+    whom = n.whom(conflict.accused) if len(clients) == 1 else "clients"
     return Story(
         summary=(
             f"{lock_on(resource)} was stuck: from {n.at(stuck.start)} to {n.at(stuck.end)} no client can have"
@@ -47,7 +48,7 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
             *_waiting(n, stuck.waiting),
             step(
                 f"Between {n.at(stuck.start)} and {n.at(stuck.end)} no fault was in force on the lock"
-                " service or on the waiting clients."
+                " service, nor on a client while it counts as waiting."
             ),
             step(
                 f"No client was granted {lock_on(resource)} in that time, which is longer than"
@@ -58,7 +59,7 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
         sentences=tell(
             capitalized(f"{lock_on(resource)} was free from {n.at(stuck.start)} on."),
             capitalized(f"{whom} waited for it until {n.at(stuck.end)}."),
-            "No fault was in force, and no client was granted it.",
+            "No fault was in force on the lock service, and no client was granted it.",
         ),
     )
 
@@ -117,14 +118,19 @@ def _waiting(n: Narrator, waiting: Sequence[Op]) -> Iterator[Step]:
     for op in waiting[-_MOST_NAMED:]:
         yield step(f"{n.who(op)} asked for it {n.sent(op)} and {_in_vain(n, op)}.", op)
     if len(waiting) > _MOST_NAMED:
+        breath = surroundings_of(n.history.header, n.history.faults).breath
+        more = len(waiting) - _MOST_NAMED
         yield step(
-            f"Before them, {len(waiting) - _MOST_NAMED} others waited, one after another without a gap."
+            f"Before them, {more} more request{'s' if more > 1 else ''} waited, with gaps of at most"
+            f" {n.lasting(breath)} from one to the next."
         )
 
 
 def _in_vain(n: Narrator, op: Op) -> str:
     if op.attempt is None:
         return f"was refused {n.answered(op)}"
+    if n.at(op.attempt) == n.at(op.called):
+        return f"right after that sent the attempt that was granted, answered {n.answered(op)}"
     return f"kept asking until {n.at(op.attempt)}: only that attempt was granted, answered {n.answered(op)}"
 
 

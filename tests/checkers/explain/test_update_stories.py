@@ -1,4 +1,4 @@
-"""How lost updates and stuck locks are explained."""
+"""How lost updates are explained."""
 
 from __future__ import annotations
 
@@ -104,43 +104,6 @@ def test_a_finding_that_follows_from_a_stale_write_names_it() -> None:
 
     assert finding.caused_by is not None
     assert finding.caused_by.anomaly == "stale-write"
-
-
-def test_a_stuck_lock_is_explained_with_who_held_it_last_and_who_waited() -> None:
-    finding = only("stuck-lock/plain", "stuck-lock")
-
-    assert finding.summary == (
-        "the lock on r0 was stuck: from 2.100 s to 9.000 s no client can have held it,"
-        " process 1 waited for it, and no client got it"
-    )
-    assert finding.steps == (
-        (
-            "The last possible holder was process 0, with an acquire that was answered at 0.100 s (line 3):"
-            " its lease was over by 2.100 s."
-        ),
-        "Process 1 asked for it at 1.000 s (line 4) and was refused at 9.000 s (line 5).",
-        "Between 2.100 s and 9.000 s no fault was in force on the lock service or on the waiting clients.",
-        (
-            "No client was granted the lock on r0 in that time, which is longer than the longest lease (2.000 s)"
-            " plus the time that the service may take (1.000 s)."
-        ),
-    )
-
-
-def test_a_late_grant_of_a_stuck_lock_had_been_refused_until_then() -> None:
-    finding = only("stuck-lock/until-the-attempt", "stuck-lock")
-
-    assert finding.steps[:3] == (
-        (
-            "The last possible holder was process 0, with an acquire that was answered at 0.100 s (line 3):"
-            " its release was acknowledged to process 0 at 1.100 s (line 5)."
-        ),
-        "A lease from before the run, if there was one, was over by 2.000 s: 2.000 s after the first event.",
-        (
-            "Process 1 asked for it at 1.200 s (line 6) and kept asking until 7.000 s: only that attempt"
-            " was granted, answered at 7.100 s (line 7)."
-        ),
-    )
 
 
 def test_without_an_answer_it_is_not_known_which_list_an_append_had_read() -> None:

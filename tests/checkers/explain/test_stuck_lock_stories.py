@@ -1,0 +1,106 @@
+"""How stuck locks are explained."""
+
+from __future__ import annotations
+
+import json
+
+import checkers
+from checkers.vocabulary.verdict import Account
+from tests.support.literal_histories import judged
+
+
+def only(name: str, anomaly: str) -> checkers.Finding:
+    (finding,) = (each for each in judged(name).findings if each.anomaly == anomaly)
+    assert not finding.account.doubt
+    return finding
+
+
+def test_a_stuck_lock_is_explained_with_who_held_it_last_and_who_waited() -> None:
+    finding = only("stuck-lock/plain", "stuck-lock")
+
+    assert finding.summary == (
+        "the lock on r0 was stuck: from 2.100 s to 9.000 s no client can have held it,"
+        " process 1 waited for it, and no client got it"
+    )
+    assert finding.steps == (
+        (
+            "The last possible holder was process 0, with an acquire that was answered at 0.100 s (line 3):"
+            " its lease was over by 2.100 s."
+        ),
+        "Process 1 asked for it at 1.000 s (line 4) and was refused at 9.000 s (line 5).",
+        (
+            "Between 2.100 s and 9.000 s no fault was in force on the lock service, nor on a client while it"
+            " counts as waiting."
+        ),
+        (
+            "No client was granted the lock on r0 in that time, which is longer than the longest lease (2.000 s)"
+            " plus the time that the service may take (1.000 s)."
+        ),
+    )
+
+
+def test_a_late_grant_of_a_stuck_lock_had_been_refused_until_then() -> None:
+    finding = only("stuck-lock/until-the-attempt", "stuck-lock")
+
+    assert finding.steps[:3] == (
+        (
+            "The last possible holder was process 0, with an acquire that was answered at 0.100 s (line 3):"
+            " its release was acknowledged to process 0 at 1.100 s (line 5)."
+        ),
+        "A lease from before the run, if there was one, was over by 2.000 s: 2.000 s after the first event.",
+        (
+            "Process 1 asked for it at 1.200 s (line 6) and kept asking until 7.000 s: only that attempt"
+            " was granted, answered at 7.100 s (line 7)."
+        ),
+    )
+
+
+Request = tuple[int, float, float]  # a client, and when it asked and was refused; s
+
+
+def stuck(*requests: Request, attempt: float | None = None) -> Account:
+    """The explanation of a stuck lock; with an attempt, the last request was granted by that."""
+    events = []
+    for number, (client, asked, answered) in enumerate(requests):
+        acquire = {"process": client, "f": "acquire", "resource": "r0", "owner": f"{client}-{number}"}
+        is_granted = attempt is not None and number == len(requests) - 1
+        granted = {"type": "ok", "token": 1, "ttl": 300_000_000, "attempt": round((attempt or 0) * 1e9)}
+        events.append((asked, acquire | {"type": "invoke"}))
+        events.append((answered, acquire | (granted if is_granted else {"type": "fail"})))
+    header = '{"fencepost":1,"target":"test","ttl":300000000,"grace":1000000000,"clients":4}\n'
+    lines = [
+        json.dumps({"time": round(time * 1e9), **event}) + "\n"
+        for time, event in sorted(events, key=lambda each: each[0])
+    ]
+    verdict = checkers.judge(checkers.parse([header, *lines]))
+    (finding,) = (each for each in verdict.findings if each.anomaly == "stuck-lock")
+    return finding.account
+
+
+def test_several_who_waited_are_not_said_to_be_one() -> None:
+    account = stuck((0, 0.0, 3.0), (1, 0.5, 2.9))
+
+    assert account.story == (
+        "The lock on r0 was free from 0.300 s on.",
+        "Clients waited for it until 3.000 s.",
+        "No fault was in force on the lock service, and no client was granted it.",
+    )
+    assert account.summary.endswith(", clients waited for it, and no client got it")
+
+
+def test_requests_that_are_only_counted_may_have_had_gaps_between_them() -> None:
+    account = stuck(*((0, each, each + 0.5) for each in (0.0, 0.55, 1.1, 1.65, 2.2)))
+
+    assert account.story[1] == "Client 0 waited for it until 2.700 s."
+    assert ("Before them, 2 more requests waited, with gaps of at most 0.100 s from one to the next.") in [
+        step.text for step in account.steps
+    ]
+
+
+def test_an_attempt_right_after_the_call_is_not_a_long_wait() -> None:
+    account = stuck((0, 0.0, 2.0), (1, 2.05, 2.1), attempt=2.0501)
+
+    assert (
+        "Client 1 asked for it at 2.050 s (line 4) and right after that sent the attempt that was granted,"
+        " answered at 2.100 s (line 5)."
+    ) in [step.text for step in account.steps]
