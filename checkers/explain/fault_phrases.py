@@ -5,12 +5,23 @@ from __future__ import annotations
 from checkers.history.faults import Fault
 from checkers.vocabulary.fault_kinds import part_of_run
 
+_SEEN_OVER = {"failover": "the failover was seen to be over"}
 _AT_ONCE = {"kill": "was killed", "restart": "was restarted", "failover": "failed over"}
 
 
 def restarted(fault: Fault) -> str:
     """What a restart did, of whatever kind it was."""
     return f"{part_of_run(fault.target)} {_AT_ONCE[fault.kind]}"
+
+
+def seen_over(fault: Fault) -> str:
+    """That a restart was over; when that was seen is all that is known."""
+    return _SEEN_OVER.get(fault.kind, "it was seen up again")
+
+
+def is_restart(fault: Fault) -> bool:
+    """Did a service go down and come up again? It may have answered before that was seen."""
+    return fault.client is None and fault.kind in _AT_ONCE and not fault.left_behind
 
 
 def clients_left(fault: Fault) -> str:

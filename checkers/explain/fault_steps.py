@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from checkers.explain.causes import meanwhile
-from checkers.explain.fault_phrases import clients_left
+from checkers.explain.fault_phrases import clients_left, is_restart, restarted, seen_over
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Cause, Step, step
 from checkers.history.faults import Fault
@@ -31,7 +31,7 @@ def fault_steps(n: Narrator, cause: Cause | None, op: Op | None = None) -> Itera
     lease = math.inf if grant is None else n.lease(grant)
     is_over = fault.client is not None and fault.began <= lease <= fault.healed
     over = f"; its lease ended at {n.at(lease)}" if is_over else ""
-    what = in_words(n, fault)
+    what = _restart(n, fault) if is_restart(fault) else in_words(n, fault)
     yield step(f"{what[:1].upper()}{what[1:]}{over}{clients_left(fault)}.", fault)
     others = [] if op is None else meanwhile(n, cause, op)
     token = "" if grant is None else n.with_token(grant)
@@ -47,6 +47,14 @@ def in_time_order(n: Narrator, cause: Cause | None, steps: Iterable[tuple[float,
     began = 0 if cause is None or cause.fault is None else cause.fault.began
     timed = [*((began, each) for each in fault_steps(n, cause)), *steps]
     return [each for _, each in sorted(timed, key=lambda timed: timed[0])]
+
+
+def _restart(n: Narrator, fault: Fault) -> str:
+    """When a service went down, and when it was seen up again."""
+    began = f"{restarted(fault)} at {n.at(fault.began)} (line {fault.lines[0]})"
+    if len(fault.lines) == 1:
+        return began
+    return f"{began}; {seen_over(fault)} at {n.at(fault.healed)} (line {fault.lines[1]})"
 
 
 def in_words(n: Narrator, fault: Fault) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from checkers.explain.fault_phrases import is_restart, restarted
 from checkers.explain.fault_steps import hit_by
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
@@ -40,7 +41,11 @@ def during(n: Narrator, fault: Fault) -> str:
 
 def happened(n: Narrator, fault: Fault | None) -> str:
     """What a fault did; a sentence, or nothing."""
-    return "" if fault is None else capitalized(f"{hit_by(n, fault)} {during(n, fault)}.")
+    if fault is None:
+        return ""
+    if is_restart(fault):
+        return capitalized(f"{restarted(fault)} at {n.at(fault.began)}.")
+    return capitalized(f"{hit_by(n, fault)} {during(n, fault)}.")
 
 
 def capitalized(text: str) -> str:

@@ -40,7 +40,7 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             step(f"A read by {n.whom(higher)} returned {as_read(higher)} {n.answered(higher)}.", higher),
             *n.restart_steps(fault, higher),
-            step(f"After that, {n.whom(read)} called a read {n.sent(read)}.", read),
+            step(f"Then {n.whom(read)} called a read {n.sent(read)}.", read),
             step(
                 f"It returned {as_read(read)} {n.answered(read)}, and the higher token did not come back:"
                 " the storage's highest token had gone down.",
@@ -52,7 +52,7 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
         sentences=tell(
             f"{n.who(higher)} read {as_read(higher)} from {higher.resource}.",
             happened(n, fault),
-            f"After that, {n.whom(read)} read {as_read(read)}: the storage has forgotten the higher token.",
+            f"Then {n.whom(read)} read {as_read(read)}: the storage has forgotten the higher token.",
         ),
     )
 

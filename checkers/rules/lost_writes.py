@@ -201,7 +201,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
             acceptance(n, (lost, *seen)),
             *n.restart_steps(fault, lost),
             step(
-                f"After that, a read by {n.whom(back)}, called {n.sent(back)}, returned {as_read(back)},"
+                f"Then a read by {n.whom(back)}, called {n.sent(back)}, returned {as_read(back)},"
                 f" which had been there before {content(lost.value)} was even sent.",
                 back,
                 lost,
@@ -216,17 +216,18 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
         proof=(*conflict.because, lost),
         cause=cause,
         sentences=tell(
-            _had_written(n, lost),
+            _had_written(n, lost, seen),
             happened(n, fault),
-            f"After that, {n.whom(back)} read {as_read(back)}: {content(lost.value)} was gone for good.",
+            f"Then {n.whom(back)} read {as_read(back)}: {content(lost.value)} was gone for good.",
         ),
     )
 
 
-def _had_written(n: Narrator, lost: Op) -> str:
-    return (
-        f"{n.who(lost)} wrote {content(lost.value)}{n.with_token(lost)} to {lost.resource}, and it was there."
-    )
+def _had_written(n: Narrator, lost: Op, seen: Sequence[Op]) -> str:
+    wrote = f"{n.who(lost)} wrote {content(lost.value)}{n.with_token(lost)} to {lost.resource}"
+    if seen:
+        return f"{wrote}, and {n.whom(seen[0])} read it."
+    return f"{wrote}, and {'the storage acknowledged it' if lost.outcome is Outcome.OK else 'it was there'}."
 
 
 def _was_there(n: Narrator, op: Op) -> Step:
@@ -271,7 +272,7 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
         proof=(lost, *reads),
         cause=cause,
         sentences=tell(
-            _had_written(n, lost),
+            _had_written(n, lost, reads),
             happened(n, fault),
             "The storage's own order does not have it any more.",
         ),

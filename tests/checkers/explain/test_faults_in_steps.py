@@ -28,15 +28,20 @@ def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]
 @pytest.mark.parametrize(
     ("target", "kind", "hold", "says"),
     [
-        ("client:0", "pause", {"owner": "0-1", "resource": "r0"}, "Process 0 was paused"),
-        ("client:0", "partition", {"owner": "0-1"}, "Process 0 was cut off"),
-        ("storage", "kill", {}, "The storage was down"),
+        ("client:0", "pause", {"owner": "0-1", "resource": "r0"}, "Process 0 was paused 0.300–4.000 s"),
+        ("client:0", "partition", {"owner": "0-1"}, "Process 0 was cut off 0.300–4.000 s"),
+        (
+            "storage",
+            "kill",
+            {},
+            "The storage was killed at 0.300 s (line 5); it was seen up again at 4.000 s (line 9).",
+        ),
     ],
 )
 def test_a_fault_of_the_holder_or_of_a_server_is_explained(
     target: str, kind: str, hold: dict[str, str], says: str
 ) -> None:
-    assert any(step.startswith(f"{says} 0.300–4.000 s") for step in with_fault(target, kind, **hold))
+    assert any(step.startswith(says) for step in with_fault(target, kind, **hold))
 
 
 @pytest.mark.parametrize(
