@@ -102,9 +102,10 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     least = n.least_above(op)
     in_time = n.index.raising(op.resource, least, op.returned or 0)
     found = excuses(n, op, chain(in_time, _unrecorded(n, op.resource, least)))
+    newer = "newer or equal" if n.history.header.policy == "strict" else "newer"
     return Story(
         summary=(
-            f"the storage refused {n.request(op)} as stale, though no newer token can have been accepted"
+            f"the storage refused {n.request(op)} as stale, though no {newer} token can have been accepted"
         ),
         steps=(
             n.sent_step(op),
