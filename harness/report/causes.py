@@ -17,6 +17,8 @@ from harness.nemesis.faults import FAULTS
 from harness.report.rows import Lines, with_columns
 
 NS = 1_000_000_000
+_LATE = {"renew": "renewal"}  # what a late call is called, if not by its own name
+NO_CAUSE = ("Cause", "none; no fault or late call in this run explains it")
 _WHERE = {str(point): words for point, words in POINTS.items()}
 
 
@@ -39,7 +41,7 @@ class Opening:
     def kind(self) -> str:
         """Its kind in words: "pause of a client", "kill of the storage", "late release"."""
         faults = [fault for fault in (self.fault, *(fault for fault, _ in self.others)) if fault is not None]
-        late = [] if self.late is None else [f"late {self.late.f}"]
+        late = [] if self.late is None else [f"late {_called_late(self.late)}"]
         return " with ".join(dict.fromkeys([*late, *map(_kind, faults)]))
 
     def in_words(self, started: int, clients: int | None, most: int = LONGEST) -> tuple[tuple[str, str], ...]:
@@ -61,7 +63,11 @@ class Opening:
 def _late_in_words(late: Op, started: int, clients: int | None) -> str:
     whom = f"process {late.process}" if clients is None else f"client {late.process % clients}"
     when = f"at {_seconds(late.called, started)} s (line {late.lines[0]})"
-    return f"{whom} sent the {late.f} of another hold {when}, and the lock service said ok"
+    return f"{whom} sent the {_called_late(late)} of another hold {when}, and the lock service said ok"
+
+
+def _called_late(late: Op) -> str:
+    return _LATE.get(late.f, late.f)
 
 
 def _kind(fault: Fault) -> str:
@@ -118,6 +124,10 @@ class Openings:
             evidence=self._evidence_of(cause),
             others=tuple((fault, self._evidence_of(fault)) for fault in others),
         )
+
+    def is_unexplained(self, finding: FindingDocument) -> bool:
+        """Is nothing known to have led to a finding, though there were faults?"""
+        return bool(self._faults) and finding.cause is None and finding.caused_by is None
 
     @cached_property
     def _lines(self) -> Lines:

@@ -10,7 +10,7 @@ from harness.core.invocation import typed_anywhere
 from harness.files import run_files
 from harness.report import wording
 from harness.report.answer import answer
-from harness.report.causes import Opening, Openings
+from harness.report.causes import NO_CAUSE, Openings
 from harness.report.chart_data import fitted, script_safe
 from harness.report.counters import Counter, counters, gives_tokens
 from harness.report.environment_facts import Environment
@@ -59,7 +59,7 @@ class Entry:
     narration: Narration
     at: int  # ns
     proof: tuple[ProofRow, ...]
-    causes: tuple[tuple[str, str], ...]  # a title and a sentence for each fault
+    causes: tuple[tuple[str, str], ...]  # a title and a sentence for each fault, or that there is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,13 +153,13 @@ def _timed(
         return Timed()
     stage = Stage(laid_out, clients, recorded.history)
     scenes = findings(found[:_MOST_SCENES], stage) if found else rejections(stage)
-    causes = [openings.of(finding) for finding in found[:_MOST_SCENES]] or [None] * len(scenes)
+    causes = [_causes(finding, recorded, openings) for finding in found[:_MOST_SCENES]] or [()] * len(scenes)
     drawn = fitted(laid_out, scenes, clients)
     return Timed(
         timeline=laid_out,
         scenes=tuple(
-            _entry(scene, cause, stage, narrated=number < _MOST_NARRATED)
-            for number, (scene, cause) in enumerate(zip(scenes, causes, strict=True))
+            _entry(scene, known, stage, narrated=number < _MOST_NARRATED)
+            for number, (scene, known) in enumerate(zip(scenes, causes, strict=True))
         ),
         findings=len(found),
         latency=summaries(laid_out.operations),
@@ -168,16 +168,23 @@ def _timed(
     )
 
 
-def _entry(scene: Scene, cause: Opening | None, stage: Stage, *, narrated: bool) -> Entry:
+def _causes(finding: FindingDocument, recorded: Recorded, openings: Openings) -> tuple[tuple[str, str], ...]:
+    """What led to a finding, or that nothing is known to have led to a violation."""
+    opening, history = openings.of(finding), recorded.history
+    if opening is not None and history is not None:
+        return opening.in_words(history.started, history.header.clients, _LONGEST_EVIDENCE)
+    is_violation = any(finding is violation for violation in recorded.verdict.findings)
+    return (NO_CAUSE,) if is_violation and openings.is_unexplained(finding) else ()
+
+
+def _entry(scene: Scene, causes: tuple[tuple[str, str], ...], stage: Stage, *, narrated: bool) -> Entry:
     nothing = Narration(moments=(), left_out=0)
     return Entry(
         scene=scene,
         narration=narrate(scene, stage.timeline, stage.lanes) if narrated else nothing,
         at=_at(scene, stage.timeline),
         proof=tuple(_proof(scene, stage)),
-        causes=cause.in_words(stage.history.started, stage.history.header.clients, _LONGEST_EVIDENCE)
-        if cause
-        else (),
+        causes=causes,
     )
 
 

@@ -14,7 +14,7 @@ from checkers.vocabulary.hazards import summary as summary_of_hazards
 from checkers.vocabulary.rule_words import described
 from harness.core.invocation import NOTHING_ELSE, Repetition, typed, typed_anywhere
 from harness.report.answer import answer, times
-from harness.report.causes import Openings
+from harness.report.causes import NO_CAUSE, Openings
 from harness.report.groups import Group, explained, groups
 from harness.report.headline import Answer
 from harness.report.headline import Tone as AnswerTone
@@ -148,8 +148,10 @@ def _findings(document: VerdictDocument, history: History | None, leads: Sequenc
     openings = Openings(history)
     found = groups(document, openings, leads)
     findings = explained(document, leads)
-    for group in found[:MOST_FINDINGS]:
+    for number, group in enumerate(found[:MOST_FINDINGS]):
         yield from _finding(findings[group.members[0]], openings, history)
+        if number == 0 and not group.counted:
+            yield from _without_cause(findings[group.members[0]], openings)
         if group.number > 1:
             yield Line(f"{count(group.number - 1, 'more finding')} of this kind in the report", Tone.FAINT, 4)
     for group in found[MOST_FINDINGS:]:
@@ -164,7 +166,10 @@ def _first_finding(
     """The headline's finding; the causes of all findings would take much longer to find."""
     findings = explained(document, leads)
     if findings:
-        yield from _finding(findings[0], Openings(history), history)
+        openings = Openings(history)
+        yield from _finding(findings[0], openings, history)
+        if any(findings[0] is violation for violation in document.findings):
+            yield from _without_cause(findings[0], openings)
         if more := len(findings) - 1:
             yield Line(f"{count(more, 'more finding')} in the report", Tone.FAINT, 4)
         yield from _LINE_NUMBERS
@@ -190,6 +195,12 @@ def _finding(finding: FindingDocument, openings: Openings, history: History | No
     if opening and history:
         for title, sentence in opening.in_words(history.started, history.header.clients):
             yield Line(f"{title}: {sentence}", indent=4)
+
+
+def _without_cause(finding: FindingDocument, openings: Openings) -> Iterator[Line]:
+    if openings.is_unexplained(finding):
+        title, sentence = NO_CAUSE
+        yield Line(f"{title}: {sentence}", indent=4)
 
 
 def proof(finding: FindingDocument) -> Iterator[Line]:

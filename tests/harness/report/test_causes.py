@@ -40,6 +40,28 @@ def test_a_late_call_of_another_owner_is_a_cause() -> None:
     )
 
 
+def test_a_late_renew_is_called_a_renewal() -> None:
+    kept = STALE | {"cause": {"certain": False, "operations": [6, 7]}}
+    history = paused_history()
+    renewal = replace(history.operations[2], f="renew")
+    history = replace(history, operations=(*history.operations[:2], renewal, history.operations[3]))
+    opening = Openings(history).of(finding_of(kept))
+
+    assert opening is not None
+    assert opening.kind == "late renewal"
+    assert "sent the renewal of another hold" in str(opened(kept, history))
+
+
+def test_a_finding_is_unexplained_if_the_run_had_faults_and_none_is_its_cause() -> None:
+    history, unexplained = paused_history(), finding_of(STALE | {"cause": None})
+    earlier = {"anomaly": "duplicate-token", "summary": "!", "operations": [2, 3]}
+
+    assert Openings(history).is_unexplained(unexplained)
+    assert not Openings(history).is_unexplained(finding_of(STALE))
+    assert not Openings(history).is_unexplained(finding_of(STALE | {"cause": None, "caused_by": earlier}))
+    assert not Openings(replace(history, faults=())).is_unexplained(unexplained)
+
+
 def test_a_finding_without_a_cause_names_none() -> None:
     assert opened(STALE | {"cause": None}, paused_history()) is None
     assert opened(STALE | {"cause": {"certain": True, "faults": [999]}}, paused_history()) is None

@@ -99,6 +99,21 @@ def test_a_fault_that_hit_the_stale_writers_hold_is_named_as_its_cause(tmp_path:
     assert "Cause: client 0 was paused 0.000–0.000 s; observed: T." in page
 
 
+def test_a_violation_without_a_cause_says_so_on_the_page_and_a_counted_finding_does_not(
+    tmp_path: Path,
+) -> None:
+    unexplained, none = (
+        FINDING | {"cause": None},
+        "Cause: none; no fault or late call in this run explains it.",
+    )
+
+    page = text_of(report.write(run_folder(tmp_path, findings=[unexplained])))
+    counted = text_of(report.write(run_folder(tmp_path, findings=[], counted=[unexplained])))
+
+    assert none in page
+    assert none not in counted
+
+
 def test_findings_of_one_cause_are_one_entry_of_the_page(tmp_path: Path) -> None:
     found = {"anomalies": {"stale-write": 119}, "findings": [FINDING] * 119}
 

@@ -290,6 +290,18 @@ def test_findings_of_one_cause_are_one_entry() -> None:
     assert lines.count("    2 more findings of this kind in the report") == 1
 
 
+def test_the_first_violation_without_a_cause_says_so_once() -> None:
+    unexplained = STALE | {"cause": None}
+    findings = [unexplained, unexplained | {"anomaly": "stale-read"}]
+    judged = verdict_of(document("invalid", as_expected=False, findings=findings))
+    run = JudgedRun(target="t", document=judged, history=paused_history())
+    said = "    Cause: none; no fault or late call in this run explains it"
+
+    assert [str(line) for line in verdict_lines(run)].count(said) == 1
+    assert [str(line) for line in verdict_lines(run, brief=True)].count(said) == 1
+    assert said not in printed(document("invalid", findings=findings))
+
+
 def test_an_exhibit_says_that_its_bug_was_planted_and_names_its_twin() -> None:
     judged = document("invalid", expected=["stale-write"], findings=[STALE])
 
