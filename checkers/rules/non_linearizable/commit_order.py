@@ -120,12 +120,12 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
 
 def _short_story(n: Narrator, op: Op, later: Op, by: Op, cause: Cause | None) -> tuple[str, ...]:
     """Who wrote what, and what comes after it in the storage's own order, although it came first."""
-    accepted = f"accepted by {n.at(by.returned or 0)}"
+    accepted = f"which was accepted by {n.at(by.returned or 0)}"
     if op.f != "read":
         did = "fenced" if later.f == "fence" else f"wrote {content(later.value)} to"
         first = (later.called, f"{n.who(later)} {did} {later.resource}, {accepted}.")
-        order = f"the storage's own order has {n.stored(op)} before {n.stored(later)}"
-        sent = f"{n.who(op)} sent its {op.f} only then, at {n.at(op.called)}, but {order}."
+        order = f"the storage's own order has it before {n.stored(later)}"
+        sent = f"{n.who(op)} sent {n.message(op)} only after that, at {n.at(op.called)}, but {order}."
         return in_time_order(n, cause, first, (op.called, sent))
     old, write = content(op.value), n.index.writer(op)
     replaced = f"{n.who(later)} replaced it with {content(later.value)}, {accepted}."

@@ -89,6 +89,10 @@ def test_an_operation_against_the_storage_s_own_order_is_explained() -> None:
     assert finding.summary == (
         "process 0 wrote 'b' to r0 after 'a' had been accepted, and the storage's own order puts it before"
     )
+    assert finding.account.story == (
+        "Process 0 wrote 'a' to r0, which was accepted by 0.100 s.",
+        "Process 0 sent 'b' only after that, at 0.200 s, but the storage's own order has it before 'a'.",
+    )
     by_time, by_order, _ = finding.steps
     assert by_time.startswith("By real time, the write of 'a' came before the write of 'b': ")
     assert by_order.startswith("By the storage's own order, the write of 'b' came before the write of 'a': ")

@@ -16,12 +16,12 @@ COMMITS = tuple(
 
 def stale_read(*, failover: bool) -> Account:
     """Clients 0 and 1 write, then client 0 reads its own value again."""
-    first = {"process": 0, "f": "write", "resource": "r0", "token": 33, "value": "0-1"}
-    second = {"process": 1, "f": "write", "resource": "r0", "token": 34, "value": "1-1"}
-    read = {"process": 0, "f": "read", "resource": "r0"}
-    fault = {"process": "nemesis", "type": "info", "f": "failover"}
-    storage = {"target": "storage", "evidence": "seen"}
-    events = [
+    first: dict[str, object] = {"process": 0, "f": "write", "resource": "r0", "token": 33, "value": "0-1"}
+    second: dict[str, object] = {"process": 1, "f": "write", "resource": "r0", "token": 34, "value": "1-1"}
+    read: dict[str, object] = {"process": 0, "f": "read", "resource": "r0"}
+    fault: dict[str, object] = {"process": "nemesis", "type": "info", "f": "failover"}
+    storage: dict[str, object] = {"target": "storage", "evidence": "seen"}
+    events: list[tuple[float, dict[str, object]]] = [
         (0.0, first | {"type": "invoke"}),
         (0.1, first | {"type": "ok"}),
         (0.2, fault | {"value": storage | {"state": "in force", "left_behind": [0]}}),
@@ -48,7 +48,7 @@ def test_a_stale_read_says_who_wrote_what_and_what_replaced_it() -> None:
     assert account.cause is None
     assert account.story == (
         "Client 0 wrote '0-1' to r0.",
-        "Client 1 replaced it with '1-1', accepted by 0.400 s.",
+        "Client 1 replaced it with '1-1', which was accepted by 0.400 s.",
         "After that, at 0.500 s, client 0 still read '0-1'.",
     )
 
@@ -63,6 +63,6 @@ def test_a_stale_read_names_the_failover_and_whom_it_left_behind() -> None:
     )
     assert account.story == (
         "The storage failed over from 0.200 s to 0.900 s.",
-        "Client 1 replaced '0-1' on r0 with '1-1', accepted by 0.400 s.",
+        "Client 1 replaced '0-1' on r0 with '1-1', which was accepted by 0.400 s.",
         "After that, at 0.500 s, client 0 still read '0-1'.",
     )
