@@ -292,7 +292,7 @@ def test_findings_of_one_cause_are_one_entry() -> None:
 
 def test_the_first_violation_without_a_cause_says_so_once() -> None:
     unexplained = STALE | {"cause": None}
-    findings = [unexplained, unexplained | {"anomaly": "stale-read"}]
+    findings = [unexplained, unexplained | {"anomaly": "early-grant"}]
     judged = verdict_of(document("invalid", as_expected=False, findings=findings))
     run = JudgedRun(target="t", document=judged, history=paused_history())
     said = "    Cause: none; no fault or late call in this run explains it"
