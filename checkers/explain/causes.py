@@ -14,7 +14,8 @@ A loss
     The restart of the storage after which it was gone.
 Two grants whose tokens do not rise
     A fault of the lock service that was in force between their returns; rather one that was also in force
-    while the later grant was asked for. Else a fault that hit the client of one of them.
+    while the later grant was asked for. Else a fault that stopped one of their clients between its grant and
+    its token.
 Anything else that servers did
     A fault that was in force on them between the first operation of the proof and the last.
 
@@ -87,6 +88,7 @@ def of_early_grant(n: Narrator, holder: Op, grant: Op, late: LateCalls) -> Cause
     fault = n.fault_on("lock", holder.sent, grant.returned or 0)
     if late.answered:
         is_alone = len(late.answered) == 1 and not late.others and fault is None
+        is_alone = is_alone and (holder.returned or 0) < grant.sent  # else the tokens may be what is wrong
         is_alone = is_alone and late_calls_of(n.evidence).came_too_late(late.answered[0])
         is_alone = is_alone and not _may_have_lapsed(n, holder, grant)
         return Cause(certain=is_alone, operation=late.answered[0])
@@ -116,19 +118,10 @@ def of_two_grants(n: Narrator, one: Op, other: Op) -> Cause | None:
     older, newer = sorted((one, other), key=lambda grant: grant.returned or 0)
     since, end = older.returned or 0, newer.returned or 0
     fault = n.fault_on("lock", max(since, newer.sent), end) or n.fault_on("lock", since, end)
-    return of_clients(n, (older, newer)) if fault is None else Cause(fault=fault)
-
-
-def of_clients(n: Narrator, grants: Iterable[Op]) -> Cause | None:
-    """The fault that hit the client of one of some grants before that returned."""
-    found = [
-        fault
-        for grant in grants
-        for fault in _faults_on(n, grant)
-        if fault.began <= (math.inf if grant.returned is None else grant.returned)
-    ]
-    first = min(found, key=lambda fault: fault.began, default=None)
-    return None if first is None else Cause(fault=first)
+    if fault is None:
+        found = (fault for grant in (older, newer) for fault in _faults_on(n, grant) if fault.at == "granted")
+        fault = min(found, key=lambda each: each.began, default=None)
+    return None if fault is None else Cause(fault=fault)
 
 
 def of_call(n: Narrator, op: Op) -> Cause | None:

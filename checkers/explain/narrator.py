@@ -206,10 +206,10 @@ class Narrator:
 
     def stored_token(self, op: Op) -> int | None:
         """The token that the storage's own order has for a write, if it is not the one that was sent."""
-        numbers = [] if self.log is None else self.log.places(op)
-        if self.log is None or not numbers:
+        positions = [] if self.log is None else self.log.positions(op)
+        if self.log is None or not positions:
             return None
-        token = self.log.entry(numbers[0]).token
+        token = self.log.entry(positions[0]).token
         return None if token == op.token else token
 
     def with_token(self, op: Op) -> str:

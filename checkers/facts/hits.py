@@ -6,7 +6,8 @@
 - it began before all of: the first release or revoke of the hold was called; another owner's later
   grant returned; the promised lease ended.
 
-So a fault that begins after its hold was lost hits nothing. An acquire that never returned a grant is a
+So a fault that begins after its hold was lost hits nothing. A re-entrant owner's acquires with one token are
+one hold, which is hit once. An acquire that never returned a grant is a
 hold if the nemesis names it: its client had reported that it was granted. A fault on servers hits the
 holds that were granted when it began, under the same conditions. A fault on a client that waits for a
 lock hits that waiting acquire, and the hold for which it waits. A client's fault that hits neither counts
@@ -37,6 +38,7 @@ import numpy as np
 from checkers.facts.evidence import Evidence
 from checkers.facts.holds import holds_of
 from checkers.history.columns import (
+    ABSENT,
     APPEND,
     FENCE,
     FUNCTIONS,
@@ -141,16 +143,33 @@ class _Search:
     def of(self, fault: Fault) -> FaultHits:
         """Return what a fault hit."""
         is_observed = fault.healed < math.inf or fault.is_death
-        if fault.client is None and fault.owner is None:
-            side = _SIDES.get(fault.target.partition(":")[0])
-            held = () if side is None else self._held_at(fault.began)
+        side = _SIDES.get(fault.target.partition(":")[0])
+        if fault.client is None and (side is not None or fault.owner is None):
+            held = () if side is None else self._once(self._held_at(fault.began), fault)
             found = tuple(self._hit(hold, side, fault) for hold in held if side is not None)
             return FaultHits(fault=fault, holds=found, counts=is_observed)
-        holds = [self._hit(hold, Hit.HOLDER, fault) for hold in self._of_holder(fault)]
+        holds = [self._hit(hold, Hit.HOLDER, fault) for hold in self._once(self._of_holder(fault), fault)]
         waits = self._waits(fault)
         if fault.owner is None:
-            holds += (self._hit(hold, Hit.WAITER, fault) for hold in self._awaited(waits, fault))
+            awaited = self._once(self._awaited(waits, fault), fault)
+            holds += (self._hit(hold, Hit.WAITER, fault) for hold in awaited)
         return FaultHits(fault=fault, holds=tuple(holds), counts=is_observed and bool(holds or len(waits)))
+
+    def _once(self, acquires: Iterable[int], fault: Fault) -> Iterator[int]:
+        """Each hold once: of the acquires of a re-entrant one, the last that had begun, or else the first."""
+        columns = self._columns
+        chosen: dict[tuple[int, ...], int] = {}
+
+        def when(acquire: int) -> tuple[bool, int]:
+            start = int(self._holds.start[acquire])
+            return (True, start) if start <= fault.began else (False, -start)
+
+        for row in acquires:
+            token, owner = int(columns.token[row]), int(columns.owner[row])
+            is_shared = self._holds.granted[row] and ABSENT not in {token, owner}
+            hold = (int(columns.resource[row]), owner, token) if is_shared else (row,)
+            chosen[hold] = max(chosen.get(hold, row), row, key=when)
+        return iter(chosen.values())
 
     def _of_holder(self, fault: Fault) -> Iterator[int]:
         """Yield the holds of its client, or the one that the nemesis named, that a fault hit."""

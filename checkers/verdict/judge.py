@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from checkers.facts.evidence import Evidence, as_seen, gather, in_columns
 from checkers.facts.hits import hazards_of
 from checkers.facts.holds import holds_of
 from checkers.history.gc_pause import collecting, gc_paused
-from checkers.history.records import Commit, Header, History
+from checkers.history.records import WRITES, Commit, Header, History, Op
 from checkers.rules import (
     double_beliefs,
     double_grants,
@@ -211,9 +212,23 @@ def _after_the_lock(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[
             return finding
         grant = holds.grant_behind(operations[finding.accused])
         cause = None if grant is None else wrong.get(grant.index)
-        return finding if cause is None else replace(finding, caused_by=cause)
+        if grant is None or cause is None:
+            return finding
+        against = (operations[index] for index in finding.because if index >= 0)
+        others = (holds.grant_behind(op) for op in against if op.f in {*WRITES, "fence"})
+        let_through = any(_misleads(cause.anomaly, grant, other) for other in others if other is not None)
+        return replace(finding, caused_by=cause) if let_through else finding
 
     return tuple(map(caused, findings))
+
+
+def _misleads(anomaly: str, grant: Op, other: Op) -> bool:
+    """Is it because of its token that a storage cannot tell this grant's writes from those of another one?"""
+    if other.index == grant.index:
+        return False
+    if anomaly == "duplicate-token":
+        return other.token == grant.token
+    return (other.returned or math.inf) < grant.sent and (other.token or 0) >= (grant.token or 0)
 
 
 def _is_observed_register(result: CheckerResult) -> bool:

@@ -64,9 +64,24 @@ class Slow:
                 yield fault
 
     def is_of_client(self, fault: Fault) -> bool:
-        return fault.client is not None or fault.owner is not None
+        is_of_server = fault.target.split(":")[0] in {"lock", "storage"}
+        return fault.client is not None or (fault.owner is not None and not is_of_server)
 
     def hit_by(self, fault: Fault) -> Iterator[tuple[Op, Hit]]:
+        """Each hold once: of the acquires of a re-entrant one, the last that had begun, or else the first."""
+        found = list(self.acquires_hit_by(fault))
+        for acquire, whom in found:
+            same = [other for other, _ in found if other is acquire or self.are_one_hold(other, acquire)]
+            begun = [other for other in same if began(other) <= fault.began]
+            if acquire is (max(begun, key=began) if begun else min(same, key=began)):
+                yield acquire, whom
+
+    def are_one_hold(self, one: Op, other: Op) -> bool:
+        are_granted = one in self.grants and other in self.grants
+        same = (one.resource, one.owner, one.token) == (other.resource, other.owner, other.token)
+        return are_granted and same and one.token is not None and one.owner is not None
+
+    def acquires_hit_by(self, fault: Fault) -> Iterator[tuple[Op, Hit]]:
         if not self.is_of_client(fault):
             side = fault.target.split(":")[0]
             for hold in self.grants:

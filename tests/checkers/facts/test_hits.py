@@ -149,6 +149,21 @@ def test_a_holder_that_never_writes_is_hit_right_after_its_grant() -> None:
     assert hit(run(FIRST, OVER, began=10, healed=11)) == ["acquired/before-expiry/holder"]
 
 
+def test_a_re_entrant_hold_is_hit_once_where_its_holder_was() -> None:
+    again = replace(hold(1, 6, 9, token=33), ttl=TTL)
+
+    evidence = run(FIRST, again, write(1, 60, 61, 33), began=12, healed=50)
+
+    assert hit(evidence) == ["before-write/expired/holder"]
+    assert list(hazards_hit(evidence).values()) == [1]
+
+
+def test_a_fault_of_a_server_counts_also_if_it_names_an_owner() -> None:
+    evidence = run(FIRST, began=8, healed=12, kind="kill", target="lock:etcd-1", owner="1-1", resource="r0")
+
+    assert coverage(evidence)["kills"] == 1
+
+
 def test_the_stop_point_that_the_nemesis_names_counts() -> None:
     named = {"owner": "1-1", "resource": "r0"}
     operations = (FIRST, write(1, 50, 51, 33), OVER)
