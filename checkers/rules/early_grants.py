@@ -74,7 +74,8 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     lease = _end(n, holder, setter)
     in_time = (holder.returned or 0) < grant.sent
-    if not in_time and grant.resource in _with_misleading_tokens(n.evidence):
+    are_promised = all(math.isfinite(n.lease(op)) for op in (holder, grant))
+    if not in_time and are_promised and grant.resource in _with_misleading_tokens(n.evidence):
         return _both_promised(n, conflict)
     late = LateCalls.between(n, holder, grant)
     cause = of_early_grant(n, holder, grant, late)
