@@ -34,7 +34,7 @@ def killed(history: str, *commits: Commit, unanswered: str = "") -> Mapping[str,
     return {each.anomaly: each.account for each in checkers.judge(parsed, commits or None).findings}
 
 
-def test_a_read_before_the_storage_was_seen_up_again_is_not_said_to_come_after_that() -> None:
+def test_a_read_is_not_said_to_come_after_the_storage_was_up_again() -> None:
     account = killed("high-water-regression/plain")["high-water-regression"]
 
     assert account.story == (

@@ -52,7 +52,7 @@ def test_a_late_renew_is_called_a_renewal() -> None:
     assert "sent the renewal of another hold" in str(opened(kept, history))
 
 
-def test_a_finding_is_unexplained_if_the_run_had_faults_and_none_is_its_cause() -> None:
+def test_a_finding_is_unexplained_if_none_of_the_faults_is_its_cause() -> None:
     history, unexplained = paused_history(), finding_of(STALE | {"cause": None})
     earlier = {"anomaly": "duplicate-token", "summary": "!", "operations": [2, 3]}
 

@@ -99,7 +99,7 @@ def test_a_fault_that_hit_the_stale_writers_hold_is_named_as_its_cause(tmp_path:
     assert "Cause: client 0 was paused 0.000–0.000 s; observed: T." in page
 
 
-def test_a_violation_without_a_cause_says_so_on_the_page_and_a_counted_finding_does_not(
+def test_a_violation_without_a_cause_says_so_on_the_page(
     tmp_path: Path,
 ) -> None:
     unexplained, none = (
