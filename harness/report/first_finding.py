@@ -14,20 +14,12 @@ Finding = Mapping[str, Any]
 def primary(verdict: Mapping[str, Any]) -> Finding | None:
     """Return the finding that a run is named after; None where it has none."""
     causes = first_causes(verdict["findings"])
-    return min(causes, key=lambda each: (RANK[each["anomaly"]], shape_of(each)), default=None)
+    return min(causes, key=_place, default=None)
 
 
-def clearest(verdict: Mapping[str, Any]) -> Finding | None:
-    """Return a finding like the primary one that also names the fault that opened the window, if any does."""
-    first = primary(verdict)
-    return first and next(
-        (
-            each
-            for each in first_causes(verdict["findings"])
-            if each.get("fault") and all(each[name] == first[name] for name in ("anomaly", "rule"))
-        ),
-        first,
-    )
+def _place(finding: Finding) -> tuple[int, bool, str]:
+    """By rank; one whose cause is known comes before one like it without."""
+    return RANK[finding["anomaly"]], not finding.get("fault"), shape_of(finding)
 
 
 def first_causes(findings: Sequence[Finding]) -> list[Finding]:

@@ -22,7 +22,7 @@ from harness.core.errors import ConfigurationError
 from harness.files import run_files
 from harness.files.run_folder import COMMITS, HISTORY
 from harness.processes.run_notes import temporary_folder
-from harness.report.first_finding import Finding, clearest
+from harness.report.first_finding import Finding, primary
 from harness.run.recheck import Judged, judge_file
 from harness.shrink.expecting import expecting
 from harness.shrink.reduce import reduced
@@ -61,7 +61,7 @@ def smallest(run: Path, judged: Judged) -> Excerpt:
 
     Raises ConfigurationError if the run has no finding.
     """
-    finding = clearest(judged.document.as_dict())
+    finding = primary(judged.document.as_dict())
     if finding is None:
         said = judged.document.verdict
         raise ConfigurationError(f"{run}: its verdict is {said}: there is no finding to shrink to")

@@ -11,7 +11,7 @@ import pytest
 
 from harness.core.errors import ConfigurationError
 from harness.files.run_folder import COMMITS, HISTORY
-from harness.report.first_finding import clearest
+from harness.report.first_finding import primary
 from harness.run.recheck import Judged, judge_file
 from harness.shrink.excerpt import _Recording, smallest
 from tests.support.repository import ROOT
@@ -57,7 +57,7 @@ def test_an_excerpt_has_the_finding_of_its_run_and_no_other(
 
     alone = judged_in(tmp_path).document
 
-    wanted = clearest(whole.document.as_dict())
+    wanted = primary(whole.document.as_dict())
     assert wanted
     (finding,) = alone.findings
     assert (finding.anomaly, finding.rule, finding.fault) == tuple(
