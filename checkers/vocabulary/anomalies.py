@@ -85,8 +85,8 @@ _TABLE = (
         name="false-rejection",
         area="storage",
         definition=(
-            "A write was rejected as stale although no newer token can have been accepted before"
-            " the rejection returned."
+            "A write was rejected as stale although no newer token (strict: nor an equal one) can have been"
+            " accepted before the rejection returned."
         ),
         label="refused without a cause",
         once="the storage refused a rightful write as stale",
