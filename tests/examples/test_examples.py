@@ -129,7 +129,8 @@ def test_the_python_client_with_a_separate_incr_gets_a_newer_token(
     at_granted = [fault for fault in plan["faults"] if fault["at"] == "granted"]
     assert at_granted
     assert all(fault["owner"] and fault["in_force"] < fault["healed"] for fault in at_granted)
-    assert document["coverage"]["pauses"] == len(plan["faults"])
+    hit = sum(windows["hit"] for windows in plan["windows"])
+    assert 1 <= hit <= document["coverage"]["pauses"] <= len(plan["faults"])  # one may have hit nothing
 
 
 @pytest.fixture(scope="module")

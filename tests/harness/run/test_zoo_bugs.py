@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.engine]
 
 SHORT = "4s"
 OWN_LENGTH = {
+    "append-without-fence-on-acquire",
     "failover-without-stonith",
     "header-revision-etcd-3-4",
     "late-renewal-taken-as-valid",
@@ -30,6 +31,7 @@ OWN_LENGTH = {
     "redlock-one-clock-jumped",
     "second-set-drops-expiry",
     "sequence-number-token",
+    "timeout-counted-as-failure",
 }
 """Whose faults need as long as their target says: for the others, a few seconds are enough."""
 
