@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from operator import itemgetter
 
 from checkers.explain.causes import LateCalls, of_early_grant, of_servers
 from checkers.explain.checker import Checker
@@ -24,7 +23,7 @@ from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import happened, tell, took
+from checkers.explain.telling import in_time_order, tell, took
 from checkers.facts.evidence import Evidence
 from checkers.facts.leases import ENDS, Lease, promises
 from checkers.facts.narrowing import narrowed, of_promised_leases
@@ -32,6 +31,7 @@ from checkers.facts.promised_leases import PromisedLeases
 from checkers.history.memoized import memoized
 from checkers.history.records import Op
 from checkers.rules.tokens import duplicate_tokens, token_regressions
+from checkers.text.printable import request
 
 
 def early_grants(evidence: Evidence) -> Iterator[Conflict]:
@@ -100,12 +100,12 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             n.own(holder, holder.sent, setter.sent, "acquire"),
             n.own(holder, setter.sent, grant.returned or 0),
         ),
-        sentences=tell(
-            *_in_time(
-                (holder.returned or 0, f"{took(n, holder)[:-1]}, promised {_until(n, holder, lease)}."),
-                _came_before(n, cause),
-            ),
-            _was_granted_it(n, holder, setter, grant),
+        sentences=in_time_order(
+            n,
+            cause,
+            (holder.returned or 0, f"{took(n, holder)[:-1]}, promised {_until(n, holder, lease)}."),
+            *_came_before(n, cause),
+            (math.inf, _was_granted_it(n, holder, setter, grant)),
         ),
         cause=cause,
     )
@@ -154,11 +154,6 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-def _in_time(*sentences: tuple[float, str]) -> Iterator[str]:
-    """Sentences in the order of the moments of which they speak."""
-    return (sentence for _, sentence in sorted(sentences, key=itemgetter(0)))
-
-
 def _until(n: Narrator, holder: Op, lease: float) -> str:
     """Until when a lease was promised, by what is shown of it."""
     return f"until {'at least ' if n.lease(holder) > lease else ''}{n.at(lease)}"
@@ -204,8 +199,8 @@ def _root(n: Narrator, conflict: Conflict, late: LateCalls, cause: Cause | None)
             else f"got its answer only later, {n.answered(named)}"
         )
         return step(
-            f"Before that, {n.whom(named)} had sent the {_called(named)} of another hold {n.sent(named)}, and"
-            f" {answer}: carried out late, or repeated, it may have {_effect(named)} the lock of"
+            f"Before that, {n.whom(named)} had sent the {request(named.f)} of another hold {n.sent(named)},"
+            f" and {answer}: carried out late, or repeated, it may have {_effect(named)} the lock of"
             f" {n.whom(holder)}.",
             named,
         )
@@ -226,19 +221,15 @@ def _root(n: Narrator, conflict: Conflict, late: LateCalls, cause: Cause | None)
 def _freed_by(n: Narrator, holder: Op, answered: Sequence[Op], *, is_certain: bool) -> Step:
     """What somebody else did to the lock in between, and whether anything else can have ended the hold."""
     named = answered[0]
-    others = "" if len(answered) == 1 else f", or another {_called(named)} like it,"
+    others = "" if len(answered) == 1 else f", or another {request(named.f)} like it,"
     when = "In between" if named.called > (holder.returned or 0) else "Before that"
-    sent = f"{n.whom(named)} sent the {_called(named)} of another hold {n.sent(named)}"
+    sent = f"{n.whom(named)} sent the {request(named.f)} of another hold {n.sent(named)}"
     freed = _effect(named) if is_certain else f"probably {_effect(named)}"
     return step(
         f"{when}, {sent}, and it was answered {n.answered(named)}: it{others} {freed} the lock of"
         f" {n.whom(holder)}.",
         named,
     )
-
-
-def _called(op: Op) -> str:
-    return "renewal" if op.f == "renew" else op.f
 
 
 def _effect(late: Op) -> str:
@@ -252,16 +243,12 @@ def _was_granted_it(n: Narrator, holder: Op, setter: Op, grant: Op) -> str:
     return f"{said}, while the lease of {n.whom(holder)} was still promised."
 
 
-def _came_before(n: Narrator, cause: Cause | None) -> tuple[float, str]:
-    """What an owner that had lost the lock did to it, or a fault, and when; a sentence, or nothing."""
+def _came_before(n: Narrator, cause: Cause | None) -> Iterator[tuple[float, str]]:
+    """What an owner that had lost the lock did to it, and when."""
     late = None if cause is None else cause.operation
-    if late is None:
-        fault = None if cause is None else cause.fault
-        return (math.inf if fault is None else fault.began), happened(n, fault)
-    return late.called, (
-        f"{n.who(late)} sent the {_called(late)} of another hold at {n.at(late.called)}, and got its ok at"
-        f" {n.at(late.returned or 0)}."
-    )
+    if late is not None:
+        sent = f"{n.who(late)} sent the {request(late.f)} of another hold at {n.at(late.called)}"
+        yield late.called, f"{sent}, and got its ok at {n.at(late.returned or 0)}."
 
 
 def _kept_until(n: Narrator, holder: Op, lease: float) -> Step:

@@ -122,6 +122,11 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < _BEYOND_16_BITS else f"\\U{code:08x}"
 
 
+def request(f: str) -> str:
+    """A request to a lock service, as a noun."""
+    return "renewal" if f == "renew" else f
+
+
 def content(value: object) -> str:
     """A value as it is written; a list, which may be long, by what was appended to it last."""
     if value is None:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import History, Op
-from checkers.text.printable import LONGEST, shorten
+from checkers.text.printable import LONGEST, request, shorten
 from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.fault_kinds import named, part_of_run
 from checkers.vocabulary.hazards import POINTS
@@ -17,7 +17,6 @@ from harness.nemesis.faults import FAULTS
 from harness.report.rows import Lines, with_columns
 
 NS = 1_000_000_000
-_LATE = {"renew": "renewal"}  # what a late call is called, if not by its own name
 NO_CAUSE = ("Cause", "none; no fault or late call in this run explains it")
 _WHERE = {str(point): words for point, words in POINTS.items()}
 
@@ -41,7 +40,7 @@ class Opening:
     def kind(self) -> str:
         """Its kind in words: "pause of a client", "kill of the storage", "late release"."""
         faults = [fault for fault in (self.fault, *(fault for fault, _ in self.others)) if fault is not None]
-        late = [] if self.late is None else [f"late {_called_late(self.late)}"]
+        late = [] if self.late is None else [f"late {request(self.late.f)}"]
         return " with ".join(dict.fromkeys([*late, *map(_kind, faults)]))
 
     def in_words(self, started: int, clients: int | None, most: int = LONGEST) -> tuple[tuple[str, str], ...]:
@@ -63,11 +62,7 @@ class Opening:
 def _late_in_words(late: Op, started: int, clients: int | None) -> str:
     whom = f"process {late.process}" if clients is None else f"client {late.process % clients}"
     when = f"at {_seconds(late.called, started)} s (line {late.lines[0]})"
-    return f"{whom} sent the {_called_late(late)} of another hold {when}, and the lock service said ok"
-
-
-def _called_late(late: Op) -> str:
-    return _LATE.get(late.f, late.f)
+    return f"{whom} sent the {request(late.f)} of another hold {when}, and the lock service said ok"
 
 
 def _kind(fault: Fault) -> str:
