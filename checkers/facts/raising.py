@@ -6,7 +6,7 @@ that was read, anything without an answer that a restart of the storage may have
 where the log has none. What the log has, no restart has undone; of several fences with one token, it
 has one, and does not say which.
 
-What the log has, it has in order and with the token that was stored, whoever sent it: it was not there
+What the log has, it has in order and with the token that was stored, from any client: it was not there
 before all up to it had been called.
 """
 

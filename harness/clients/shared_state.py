@@ -179,4 +179,5 @@ class SharedState:
 
     def _written_to(self, resource: int) -> Sequence[Any]:
         """The last hold of each client in which a write to a resource was accepted."""
-        return self.written[resource :: self.resources]  # type: ignore[no-any-return]
+        of_each: Sequence[Any] = self.written[resource :: self.resources]
+        return of_each

@@ -55,10 +55,10 @@ def test_an_event_with_an_index_is_cited_by_that(file: Callable[[Any], Path]) ->
 
 
 def test_the_tokens_of_grants_are_cited_by_index_too(file: Callable[[Any], Path]) -> None:
-    told = "\n".join(map(said, findings(file(json.dumps(BOTH_HOLD)), "fenced-mutex")))
+    shown = "\n".join(map(said, findings(file(json.dumps(BOTH_HOLD)), "fenced-mutex")))
 
-    assert "with token 5 at 3 ns (event 3)" in told
-    assert "line" not in told
+    assert "with token 5 at 3 ns (event 3)" in shown
+    assert "line" not in shown
 
 
 def test_a_document_has_the_indexes_as_numbers(file: Callable[[Any], Path]) -> None:
