@@ -1,7 +1,7 @@
 """The windows of 200 recorded runs: the nemesis decided live what the history shows.
 
 `recorded-windows.tar.xz` has the target, the history and the windows of 20 runs of each of ten planted
-bugs. Record others with `benchmarks.fingerprints`, and compare them with `tests.support.windows_by_facts`.
+bugs. Times are cut to microseconds, and reads are left out. Record others with `benchmarks.fingerprints`, and compare them with `tests.support.windows_by_facts`.
 """
 
 from __future__ import annotations
