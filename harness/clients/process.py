@@ -25,7 +25,6 @@ from harness.clients.recorder import RecordedSession, Recorder
 from harness.clients.shared_state import (
     ACQUIRED,
     ANY,
-    GRANTED,
     NO_TOKEN,
     NOBODY,
     OUTSIDE,
@@ -110,12 +109,13 @@ class SharedProgress:
         """Report that a renewal is over, however it ended."""
         self.state.clients[self.client].renewing = 0
 
-    def promised(self, since: int, ttl: int) -> None:
-        """Report the lease (ns): from the request that was granted on, or from that of its renewal."""
-        mine = self.state.clients[self.client]
-        mine.lease_end = since + ttl
-        if mine.phase in (OUTSIDE, GRANTED):
-            mine.sent = since
+    def granted_from(self, sent: int) -> None:
+        """Report when the request was sent that was granted (ns); a renewal meanwhile is no such request."""
+        self.state.clients[self.client].sent = sent
+
+    def promised(self, end: int) -> None:
+        """Report the end of the lease (ns)."""
+        self.state.clients[self.client].lease_end = end
 
     def releasing(self) -> None:
         """Announce that the request to release the lock is about to leave."""

@@ -83,8 +83,11 @@ class Leases(Protocol):
     def releasing(self) -> None:
         """A release was recorded, and its request is about to leave."""
 
-    def promised(self, since: int, ttl: int) -> None:
-        """The service has promised the lease for so long from a moment on (ns)."""
+    def granted_from(self, sent: int) -> None:
+        """The lock was granted; the request that was granted was sent then (ns), at the earliest."""
+
+    def promised(self, end: int) -> None:
+        """The service has promised the lease until then (ns)."""
 
 
 class RecordedSession:
@@ -136,12 +139,19 @@ class RecordedSession:
             self._record(answer.outcome, {**operation, **answer.fields})
         if answer.outcome is Outcome.INFO:
             self._process += self._stride
-        if self._leases and answer.ok and answer.fields.get("ttl") is not None:
-            self._leases.promised(answer.fields.get("attempt") or called, answer.fields["ttl"])
-        if self._leases and f == "renew":
-            self._leases.renewed()
+        if self._leases:
+            self._report(self._leases, f, called, answer)
         self._ended(f, answer)
         return answer
+
+    def _report(self, leases: Leases, f: str, called: int, answer: Answer) -> None:
+        sent = answer.fields.get("attempt") or called
+        if answer.ok and f == "acquire":
+            leases.granted_from(sent)
+        if answer.ok and answer.fields.get("ttl") is not None:
+            leases.promised(sent + answer.fields["ttl"])
+        if f == "renew":
+            leases.renewed()
 
     def granted(self, resource: str, owner: str) -> None:
         """Announce that the lock service has granted the lock, while the acquire is still open."""

@@ -64,18 +64,18 @@ def test_a_lease_is_ending_shortly_before_its_end(state: SharedState) -> None:
     progress(state, 0).reached("acquired", "r0", "0-1", 7)
     assert [*holders(state, "lease-ending")] == []  # its end is not known
 
-    progress(state, 0).promised(time.monotonic_ns(), 1000 * SECOND)
+    progress(state, 0).promised(time.monotonic_ns() + 1000 * SECOND)
     assert [*holders(state, "lease-ending")] == []
 
-    progress(state, 0).promised(time.monotonic_ns(), ENDING)
+    progress(state, 0).promised(time.monotonic_ns() + ENDING)
     assert [*holders(state, "lease-ending")] == [(0, 0)]
 
-    progress(state, 0).promised(time.monotonic_ns(), 0)
+    progress(state, 0).promised(time.monotonic_ns())
     assert [*holders(state, "lease-ending")] == []
 
 
 def test_the_lease_of_an_earlier_hold_does_not_count(state: SharedState) -> None:
-    progress(state, 0).promised(time.monotonic_ns(), ENDING)
+    progress(state, 0).promised(time.monotonic_ns() + ENDING)
     progress(state, 0).waiting("r0")
     progress(state, 0).reached("acquired", "r0", "0-2", 8)
 
