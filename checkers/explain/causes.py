@@ -9,7 +9,8 @@ A write that came too late
 An early grant
     A release or renewal that was answered ok, of an owner that had lost the lock; certain if that was so
     when it was called, and nothing else can have freed the lock. Else a fault of the lock service between
-    the two grants.
+    the two grants; else, if only tokens say which grant was later, one that stopped its client between its
+    grant and its token.
 A loss
     The restart of the storage after which it was gone.
 Two grants whose tokens do not rise
@@ -92,6 +93,8 @@ def of_early_grant(n: Narrator, holder: Op, grant: Op, late: LateCalls) -> Cause
         is_alone = is_alone and late_calls_of(n.evidence).came_too_late(late.answered[0])
         is_alone = is_alone and not _may_have_lapsed(n, holder, grant)
         return Cause(certain=is_alone, operation=late.answered[0])
+    if fault is None and (holder.returned or 0) >= grant.sent:  # only the tokens say which came later
+        fault = _before_its_token(n, grant)
     return None if fault is None else Cause(fault=fault)
 
 
@@ -118,10 +121,14 @@ def of_two_grants(n: Narrator, one: Op, other: Op) -> Cause | None:
     older, newer = sorted((one, other), key=lambda grant: grant.returned or 0)
     since, end = older.returned or 0, newer.returned or 0
     fault = n.fault_on("lock", max(since, newer.sent), end) or n.fault_on("lock", since, end)
-    if fault is None:
-        found = (fault for grant in (older, newer) for fault in _faults_on(n, grant) if fault.at == "granted")
-        fault = min(found, key=lambda each: each.began, default=None)
+    fault = fault or _before_its_token(n, older, newer)
     return None if fault is None else Cause(fault=fault)
+
+
+def _before_its_token(n: Narrator, *grants: Op) -> Fault | None:
+    """The first fault that hit a grant before it had its token."""
+    found = (fault for grant in grants for fault in _faults_on(n, grant) if fault.at == "granted")
+    return min(found, key=lambda each: each.began, default=None)
 
 
 def of_call(n: Narrator, op: Op) -> Cause | None:

@@ -89,7 +89,12 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             _promise(n, setter),
             _kept_until(n, holder, lease),
             step(f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.", holder, grant),
-            *(fault_steps(n, cause) if cause and cause.fault else [_root(n, conflict, late, cause)]),
+            *fault_steps(n, cause),
+            *(
+                []
+                if cause and cause.fault and cause.fault.client is None
+                else [_root(n, conflict, late, cause)]
+            ),
             step(
                 f"So{'' if in_time else ', by the tokens,'} the lock was given to {n.whom(grant)}"
                 f" {n.answered(grant)}, before {n.at(lease)}: too early.",
@@ -105,7 +110,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             cause,
             (holder.returned or 0, f"{took(n, holder)[:-1]}, promised {_until(n, holder, lease)}."),
             *_came_before(n, cause),
-            (math.inf, _was_granted_it(n, holder, setter, grant)),
+            (math.inf, _was_granted_it(n, conflict, cause)),
         ),
         cause=cause,
     )
@@ -236,7 +241,13 @@ def _effect(late: Op) -> str:
     return "freed" if late.f in ENDS else "changed"
 
 
-def _was_granted_it(n: Narrator, holder: Op, setter: Op, grant: Op) -> str:
+def _was_granted_it(n: Narrator, conflict: Conflict, cause: Cause | None) -> str:
+    grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
+    if cause and cause.fault and cause.fault.client is not None:  # it stopped there
+        return (
+            f"{n.who(grant)} had been granted it already, and got its higher token {grant.token} only then:"
+            " the tokens are not in the order of the grants."
+        )
     said = f"{n.who(grant)} was granted it at {n.at(grant.returned or 0)}"
     if setter.sent > (grant.returned or 0):
         return f"{said}, and {n.whom(holder)} could still renew its own lease at {n.at(setter.sent)}."

@@ -75,3 +75,34 @@ def test_a_token_regression_names_its_fault_in_a_step() -> None:
 
     assert account.steps[0].text == "The lock service was paused 2.000–3.000 s (lines 4 and 7)."
     assert account.story[1] == "The lock service was paused from 2.000 s to 3.000 s."
+
+
+@pytest.mark.parametrize(
+    ("at", "cause"), [("granted", "client:0"), ("acquired", None)]
+)  # only that moment is between the grant and its token
+def test_a_token_drawn_after_a_pause_is_the_root_of_an_early_grant(at: str, cause: str | None) -> None:
+    hit = f'"target":"client:0","evidence":"seen","resource":"r0","owner":"0-1","at":"{at}"'
+    history = f"""\
+{{"fencepost":1,"target":"test","ttl":1000000000,"clients":2}}
+{{"time":100000000,"process":0,"type":"invoke","f":"acquire","resource":"r0","owner":"0-1"}}
+{{"time":200000000,"process":"nemesis","type":"info","f":"pause","value":{{"state":"in force",{hit}}}}}
+{{"time":300000000,"process":1,"type":"invoke","f":"acquire","resource":"r0","owner":"1-1"}}
+{{"time":1300000000,"process":1,"type":"ok","f":"acquire","resource":"r0","owner":"1-1","token":7,"ttl":1000000000,"attempt":1200000000}}
+{{"time":1400000000,"process":"nemesis","type":"info","f":"pause","value":{{"state":"healed",{hit}}}}}
+{{"time":1500000000,"process":0,"type":"ok","f":"acquire","resource":"r0","owner":"0-1","token":8,"ttl":1000000000,"attempt":150000000}}
+"""
+    (finding,) = checkers.judge(checkers.parse(history.splitlines(keepends=True))).findings
+    account = finding.account
+
+    assert (account.cause and account.cause.target) == cause
+    assert not (account.cause and account.cause.certain)
+    assert any("if it held the lock first, the tokens" in step.text for step in account.steps)
+    if cause:
+        assert account.story == (
+            "Client 0 was paused from 0.100 s to 1.300 s.",
+            "Client 1 took the lock on r0 with token 7, promised until 2.100 s.",
+            (
+                "Client 0 had been granted it already, and got its higher token 8 only then:"
+                " the tokens are not in the order of the grants."
+            ),
+        )
