@@ -18,6 +18,13 @@ def took(n: Narrator, grant: Op) -> str:
     return f"{n.who(grant)} took {lock_on(grant.resource)}{n.with_token(grant)}."
 
 
+def were_granted(n: Narrator, one: Op, other: Op) -> str:
+    """Who was given a lock in two grants, as the beginning of a sentence."""
+    if n.whom(one) == n.whom(other):
+        return f"{n.whom(one)} was granted {lock_on(one.resource)} twice"
+    return f"{n.whom(one)} and {n.whom(other)} were both granted {lock_on(one.resource)}"
+
+
 def was_held_up(n: Narrator, cause: Cause | None, grant: Op, whom: str = "It") -> str:
     """What held up the holder of a lock, and when its lease ended; empty if nothing is known to have."""
     fault = None if cause is None else cause.fault

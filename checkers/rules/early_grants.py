@@ -23,7 +23,7 @@ from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import in_time_order, tell, took
+from checkers.explain.telling import in_time_order, tell, took, were_granted
 from checkers.facts.evidence import Evidence
 from checkers.facts.leases import ENDS, Lease, promises
 from checkers.facts.narrowing import narrowed, of_promised_leases
@@ -123,8 +123,8 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
     ends = {op.owner: _end(n, op, named[op.owner]) for op in (other, last)}
     return Story(
         summary=(
-            f"{n.whom(other)} and {n.whom(last)} were both granted {lock_on(last.resource)}, each while the"
-            " lease of the other was promised: whichever was granted second was too early"
+            f"{were_granted(n, other, last)}, each while the lease of the other was promised:"
+            " whichever was granted second was too early"
         ),
         steps=(
             *(

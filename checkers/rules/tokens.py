@@ -21,7 +21,7 @@ from checkers.explain.fault_steps import in_time_order as steps_in_time_order
 from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import in_time_order
+from checkers.explain.telling import in_time_order, were_granted
 from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater
 from checkers.facts.leases import ENDS, granted
@@ -126,10 +126,7 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
     cause = of_two_grants(n, other, grant)
     grants = sorted((other, grant), key=lambda each: each.returned or 0)
     return Story(
-        summary=(
-            f"{n.whom(grant)} and {n.whom(other)} were both granted {lock_on(grant.resource)}"
-            f" with token {grant.token}"
-        ),
+        summary=f"{were_granted(n, grant, other)} with token {grant.token}",
         steps=(
             *steps_in_time_order(
                 n,

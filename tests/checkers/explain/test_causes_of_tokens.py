@@ -106,3 +106,23 @@ def test_a_token_drawn_after_a_pause_is_the_root_of_an_early_grant(at: str, caus
                 " the tokens are not in the order of the grants."
             ),
         )
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        (1, "client 1 and client 0 were both granted the lock on r0"),
+        (0, "client 0 was granted the lock on r0 twice"),
+    ],
+)
+def test_one_client_with_a_token_for_two_owners_is_named_once(other: int, says: str) -> None:
+    history = f"""\
+{{"fencepost":1,"target":"test","ttl":1000000000,"clients":2}}
+{{"time":1,"process":0,"type":"invoke","f":"acquire","resource":"r0","owner":"0-1"}}
+{{"time":2,"process":0,"type":"ok","f":"acquire","resource":"r0","owner":"0-1","token":7,"ttl":null}}
+{{"time":3,"process":{other},"type":"invoke","f":"acquire","resource":"r0","owner":"other"}}
+{{"time":4,"process":{other},"type":"ok","f":"acquire","resource":"r0","owner":"other","token":7,"ttl":null}}
+"""
+    (finding,) = checkers.judge(checkers.parse(history.splitlines(keepends=True))).findings
+
+    assert finding.summary == f"{says} with token 7"
