@@ -64,6 +64,11 @@ def proves_nothing(done: CompletedProcess[str], was_challenged: Condition = ATTE
     return done.returncode == ExitCode.AS_EXPECTED and not was_challenged(json.loads(done.stdout))
 
 
+def found_nothing(done: CompletedProcess[str]) -> bool:
+    """Is that what is wrong: the target expects an anomaly that this run did not show?"""
+    return done.returncode == ExitCode.VIOLATION and json.loads(done.stdout)["reason_kinds"] == ["not-found"]
+
+
 def was_not_exercised(verdict: dict[str, Any]) -> bool:
     """Is that the only reason why a verdict is unknown?"""
     reasons = verdict["reasons"]

@@ -21,7 +21,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.engine]
 SHORT = "4s"
 OWN_LENGTH = {
     "append-without-fence-on-acquire",
+    "client-library-that-retries",
     "failover-without-stonith",
+    "fallback-to-another-server",
     "header-revision-etcd-3-4",
     "late-renewal-taken-as-valid",
     "lease-id-token",
@@ -29,6 +31,7 @@ OWN_LENGTH = {
     "mark-in-memory-with-restart",
     "redis-without-persistence",
     "redlock-one-clock-jumped",
+    "retry-without-the-token",
     "second-set-drops-expiry",
     "sequence-number-token",
     "timeout-counted-as-failure",
