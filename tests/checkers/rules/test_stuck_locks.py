@@ -279,7 +279,7 @@ def grants_among(operations: Sequence[Op]) -> list[Op]:
 
 
 def lease_of(operations: Sequence[Op]) -> int:
-    """The longest; 0 where the lock was granted, and nobody was ever told of a lease."""
+    """The longest; 0 where the lock was granted, and no answer ever promised a lease."""
     return LEASE if not grants_among(operations) or any(one.ttl for one in operations) else 0
 
 

@@ -1,4 +1,4 @@
-"""Of acquires that waited one after the other, the links that are needed are told without trying each."""
+"""The links that a chain of waiting acquires needs are found without trying each."""
 
 from __future__ import annotations
 

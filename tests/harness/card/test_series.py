@@ -181,10 +181,10 @@ def test_a_lock_that_takes_an_expired_lock_again_does_not_tell(
     while not any(run.accepted for run in seen) and len(seen) < 3:  # another may have been faster
         seen += run_series(subject, [freed], local_engine, options)
 
-    told = next(each for each in answers(subject, seen) if each.key == "tells_its_holder")
-    assert told.word == "no", told.said
-    lines = [int(number) for number in re.findall(r"\(line (\d+)\)", told.said)]
-    history = (told.runs[-1] / HISTORY).read_text().splitlines()
+    row = next(each for each in answers(subject, seen) if each.key == "tells_its_holder")
+    assert row.word == "no", row.said
+    lines = [int(number) for number in re.findall(r"\(line (\d+)\)", row.said)]
+    history = (row.runs[-1] / HISTORY).read_text().splitlines()
     shown = [json.loads(history[number - 1]) for number in lines]
     assert [(event["f"], event["type"]) for event in shown] == [
         ("acquire", "ok"),
