@@ -49,16 +49,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Rewrite each link that leaves the folder of its page to its target on the site."""
-    folder = "" if page.file.src_uri in ROOT_PAGES else "docs"
+    source = page.file.src_uri
+    folder = "" if source in ROOT_PAGES else posixpath.join("docs", posixpath.dirname(source))
     pages = {posixpath.join("" if name in ROOT_PAGES else "docs", name): name for name in files.src_uris}
 
     def lead(link: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(folder, link["path"]))
         anchor = link["anchor"] or ""
         if target in pages:
-            return pages[target] + anchor
+            return posixpath.relpath(pages[target], posixpath.dirname(source) or ".") + anchor
         if not (ROOT / target).exists():
-            log.warning("%s links to %s, which does not exist", page.file.src_uri, target)
+            log.warning("%s links to %s, which does not exist", source, target)
         kind = "tree" if (ROOT / target).is_dir() else "blob"
         return f"{config.repo_url}/{kind}/main/{target}{anchor}"
 

@@ -13,7 +13,7 @@ BEGIN = "<!-- `make schemas` writes this table -->\n"
 END = "<!-- end of the table -->\n"
 
 TABLES: Mapping[str, Callable[[], str]] = {
-    "docs/targets.md": target_table.table,
+    "docs/targets/shipped.md": target_table.table,
     "docs/zoo.md": zoo_table.table,
 }
 """The page of each, from the root of the repository."""

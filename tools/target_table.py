@@ -1,4 +1,4 @@
-"""The table of shipped targets in docs/targets.md, generated from their files."""
+"""The table of shipped targets in docs/targets/shipped.md, generated from their files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_MEMBERS = ("partition", "delay")
 
 
 def table() -> str:
-    """Return the table: one row per target, in the order of locks and storages on that page."""
+    """Return the table: one row per target, in the order of locks and storages in `harness.spec`."""
     targets = sorted((load(name) for name in shipped()), key=_place)
     return HEAD + "".join(_row(target) for target in targets)
 
@@ -42,7 +42,7 @@ def _row(target: Target) -> str:
         ", ".join(_special(target)),
         ", ".join(target.expected) or "valid",
         _engines(target),
-        f"[`{target.name}`](../targets/{target.name}.toml)",
+        f"[`{target.name}`](../../targets/{target.name}.toml)",
     )
     return f"| {' | '.join(cells)} |\n"
 

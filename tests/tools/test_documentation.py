@@ -42,11 +42,11 @@ def test_a_row_has_the_expectation_and_the_engines() -> None:
 
     assert (
         "| etcd | etcd | lock-key | inclusive | valid | Docker, local "
-        "| [`etcd-same-etcd`](../targets/etcd-same-etcd.toml) |"
+        "| [`etcd-same-etcd`](../../targets/etcd-same-etcd.toml) |"
     ) in rows
     assert (
         "| redis | zookeeper | none |  | stale-write | Docker, local "
-        "| [`redis-zookeeper-unfenced`](../targets/redis-zookeeper-unfenced.toml) |"
+        "| [`redis-zookeeper-unfenced`](../../targets/redis-zookeeper-unfenced.toml) |"
     ) in rows
 
 

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from tests.support.repository import ROOT
 from tools.site_pages import ROOT_PAGES, repository
 
-PAGES = [*map(ROOT.joinpath, ROOT_PAGES), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*map(ROOT.joinpath, ROOT_PAGES), *sorted((ROOT / "docs").rglob("*.md"))]
 SHAPES = ("h2", "h3", "li", "table", "tr", "td", "pre", "img")
 
 
@@ -36,8 +36,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def html_of(site: Path, page: Path) -> str:
-    folder = site if page.name == "README.md" else site / page.stem
-    return (folder / "index.html").read_text(encoding="utf-8")
+    """The page of the site: README.md is its first, and an index.md that of its folder."""
+    place = page.relative_to(ROOT / "docs" if (ROOT / "docs") in page.parents else ROOT).with_suffix("")
+    folder = place.parent if place.name in {"README", "index"} else place
+    return (site / folder / "index.html").read_text(encoding="utf-8")
 
 
 OURS = re.compile(
@@ -46,7 +48,7 @@ OURS = re.compile(
 )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_path_that_a_page_names_exists(page: Path) -> None:
     named = OURS.findall(page.read_text(encoding="utf-8").partition("\n## 0.")[0])
 
@@ -67,7 +69,7 @@ class Loads(HTMLParser):
             self.found.append(address)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_loads_nothing_from_another_host(site: Path, page: Path) -> None:
     loads = Loads()
 
@@ -77,7 +79,7 @@ def test_a_page_loads_nothing_from_another_host(site: Path, page: Path) -> None:
     assert not [address for address in loads.found if "//" in address]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_has_the_lists_tables_and_code_that_github_shows(site: Path, page: Path) -> None:
     html = html_of(site, page)
     article = html[html.index("<article") : html.index("</article>")]
@@ -89,14 +91,16 @@ def test_a_page_has_the_lists_tables_and_code_that_github_shows(site: Path, page
 
 
 def test_a_link_to_a_file_of_the_repository_leads_there(site: Path) -> None:
-    html = html_of(site, ROOT / "docs/targets.md")
+    shipped, own_class = (
+        html_of(site, ROOT / f"docs/targets/{page}.md") for page in ("shipped", "own-class")
+    )
 
-    assert f'href="{repository()}/blob/main/targets/etcd-postgres.toml"' in html
-    assert f'href="{repository()}/tree/main/examples/own-class"' in html
+    assert f'href="{repository()}/blob/main/targets/etcd-postgres.toml"' in shipped
+    assert f'href="{repository()}/tree/main/examples/own-class"' in own_class
 
 
 def test_a_link_to_a_page_stays_on_the_site(site: Path) -> None:
-    assert 'href="targets/#shipped-targets"' in html_of(site, ROOT / "README.md")
+    assert 'href="targets/shipped/"' in html_of(site, ROOT / "README.md")
 
 
 def test_a_link_to_nothing_fails_the_build(tmp_path: Path) -> None:
