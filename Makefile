@@ -73,7 +73,7 @@ coverage: install  ## branch coverage by the tests that need no engine; fails be
 docs: install  ## the documentation site, in site/; fails on a broken link
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-bench: install  ## the figures of docs/benchmarks.md; about two hours (Porcupine needs Go)
+bench: install  ## the figures of docs/benchmarks.md, all of them in benchmarks/results; about two hours (Porcupine needs Go)
 	$(BIN)/python -m benchmarks.checkers
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.clients
@@ -85,7 +85,7 @@ fuzz: install  ## invalid input for everything that reads; FUZZ_SECONDS=60 short
 	  || echo "Atheris does not install here: Hypothesis alone"
 	$(BIN)/python -m fuzzing $(SURFACES) $(if $(CASES),--cases $(CASES),--seconds $$(($(FUZZ_SECONDS) * 3 / 4)) --atheris $$(($(FUZZ_SECONDS) / 4)))
 
-mutants: $(MUTANTS)/installed  ## docs/mutants.md; continues where it stopped; MODULES='checkers.rules.*' repeats what escaped there
+mutants: $(MUTANTS)/installed  ## benchmarks/results/mutants.md; continues where it stopped; MODULES='checkers.rules.*' repeats what escaped there
 	PATH=$(CURDIR)/$(MUTANTS)/bin:$$PATH nice -n 15 python -m tools.mutants $(MODULES)
 
 $(MUTANTS)/installed: requirements-mutation.lock

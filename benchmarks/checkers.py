@@ -10,7 +10,8 @@ is measured once, one that takes it over 5 s three times, and one that is no eas
 than two that it did not finish is skipped.
 
 Each result is saved to a JSON file at once, so that an interrupted run can continue
-(`--resume`); at the end the tables and the plot in docs/ are written. The exit code
+(`--resume`); at the end the figures and the plot in docs/, and the tables next to
+the file are written. The exit code
 is 1 if a verdict was wrong.
 """
 
@@ -57,12 +58,14 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results/checkers.json"))
     parser.add_argument("--resume", action="store_true", help="keep the existing results")
     parser.add_argument("--page", type=Path, default=Path("docs/benchmarks.md"))
+    parser.add_argument("--tables", type=Path, default=Path("benchmarks/results/checkers.md"))
     parser.add_argument("--picture", type=Path, default=Path("docs/growth.svg"))
     asked = parser.parse_args()
     results = Results(asked.results, afresh=not asked.resume)
     wrong = measure(results, operations=asked.operations, times=asked.times)
     asked.picture.write_text(tables.picture(results), encoding="utf-8")
-    tables.put_into(asked.page, list(tables.tables(results, asked.operations, asked.times)))
+    tables.put_into(asked.page, list(tables.figures(results, asked.operations)))
+    tables.put_into(asked.tables, list(tables.details(results, asked.operations, asked.times)))
     for mistake in wrong:
         print(f"wrong: {mistake}", file=sys.stderr)
     return 1 if wrong else 0

@@ -1,4 +1,4 @@
-"""The results as Markdown, for docs/benchmarks.md."""
+"""The results as Markdown: the figures of docs/benchmarks.md, and every table in benchmarks/results."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from benchmarks.registers import CLIENTS, DECIDED, LOST, PEER_SECONDS, SIZES, na
 from benchmarks.results import Results
 
 AIM = 20  # times faster than the peer
+FEW = (5, 20)  # clients in the table of the page
 IN_SECONDS = 0.1  # s; shorter times are written in ms
 _SIGNS = {"unknown": f"> {PEER_SECONDS:.0f} s", "out-of-memory": "> 8 GiB", "not asked": "–"}
 
@@ -30,20 +31,12 @@ def put_into(page: Path, lines: Sequence[str]) -> None:
     page.write_text(replaced, encoding="utf-8")
 
 
-def tables(results: Results, operations: int, times: int) -> Iterator[str]:
-    """Yield all tables of the checkers."""
-    where = results["machine"]
-    yield (
-        f"{where['cores']} cores, {where['gibibytes']} GiB, Linux {where['kernel']},"
-        f" Python {where['python']}, numpy {where['numpy']}; load at the start: {where['load']}."
-    )
+def figures(results: Results, operations: int) -> Iterator[str]:
+    """Yield what the page shows: one small table of registers, and the comparisons of both."""
+    yield from _machine(results)
+    yield from registers(results, "strict", operations, clients=FEW, lost=(0.0,))
     yield ""
-    for policy in get_args(Policy):
-        yield from registers(results, policy, operations)
-        yield ""
     yield from _summary(results, operations)
-    yield ""
-    yield from _others(results, operations, times)
     yield ""
     yield from _etcd(results["etcd"])
     yield ""
@@ -52,7 +45,34 @@ def tables(results: Results, operations: int, times: int) -> Iterator[str]:
     yield from _spread(results["keys"])
 
 
-def registers(results: Results, policy: Policy, largest: int) -> Iterator[str]:
+def details(results: Results, operations: int, times: int) -> Iterator[str]:
+    """Yield the tables of all registers, and of whole runs."""
+    yield from _machine(results)
+    for policy in get_args(Policy):
+        yield from registers(results, policy, operations)
+        yield ""
+    yield from _summary(results, operations)
+    yield ""
+    yield from _others(results, operations, times)
+
+
+def _machine(results: Results) -> Iterator[str]:
+    where = results["machine"]
+    yield (
+        f"{where['cores']} cores, {where['gibibytes']} GiB, Linux {where['kernel']},"
+        f" Python {where['python']}, numpy {where['numpy']}; load at the start: {where['load']}."
+    )
+    yield ""
+
+
+def registers(
+    results: Results,
+    policy: Policy,
+    largest: int,
+    *,
+    clients: Sequence[int] = CLIENTS,
+    lost: Sequence[float] = LOST,
+) -> Iterator[str]:
     """Yield the table of one kind of register: Fencepost, Porcupine and their ratio, valid and wrong."""
     yield (
         f"| {policy} | clients | answers lost | valid: Fencepost | Porcupine | times faster"
@@ -60,13 +80,13 @@ def registers(results: Results, policy: Policy, largest: int) -> Iterator[str]:
     )
     yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     sizes = [size for size in SIZES if size <= largest]
-    for size, clients, lost in itertools.product(sizes, CLIENTS, LOST):
+    for size, many, share in itertools.product(sizes, clients, lost):
         pair = [
-            results[name_of(Shape(operations=size, clients=clients, lost=lost, policy=policy, wrong=wrong))]
+            results[name_of(Shape(operations=size, clients=many, lost=share, policy=policy, wrong=wrong))]
             for wrong in (False, True)
         ]
         cells = [cell for row in pair for cell in (_time(row["ours"]), _time(row["peer"]), _ratio(row))]
-        yield f"| {size:,} | {clients} | {lost:.0%} | {' | '.join(cells)} | {_memory(pair)} |"
+        yield f"| {size:,} | {many} | {share:.0%} | {' | '.join(cells)} | {_memory(pair)} |"
 
 
 def _summary(results: Results, largest: int) -> Iterator[str]:
