@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,6 +91,15 @@ def test_every_module_of_the_harness_is_in_a_room(modules: Mapping[str, str]) ->
 
 def test_every_module_of_the_checkers_is_on_a_floor(modules: Mapping[str, str]) -> None:
     assert folders_of("checkers", modules) == set(CHECKERS)
+
+
+@pytest.mark.parametrize(("package", "floors"), [("checkers", CHECKERS), ("harness", ROOMS)])
+def test_the_page_of_the_layout_has_the_same_order(package: str, floors: tuple[str, ...]) -> None:
+    page = (ROOT / "docs/extending/layout.md").read_text(encoding="utf-8")
+    table = page.partition(f"Each subpackage of `{package}` imports only those above it")[2]
+    rows = re.findall(r"^\| `(\w+)` \|", table.partition("\n\n|")[2].partition("\n\n")[0], re.MULTILINE)
+
+    assert [f"{package}.{row}" for row in rows] == list(floors)
 
 
 def folders_of(package: str, modules: Mapping[str, str]) -> set[str]:
