@@ -12,6 +12,7 @@ import posixpath
 import re
 import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -36,6 +37,7 @@ def repository() -> str:
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Take the repository's address from pyproject.toml, and name headings as GitHub does."""
     config.repo_url = repository()
+    config.repo_name = urlsplit(config.repo_url).path.strip("/")
     config.mdx_configs.setdefault("toc", {})["slugify"] = slugify(case="lower")
     return config
 

@@ -99,6 +99,31 @@ def test_a_link_to_a_file_of_the_repository_leads_there(site: Path) -> None:
     assert f'href="{repository()}/tree/main/examples/own-class"' in own_class
 
 
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [("etcd-postgres-unfenced", "stale-write"), ("etcd-postgres", "The fence held")],
+)
+def test_a_link_to_a_recorded_run_leads_to_its_report(site: Path, run: str, said: str) -> None:
+    linked = html_of(site, ROOT / "docs/real-reports.md")
+    report = (site / f"real-reports/{run}.html").read_text(encoding="utf-8")
+
+    assert f'href="{run}.html"' in linked
+    assert said in report
+    assert f"fencepost recheck runs/{run}/" in report
+
+
+def test_the_header_names_the_repository(site: Path) -> None:
+    html = html_of(site, ROOT / "README.md")
+    named = re.findall(r'md-source__repository">\s*(\S+)\s*<', html)
+
+    assert set(named) == {repository().partition("github.com/")[2]}
+
+
+@pytest.mark.parametrize("found", ["real-reports", "known-bugs", "libraries"])
+def test_what_was_found_is_one_click_from_the_home_page(site: Path, found: str) -> None:
+    assert f'href="{found}/"' in html_of(site, ROOT / "README.md")
+
+
 def test_a_link_to_a_page_stays_on_the_site(site: Path) -> None:
     assert 'href="targets/shipped/"' in html_of(site, ROOT / "README.md")
 
