@@ -1,4 +1,4 @@
-"""The tables of the documentation that are generated, from target files and from the command line.
+"""The tables of the documentation that are generated, from target files, records and the command line.
 
 `tools.schemas` writes each between two comments of its page.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tools import command_table, target_table, zoo_table
+from tools import command_table, known_bugs, target_table, zoo_table
 
 BEGIN = "<!-- `make schemas` writes this table -->\n"
 END = "<!-- end of the table -->\n"
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "docs/commands.md": command_table.table,
+    "docs/known-bugs.md": known_bugs.table,
     "docs/targets/shipped.md": target_table.table,
     "docs/zoo.md": zoo_table.table,
 }

@@ -1,0 +1,145 @@
+"""Find the known bugs again, and keep the date and the commit that last found each.
+
+Each affected system runs until it shows its bug, and each fixed one until a run decides; both at most
+`TRIES` times. What was seen is kept in docs/known-bugs.json, from which `make schemas` makes a table of
+docs/known-bugs.md. Only a bug that was found, with a fixed system that was valid, gets a new date:
+
+    make known-bugs NAMES="etcd-stale-read-index"
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RECORD = ROOT / "docs/known-bugs.json"
+TRIES = 5
+HEAD = "| bug | last found | by commit | affected: what was found | fixed |\n|---|---|---|---|---|\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBug:
+    """A published bug: the target that shows it, and the one that must not."""
+
+    affected: str
+    fixed: str
+    built_in: str | None = None  # the folder in which `go build` makes the program that both run
+
+
+BUGS = {
+    "etcd-lock-of-an-ended-lease": KnownBug(
+        affected="targets/history/etcd-lock-of-an-ended-lease.toml",
+        fixed="targets/history/etcd-lock-of-an-ended-lease-fixed.toml",
+    ),
+    "etcd-lease-revoked-by-old-leader": KnownBug(
+        affected="targets/history/etcd-lease-revoked-by-old-leader.toml",
+        fixed="targets/history/etcd-lease-revoked-by-old-leader-fixed.toml",
+    ),
+    "etcd-mutex-unlock-repeated": KnownBug(
+        affected="examples/etcd-mutex/unlock-repeated.toml",
+        fixed="examples/etcd-mutex/unlock-guarded.toml",
+        built_in="examples/etcd-mutex",
+    ),
+    "etcd-stale-read-index": KnownBug(
+        affected="targets/history/etcd-stale-read-index.toml",
+        fixed="targets/history/etcd-stale-read-index-fixed.toml",
+    ),
+    "redis-failover-loses-a-lock": KnownBug(
+        affected="targets/zoo/replica-promoted-with-link-held.toml",
+        fixed="targets/zoo/replica-promoted-with-link-held-twin.toml",
+    ),
+    "postgres-failover-loses-writes": KnownBug(
+        affected="targets/etcd-postgres-failover-asynchronous.toml",
+        fixed="targets/etcd-postgres-failover.toml",
+    ),
+}
+"""In the order of the page."""
+
+
+def main(names: Sequence[str]) -> int:
+    """Find these bugs, or all; return 1 if one was missed, or a fixed system showed one."""
+    record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    commit, missed = _commit(), 0
+    for name in names or BUGS:
+        if found := seen(BUGS[name]):
+            date = dt.datetime.now(tz=dt.UTC).date().isoformat()
+            record[name] = {"date": date, "commit": commit, **found}
+            in_order = {bug: record[bug] for bug in BUGS if bug in record}
+            RECORD.write_text(f"{json.dumps(in_order, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
+        else:
+            print(f"{name}: not found, or not fixed", file=sys.stderr)  # noqa: T201
+            missed = 1
+    return missed
+
+
+def seen(bug: KnownBug) -> dict[str, Any] | None:
+    """Run both systems; None if the bug was missed or the fixed one was not valid."""
+    if bug.built_in:
+        subprocess.run(["go", "build"], cwd=ROOT / bug.built_in, check=True)
+    affected = _decided(bug, bug.affected, "invalid")
+    fixed = affected and _decided(bug, bug.fixed, "valid")
+    return {"affected": affected, "fixed": fixed} if affected and fixed else None
+
+
+def _commit() -> str:
+    """Return the commit of this checkout; one with changes ends in "-dirty"."""
+    described = ["git", "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty"]
+    return subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _decided(bug: KnownBug, target: str, verdict: str) -> dict[str, Any] | None:
+    """Run a target until it has this verdict, as its file expects; None if it never has.
+
+    A violation is never run again in search of a valid run.
+    """
+    for run in range(1, TRIES + 1):
+        document = _run(target, ROOT / (bug.built_in or "."))
+        if document["verdict"] == verdict and document["as_expected"]:
+            found = {name: count for name, count in document["anomalies"].items() if count}
+            return {"target": target, "runs": run, "found": found}
+        if document["verdict"] == "invalid":
+            break
+    return None
+
+
+def _run(target: str, folder: Path) -> dict[str, Any]:
+    """Run a target once on Docker, from the folder of its program; return its verdict document."""
+    with tempfile.TemporaryDirectory() as runs:
+        command = [sys.executable, "-m", "harness.cli", "run", "--engine", "docker", "--format", "json"]
+        command += ["--runs", runs, str(ROOT / target)]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, check=False)
+    document: dict[str, Any] = {"verdict": "none", "as_expected": False}
+    return document | (json.loads(done.stdout) if done.stdout else {})
+
+
+def table() -> str:
+    """Return the table of the page: one row per bug that was ever found by this command."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    return HEAD + "".join(_row(name, seen) for name, seen in record.items())
+
+
+def _row(name: str, seen: dict[str, Any]) -> str:
+    affected, fixed = seen["affected"], seen["fixed"]
+    found = ", ".join(f"{anomaly} ×{count}" for anomaly, count in affected["found"].items())
+    cells = (
+        f"[`{name}`](../{affected['target']})",
+        seen["date"],
+        f"`{seen['commit']}`",
+        f"{found}, in run {affected['runs']}",
+        f"[valid](../{fixed['target']}), in run {fixed['runs']}",
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
