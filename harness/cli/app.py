@@ -123,7 +123,7 @@ def _end_on_signals() -> None:
 @click.version_option(package_name="fencepost", prog_name="fencepost")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Test, on real servers and under real faults, whether fencing keeps stale writers out."""
+    """Tests on real servers, under real faults, whether fencing tokens keep stale writers out."""
     if context.invoked_subcommand in SWEEPING:
         from harness.engines.cleanup import sweep
 
