@@ -28,8 +28,8 @@ $(STAMP): $(PINNED) pyproject.toml
 	@echo "installed; next: $(BIN)/fencepost run etcd-postgres"
 
 $(PINNED): requirements.lock
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
-	  || { echo "fencepost needs Python 3.11 to 3.13; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \
+	  || { echo "fencepost needs Python 3.11 to 3.14; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "installing Python packages into $(VENV): takes about a minute, longer on a slow network"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock

@@ -1,10 +1,12 @@
-"""`make install`, with a Python that installs nothing."""
+"""`make install`, with a Python that installs nothing; which Pythons it admits."""
 
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
+from harness.cli.diagnostics import PYTHONS
 from tests.support.repository import ROOT
 
 BY_NAME = re.compile(r"""\binstall +(-\S+ +)*['"]?fencepost\b(?![/.])""")
@@ -36,6 +38,16 @@ def test_the_first_line_says_how_long_it_takes_and_the_last_what_is_next(tmp_pat
         "installed; next: .venv/bin/fencepost run etcd-postgres\n"
     )
     assert made.stderr == "pip\npip\n"
+
+
+def test_every_place_admits_the_same_pythons() -> None:
+    (oldest, newest) = (f"3.{minor}" for _, minor in PYTHONS)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert project["requires-python"] == f">={oldest},<3.{PYTHONS[1][1] + 1}"
+    for file in ("Makefile", "examples/ci/Jenkinsfile", "harness/cli/diagnostics.py"):
+        assert re.findall(r"Python (3\.\d+) to (3\.\d+)", (ROOT / file).read_text()) == [(oldest, newest)]
+    assert f"{PYTHONS[0]} <= sys.version_info[:2] <= {PYTHONS[1]}" in (ROOT / "Makefile").read_text()
 
 
 def test_nothing_says_to_install_fencepost_by_its_name() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness.core.errors import EngineUnavailableError, FencepostError
 
-PYTHONS = ((3, 11), (3, 13))
+PYTHONS = ((3, 11), (3, 14))
 PORTS = 100  # the edges between 20 clients and 5 servers
 CPUS = 2
 RESOLUTION = 1e-6  # s; of the clock
@@ -75,7 +75,7 @@ def _python() -> Finding:
     seen = sys.version.split()[0]
     if oldest <= sys.version_info[:2] <= newest:
         return Finding("python", ok=True, seen=seen)
-    return Finding("python", ok=False, seen=seen, remedy="use Python 3.11 to 3.13: make PYTHON=python3.12")
+    return Finding("python", ok=False, seen=seen, remedy="use Python 3.11 to 3.14: make PYTHON=python3.12")
 
 
 def _docker() -> Finding:
