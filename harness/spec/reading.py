@@ -19,6 +19,7 @@ from checkers.text.nearest import nearest
 from checkers.text.printable import shorten, without_passwords
 from harness.core.errors import ConfigurationError
 from harness.core.paths import as_seen_from_here, path_of
+from harness.core.shipped import shipped_files
 from harness.core.suggestions import near_or
 from harness.nemesis.faults import FAULTS, FaultSpec
 from harness.spec.contradictions import contradictions
@@ -42,8 +43,6 @@ from harness.spec.toml import (
     with_changes,
 )
 from harness.spec.vary import keep_fixed, problems_of_vary
-
-HERE = Path(__file__).parent
 
 MAX_SIZE = 1 << 16  # bytes
 """The maximum size of a target file."""
@@ -101,9 +100,8 @@ def shipped() -> dict[str, Path]:
 
 
 def shipped_folder() -> Path:
-    """Return the folder of the shipped targets, in the installed package or in a checkout."""
-    installed = HERE / "shipped"
-    return installed if installed.is_dir() else HERE.parents[1] / "targets"
+    """Return the folder of the shipped targets."""
+    return shipped_files("targets")
 
 
 def in_folder(folder: Path) -> dict[str, Path]:

@@ -35,6 +35,18 @@ HISTORY = click.option(
 ALLOW_UNKNOWN = click.option("--allow-unknown", is_flag=True, help="Do not count an unknown run as an error.")
 
 
+def _campaign_file(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Read the path of a campaign file, or the name of one that ships."""
+    from harness.core.paths import as_seen_from_here
+    from harness.core.shipped import shipped_files
+
+    file = as_path(context, option, path)
+    if file is None or file.exists():
+        return file
+    by_name = {each.stem: each for each in shipped_files("campaigns").glob("*.toml")}
+    return as_seen_from_here(by_name[str(file)]) if str(file) in by_name else file
+
+
 class _CampaignGroup(click.Group):
     """`campaign FILE` is short for `campaign run FILE`."""
 
@@ -64,7 +76,7 @@ def _shard(_context: click.Context, _option: click.Parameter, text: str | None) 
 
 
 @campaign.command(short_help="Run a campaign.")
-@click.argument("file", type=click.Path(path_type=Path), callback=as_path)
+@click.argument("file", type=click.Path(path_type=Path), callback=_campaign_file)
 @ENGINE
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="Number of runs at once. Default: what the file says."
@@ -104,7 +116,10 @@ def run(
     nights: Path,
     output: str,
 ) -> int:
-    """Run every cell of a campaign file, and say what is new, fixed or flaky since earlier nights."""
+    """Run every cell of a campaign file, and say what is new, fixed or flaky since earlier nights.
+
+    FILE is a campaign file, or the name of one that ships: `local` needs Python alone, `nightly` Docker.
+    """
     from harness.cli.run_campaign import CampaignOptions, dry, run_campaign
 
     options = CampaignOptions(
@@ -131,7 +146,7 @@ def run(
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    callback=as_path,
+    callback=_campaign_file,
     help="Your campaign file: its quarantine holds, and its `keep` decides which histories are removed."
     " Without it, no failure is quarantined and no history is removed.",
 )

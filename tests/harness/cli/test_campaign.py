@@ -62,6 +62,22 @@ def test_a_dry_run_prints_the_runs_and_their_time(tmp_path: Path, runs_everywher
     assert not (tmp_path / "nights").exists()
 
 
+def test_a_campaign_that_ships_is_named_without_a_path(tmp_path: Path) -> None:
+    done = fencepost(tmp_path, "campaign", "--dry-run", "--engine", "local", "local")
+
+    assert "etcd-sqlite-none-pause, run 1" in done.stdout
+
+
+def test_a_file_of_that_name_comes_before_the_campaign_that_ships(
+    tmp_path: Path, runs_everywhere: Path
+) -> None:
+    shutil.copy(runs_everywhere, tmp_path / "local")
+
+    done = fencepost(tmp_path, "campaign", "--dry-run", "--engine", "local", "local")
+
+    assert done.stdout == fencepost(tmp_path, "campaign", "--dry-run", runs_everywhere).stdout
+
+
 def test_a_dry_run_names_the_cells_that_cannot_run_here(tmp_path: Path, campaign: Path) -> None:
     (tmp_path / "own.toml").write_text(OWN_PROGRAM)
     campaign.write_text(
