@@ -97,6 +97,8 @@ lock:  ## recompile the pinned requirements (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --extra local --group dev --no-header --no-emit-index-url --no-annotate --quiet -o requirements.lock
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-strip-extras --constraint requirements.lock \
+	  --no-header --no-emit-index-url --no-annotate --quiet -o requirements-runtime.lock
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-strip-extras --constraint requirements.lock \
 	  --group mutation --no-header --no-emit-index-url --no-annotate --quiet -o requirements-mutation.lock
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-strip-extras --constraint requirements.lock \
 	  --extra dask --no-header --no-emit-index-url --no-annotate --quiet -o requirements-dask.lock
