@@ -91,21 +91,31 @@ def _docker() -> Finding:
 
 
 def _local() -> Finding:
-    from harness.engines.local_systems import PACKAGES
-    from harness.engines.wheel import INSTALL, ON_SOME_MACHINES, version
+    from harness.engines import local_zookeeper
+    from harness.engines.local_systems import SOURCES
+    from harness.engines.server_programs import find, repaired_in
+    from harness.engines.wheel import INSTALL, ON_SOME_MACHINES
 
     seen, missing = [], []
-    for package in PACKAGES.values():
+    for system, source in SOURCES.items():
         try:
-            seen.append(version(package))
+            program = find(source)
         except EngineUnavailableError as error:
-            if package in ON_SOME_MACHINES:
-                seen.append(f"no {package} ({ON_SOME_MACHINES[package]})")
+            if source.package in ON_SOME_MACHINES:
+                seen.append(f"no {system} (put {source.program} on PATH)")
             else:
                 missing.append(str(error))
+        else:
+            kills = ", never killed: it may lose data" if repaired_in(source, program) else ""
+            seen.append(f"{system} {program}{kills}")
     if missing:
         return Finding(LOCAL, ok=False, seen=missing[0], remedy=INSTALL)
-    return Finding(LOCAL, ok=True, seen=", ".join(seen))
+    try:
+        local_zookeeper.check(killed=False)
+        seen.append("zookeeper")
+    except EngineUnavailableError:
+        seen.append("no zookeeper")
+    return Finding(LOCAL, ok=True, seen="; ".join(seen))
 
 
 def _toxiproxy() -> Finding:

@@ -1,4 +1,4 @@
-"""The local engine: real servers from PyPI wheels, and ZooKeeper, as child processes on loopback."""
+"""The local engine: this machine's servers, or those of PyPI wheels, as child processes on loopback."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from harness.engines import local_postgres, local_toxiproxy, local_zookeeper
 from harness.engines.attached import Attached, about, about_attached, reached
 from harness.engines.engine import Refusal
 from harness.engines.local_readiness import READY_TIMEOUT, wait_for_child, wait_for_server
-from harness.engines.local_systems import CLOCKS_NEED_DOCKER, PACKAGES, STARTERS, WITH_PASSWORD, never
-from harness.engines.wheel import DISTRIBUTIONS, installed
+from harness.engines.local_systems import CLOCKS_NEED_DOCKER, SOURCES, STARTERS, WITH_PASSWORD, never
+from harness.engines.server_programs import check, find
+from harness.engines.wheel import DISTRIBUTIONS
 from harness.network import ports
 from harness.network.clock_shift import Shift
 from harness.network.members import probed_links
@@ -157,19 +158,19 @@ class LocalCluster:
         return tuple(child for child in self.children if child.name in servers)
 
     def environment(self) -> dict[str, Any]:
-        """Return the versions of the servers, and of their wheels."""
+        """Return the versions of the servers, and where their programs are from."""
         started = {child.name for child in self.children}
-        packages = [
-            PACKAGES[server.system]
-            for server in self.servers
-            if server.system in PACKAGES and server.name in started
-        ]
-        wheels = {DISTRIBUTIONS[package] for package in packages}
+        systems = {server.system for server in self.servers if server.name in started} & SOURCES.keys()
+        programs = {system: find(SOURCES[system]) for system in sorted(systems)}
+        wheels = {DISTRIBUTIONS[program.package] for program in programs.values() if program.package}
         return {
             "engine": "local",
             "servers": {
                 server.name: about(server) if server.name in started else about_attached(server)
                 for server in self.servers
+            },
+            "programs": {
+                name: str(program.path) for name, program in programs.items() if not program.package
             },
             "wheels": {wheel: metadata.version(wheel) for wheel in sorted(wheels)},
             "toxiproxy": None if self.toxiproxy is None else self.toxiproxy.version(),
@@ -193,10 +194,11 @@ class LocalEngine:
             return EngineUnavailableError(why) if self.replaces_docker else ConfigurationError(why)
         try:
             for spec in topology.servers:
-                if spec.system in PACKAGES:
-                    installed(PACKAGES[spec.system])
+                killed = spec.name in topology.killed
+                if spec.system in SOURCES:
+                    check(SOURCES[spec.system], killed=killed)
                 else:
-                    local_zookeeper.check(killed=spec.name in topology.killed)
+                    local_zookeeper.check(killed=killed)
         except EngineUnavailableError as error:
             return error
         why_not = local_toxiproxy.refusal() if _needs_toxiproxy(topology) else None

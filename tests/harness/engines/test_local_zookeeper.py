@@ -59,7 +59,7 @@ def test_three_servers_form_an_ensemble_and_one_is_standalone(run_id: str, tmp_p
 
     assert {each["system"] for each in environment["servers"].values()} == {"zookeeper"}
     assert {each["version"][:2] for each in environment["servers"].values()} == {"3."}
-    assert environment["wheels"] == {}
+    assert environment["programs"] == environment["wheels"] == {}
     assert {name for name, log in logs.items() if "LEADING" in log or "FOLLOWING" in log} == {
         spec.name for spec in ENSEMBLE
     }

@@ -150,14 +150,6 @@ def test_a_server_that_ends_on_its_own_is_still_an_error(cluster: Any) -> None:
             cluster.check()
 
 
-def test_the_local_engine_refuses_to_kill_etcd(local_engine: Any) -> None:
-    topology = Topology(
-        servers=(ServerSpec(name="etcd-1", system="etcd"),), clients=2, partitions=False, killed=("etcd-1",)
-    )
-
-    assert "use Docker" in str(local_engine.refusal(topology))
-
-
 @pytest.fixture
 def client() -> Iterator[psutil.Process]:
     """A client's process, with a program that it started."""

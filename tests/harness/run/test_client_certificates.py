@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from harness.engines.engine import Engine
-from harness.engines.local_etcd import PACKAGE
-from harness.engines.wheel import installed
+from harness.engines.local_etcd import SOURCE
+from harness.engines.server_programs import find
 from harness.network.ports import free_addresses
 from tests.support.certificates import Certificates, certified
 from tests.support.challenged import run_until_challenged
@@ -56,7 +56,7 @@ def etcd(local_engine: Engine, certificates: Certificates, tmp_path: Path) -> It
     """The address of an etcd that was started by hand."""
     assert local_engine.name == "local"
     clients, peers = free_addresses(2)
-    program = installed(PACKAGE) / "etcdbin" / "etcd"
+    program = find(SOURCE).path
     command = [
         program,
         f"--data-dir={tmp_path / 'data'}",

@@ -108,4 +108,4 @@ def test_the_local_engine_refuses_to_divide_etcd(read: Any) -> None:
     refused = never(deployment.topology(target, target.faults))
 
     assert "cannot cut the members of a cluster off from each other" in str(refused)
-    assert "use Docker (start its engine, and run with --engine docker)" in str(refused)
+    assert "use Docker (run with --engine docker where a Docker engine answers" in str(refused)

@@ -1,0 +1,120 @@
+"""The programs of servers: this machine's own, or else those of PyPI wheels.
+
+The machine's own come first, because they are the releases that its user runs, and usually newer
+than the wheels. One that is too old for our clients is passed over.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.errors import EngineUnavailableError
+from harness.engines import wheel
+from harness.network.systems import SYSTEMS
+
+ANSWER_TIMEOUT = 10.0  # s; a program says its version in some 20 ms
+
+Version = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a system's program may be."""
+
+    system: str
+    program: str  # its name on PATH
+    debian: str  # the Debian package that has it
+    elsewhere: str = ""  # a pattern of folders that Debian leaves out of PATH, which end with the release
+    package: str  # the Python package that has it ...
+    inside: str  # ... and where in it
+    loses_data: tuple[Version, Version] | None = None  # if killed: from one release until before another
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program that can be started."""
+
+    path: Path
+    version: Version
+    package: str = ""  # the Python package that it is in; "": it is the machine's own
+
+    def __str__(self) -> str:
+        where = f"wheel {wheel.version(self.package)}" if self.package else self.path
+        return f"{_dotted(self.version)} ({where})"
+
+
+def find(source: Source) -> Program:
+    """Return the program to start; EngineUnavailableError, with the remedy, if there is none."""
+    own = [Program(path=path, version=_version(path)) for path in _own(source)]
+    oldest = SYSTEMS[source.system].oldest
+    fit = next((program for program in own if program.version >= oldest), None)
+    if fit:
+        return fit
+    folder = wheel.folder_of(source.package)
+    if folder:
+        path = folder / source.inside
+        return Program(path=path, version=_version(path), package=source.package)
+    too_old = "".join(f" ({program.path} is {_dotted(program.version)})" for program in own)
+    raise EngineUnavailableError(
+        f"the local engine needs {source.system} {_dotted(oldest)} or newer, and finds none{too_old}: put "
+        f"{source.program} on PATH (Debian: apt-get install {source.debian}), or get it as a wheel: "
+        f"{wheel.how_to_get(source.package)}, or use Docker"
+    )
+
+
+def check(source: Source, *, killed: bool) -> None:
+    """Raise EngineUnavailableError, with the remedy, if this machine has no program that fits.
+
+    `killed`: it is killed during the run.
+    """
+    program = find(source)
+    repaired = repaired_in(source, program)
+    if killed and repaired:
+        raise EngineUnavailableError(
+            f"{source.system} {program} may lose data when it is killed, so the run would prove nothing: "
+            f"put {source.program} {_dotted(repaired)} or newer on PATH, or use Docker"
+        )
+
+
+def repaired_in(source: Source, program: Program) -> Version | None:
+    """Return the release that keeps acknowledged writes when it is killed, if this one may lose some."""
+    if source.loses_data is None:
+        return None
+    first, repaired = source.loses_data
+    return repaired if first <= program.version < repaired else None
+
+
+def _own(source: Source) -> Iterator[Path]:
+    on_path = shutil.which(source.program)
+    if on_path:
+        yield Path(on_path)
+    folders = Path("/").glob(source.elsewhere) if source.elsewhere else ()
+    yield from sorted((folder / source.program for folder in folders), key=_version, reverse=True)
+
+
+@functools.cache
+def _version(program: Path) -> Version:
+    """Ask a program for its version; () if it does not say."""
+    try:
+        said = subprocess.run(
+            [program, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_TIMEOUT,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    found = re.search(r"\d+(\.\d+)*", said)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version)) or "of no known version"
