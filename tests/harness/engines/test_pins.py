@@ -19,8 +19,10 @@ from harness.engines import built_images, docker_images, pins
 from harness.engines.docker_api import connect
 from harness.engines.engine import Engine
 from harness.network.topology import Topology
+from tests.support.repository import ROOT
 
 FOLDERS = [built_images.folder_of(name) for name in built_images.our_images()]
+OUR_OWN = ROOT  # of the image of Fencepost itself
 PINNED = "debian:trixie-slim@sha256:" + 64 * "0"
 
 
@@ -28,7 +30,7 @@ def test_the_base_image_is_pinned_by_its_digest() -> None:
     assert re.fullmatch(r"debian:trixie-slim@sha256:[0-9a-f]{64}", pins.pins()["BASE"])
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [*FOLDERS, OUR_OWN], ids=lambda folder: folder.name)
 def test_a_build_by_hand_uses_the_same_versions(folder: Path) -> None:
     text = (folder / "Dockerfile").read_text()
     defaults = dict(re.findall(r"^ARG (\w+)=(\S+)$", text, re.MULTILINE))
