@@ -146,9 +146,14 @@ class HazardTable(Struct, frozen=True, kw_only=True):
     untried: Annotated[int, Meta(ge=0, le=len(CELLS))] = 0
 
 
+def tried(possible: int, missed: Sequence[str], untried: int) -> str:
+    """Such as "22 of 24 dangerous moments tried"."""
+    return f"{possible - len(missed)} of {possible + untried} dangerous moments tried"
+
+
 def summary(possible: int, missed: Sequence[str], untried: int) -> str:
     """Such as "22 of 24 dangerous moments tried, missed: renewing/expired/holder, …"; how to try the rest."""
-    seen = f"{possible - len(missed)} of {possible + untried} dangerous moments tried"
+    seen = tried(possible, missed, untried)
     if missed:
         more = len(missed) - _SHOWN
         seen += f", missed: {', '.join(missed[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
