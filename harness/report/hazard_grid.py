@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.vocabulary.document import HazardsDocument
-from checkers.vocabulary.hazards import POINTS, Cell, End, Fate, HazardTable, Hit, Point, summary
+from checkers.vocabulary.hazards import POINTS, Cell, End, Fate, HazardTable, Hit, Point
 from harness.report.sentences import capitalized
 
 ENDS = ("Within the lease", "Lease expired", "Another had the lock", "Another had written")
@@ -18,6 +18,13 @@ _HITS = {
     Hit.LOCK: "Faults on the lock service",
     Hit.STORAGE: "Faults on the storage",
 }
+_ENDED = {
+    End.BEFORE_EXPIRY: "within the lease",
+    End.EXPIRED: "once the lease had expired",
+    End.REGRANTED: "once another client had the lock",
+    End.SUPERSEDED: "once another client had written",
+}
+_ANY = "*"
 _FATES = {
     Fate.DELIVERED: "",
     Fate.DELAYED: ", messages arriving afterwards",
@@ -45,9 +52,8 @@ class Grid:
 class Hazards:
     """The section of a page."""
 
-    summary: str
     grids: tuple[Grid, ...]
-    impossible: tuple[tuple[str, str], ...]  # why, and which
+    impossible: tuple[tuple[str, tuple[str, ...]], ...]  # why, and which
 
 
 def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards | None:
@@ -56,20 +62,29 @@ def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards 
         return None
     known = table or HazardTable()
     return Hazards(
-        summary=""
-        if seen.possible is None
-        else f"{capitalized(summary(seen.possible, seen.missed, seen.untried))}.",
         grids=tuple(_grids(seen, known)),
         impossible=tuple(_impossible(seen, known)),
     )
 
 
-def _impossible(seen: HazardsDocument, table: HazardTable) -> Iterator[tuple[str, str]]:
+def _impossible(seen: HazardsDocument, table: HazardTable) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Why which cells are not aimed at; one may be hit all the same, such as at the end of a run."""
     for why, cells in table.impossible.items():
         not_hit = [cell for cell in cells if cell not in seen.hit]
         if not_hit:
-            yield capitalized(why), ", ".join(not_hit)
+            yield capitalized(why), tuple(map(in_words, not_hit))
+
+
+def in_words(pattern: str) -> str:
+    """Cells in words: `*/expired/holder/lost`, where `*` stands for every point or end."""
+    point, end, hit, *fate = pattern.split("/")
+    parts = [
+        _HITS[Hit(hit)],
+        "" if point == _ANY else f"begun {POINTS[Point(point)]}",
+        "" if end == _ANY else f"ended {_ENDED[End(end)]}",
+        *(f"messages {each}" for each in fate),
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _grids(seen: HazardsDocument, table: HazardTable) -> Iterator[Grid]:

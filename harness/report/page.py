@@ -13,6 +13,7 @@ from harness.report.answer import answer
 from harness.report.causes import NO_CAUSE, Openings
 from harness.report.chart_data import fitted, script_safe
 from harness.report.counters import Counter, counters, gives_tokens
+from harness.report.effort import effort, moments
 from harness.report.environment_facts import Environment
 from harness.report.groups import Group, explained, groups
 from harness.report.hazard_grid import Hazards, hazards
@@ -85,6 +86,8 @@ class Page:
     rejected: int  # stale writes
     timed: Timed
     groups: tuple[Group, ...]
+    effort: str
+    moments: str
     coverage: list[wording.Covered]
     hazards: Hazards | None
     windows: tuple[str, ...]
@@ -124,6 +127,8 @@ def page(recorded: Recorded) -> Page:
         rejected=verdict.coverage.get("stale_writes_rejected", 0),
         timed=_timed(recorded, laid_out, clients, explained(verdict, said.leads), openings),
         groups=groups(verdict, openings, said.leads),
+        effort=effort(verdict),
+        moments=moments(verdict),
         coverage=wording.coverage(verdict, by_tokens=gives_tokens(operations)),
         windows=tuple(map(str, verdict.windows)),
         hazards=hazards(verdict.hazards, history.header.hazards if history else None),

@@ -16,7 +16,7 @@ from harness.report import wording
 from harness.report.hazard_grid import ENDS
 from harness.report.page import page
 from harness.report.recorded_run import Parsed, Recorded, load
-from harness.report.sentences import capitalized, title
+from harness.report.sentences import capitalized, times, title
 from harness.report.size_limits import trimmed
 from harness.report.templates import asset, digest, environment
 
@@ -44,6 +44,7 @@ _SCRIPTS = (
     "latency.js",
     "page.js",
 )
+_MICROSECOND = 1_000  # ns
 _MILLISECOND = 1_000_000  # ns
 _SECOND = 1_000_000_000  # ns
 _HYPHENATED = re.compile(r"(?<![\w.-])(\w{1,12}(?:-[\w.]{1,12}){1,3})(?![\w-])")
@@ -97,6 +98,7 @@ def template() -> jinja2.Template:
         "code": _code,
         "some": _some,
         "named": named,
+        "times": times,
     }
     return made.get_template("report.html.j2")
 
@@ -114,6 +116,8 @@ def _duration(ns: int | None) -> str:
     """A duration with three significant digits."""
     if ns is None:
         return "–"
+    if ns < _MICROSECOND:
+        return "under 1 µs"
     if ns < _MILLISECOND:
         return f"{ns / 1e3:.0f} µs"
     if ns < _SECOND:
@@ -149,4 +153,5 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _lines(lines: tuple[int, ...]) -> str:
-    return ", ".join(str(line) for line in lines)
+    """Such as "lines 12, 13"; empty if there is none."""
+    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}" if lines else ""

@@ -25,7 +25,8 @@ _SKIPPED = {"style", "script", "figure", "button", "select", "pre", "caption", "
 _VOID = {"meta", "link", "br", "input", "img", "hr"}
 _BLOCKS = {"p", "li", "tr", "dt", "dd", "summary", "h1", "h2", "h3", "h4", "div"}
 _HEADS = {"h1": "# ", "h2": "## ", "h3": "### ", "li": "- ", "summary": "> ", "dt": "* "}
-_OPEN = {"proof", "primer"}
+_OPEN = {"proof", "details"}
+_OF_THE_MACHINE = {"checkers", "environment"}  # sections that differ from run to run
 _PLACE = "RUNS"
 
 
@@ -88,9 +89,10 @@ class _Reader(HTMLParser):
 
     def _is_unseen(self, tag: str, given: dict[str, str]) -> bool:
         if tag == "details":
-            self._folded = given.get("class") not in _OPEN
+            self._folded = not _OPEN & {given.get("class"), given.get("id")}
         folded = self._folded and tag in {"div", "dl", "p", "ol"}
-        return folded or tag in _SKIPPED or "hidden" in given or given.get("class") == "skip"
+        varies = tag == "section" and given.get("aria-labelledby") in _OF_THE_MACHINE
+        return folded or varies or tag in _SKIPPED or "hidden" in given or given.get("class") == "skip"
 
     def _before(self, tag: str, given: dict[str, str]) -> str:
         """The separator from the preceding text of the line."""

@@ -56,6 +56,7 @@ function plotLatency(element, series, drawing) {
   const data = aligned(series, kinds);
   let plot = null;
   return () => {
+    if (!element.clientWidth) return; // the details are closed
     plot?.destroy();
     const dark = matchMedia("(prefers-color-scheme: dark)").matches && !matchMedia("print").matches;
     const colours = palette();

@@ -53,8 +53,13 @@ Object.assign(Swimlane.prototype, {
       button = Object.assign(document.createElement("button"), { type: "button", className: "mark" });
       button.dataset.steps = badge.steps.join(" ");
       button.onmouseenter = button.onfocus = () => this.point(badge);
-      button.onmouseleave = button.onblur = () => this.point(null);
+      button.onblur = () => this.point(null);
+      button.onmouseleave = () => {
+        if (this.clicked !== badge) this.point(null);
+        this.clicked = null; // the page may have scrolled to the step, away from the pointer
+      };
       button.onclick = () => {
+        this.clicked = badge;
         this.onChoose(badge.steps[0]);
         this.point(badge); // the step has the focus now; the details stay
       };

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from checkers.vocabulary.document import HazardsDocument
 from checkers.vocabulary.hazards import End, HazardTable
 from harness import report
-from harness.report.hazard_grid import ENDS, Row, hazards
+from harness.report.hazard_grid import ENDS, Row, hazards, in_words
 from tests.support.report_folder import run_folder, text_of
 
 SEEN = HazardsDocument(
@@ -30,7 +32,7 @@ def test_a_cell_is_a_count_or_missed_or_impossible() -> None:
         "Faults on the storage, messages lost",
     ]
     assert shown.grids[0].rows == (Row("before its write", (None, 0, None, 3)),)
-    assert shown.impossible == (("No fault of this target hits the storage", "*/*/storage"),)
+    assert shown.impossible == (("No fault of this target hits the storage", ("Faults on the storage",)),)
     assert len(ENDS) == len(End)
 
 
@@ -41,7 +43,28 @@ def test_a_cell_that_was_hit_is_not_listed_as_impossible() -> None:
     shown = hazards(SEEN, HazardTable(impossible={never: cells}))
 
     assert shown is not None
-    assert shown.impossible == (("No fault of this target ends then", cells[1]),)
+    assert shown.impossible == (("No fault of this target ends then", (in_words(cells[1]),)),)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("*/*/waiter", "Faults on a client that waited for the lock"),
+        (
+            "*/expired/lock/delayed",
+            "Faults on the lock service, ended once the lease had expired, messages delayed",
+        ),
+        (
+            "before-write/superseded/holder/lost",
+            (
+                "Faults on the holder of the lock, begun before its write,"
+                " ended once another client had written, messages lost"
+            ),
+        ),
+    ],
+)
+def test_a_moment_that_cannot_happen_is_said_in_words(pattern: str, words: str) -> None:
+    assert in_words(pattern) == words
 
 
 def test_a_run_that_endangered_no_lock_has_no_such_tables() -> None:
@@ -53,6 +76,5 @@ def test_a_page_has_the_tables(tmp_path: Path) -> None:
 
     page = text_of(report.write(run_folder(tmp_path, hazards=seen)))
 
-    assert "Dangerous moments that were hit" in page
-    assert "1 of 2 dangerous moments tried, missed: before-write/expired/holder." in page
-    assert "×3" in page
+    assert "1 of 2 dangerous moments tried." in page
+    assert "before its write – – – 3 times" in page

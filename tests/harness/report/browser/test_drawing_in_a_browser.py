@@ -33,15 +33,27 @@ def mark(page: Page, step: int) -> Locator:
     return page.locator(f'.mark[data-steps~="{step}"]').first
 
 
-def test_the_drawing_and_its_steps_are_on_the_first_screen(visitor: Visitor, unfenced: Path) -> None:
+def test_the_drawing_is_on_the_first_screen(visitor: Visitor, unfenced: Path) -> None:
     page = visitor.open(unfenced, viewport=DESK).page
     drawn(page)
 
-    canvas, step = box(page, "#lanes"), box(page, ".steps > li")
+    canvas = box(page, "#lanes")
 
     assert canvas["y"] + canvas["height"] <= DESK["height"]
-    assert step["x"] >= canvas["x"] + canvas["width"]
-    assert step["y"] < canvas["y"] + canvas["height"]
+
+
+def test_no_half_beside_the_steps_is_empty(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced, viewport=DESK).page
+    drawn(page)
+
+    canvas = box(page, "#lanes")
+    places = page.locator(".scene:visible .steps > li").evaluate_all(
+        "steps => steps.map((step) => step.getBoundingClientRect().x)"
+    )
+
+    assert canvas["width"] > DESK["width"] * 0.9
+    assert len(set(places)) == 2
+    assert max(places) > DESK["width"] / 2
 
 
 def test_on_a_phone_the_steps_are_below_the_drawing(visitor: Visitor, unfenced: Path) -> None:
