@@ -70,7 +70,7 @@ def _room(least: Drawing, sample: Drawing, most_bytes: int) -> int:
 def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kept) -> dict[str, Any]:
     """The swimlane's data."""
     columns = timeline.operations.columns
-    rows = _shown(kept.rows, timeline, scenes)
+    rows = kept.rows
     held = timeline.holds.among(rows)
     bands = _bands(timeline, scenes)
     named = {columns.resources[number] for number in np.unique(columns.resource[rows]).tolist()}
@@ -98,7 +98,8 @@ def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kep
         "lanes": [lanes.names[lane] for lane in clients],
         "servers": [shorten(name) for name in servers],
         "resources": [shorten(name) for name in resources],
-        "operations": operation_columns(timeline.operations, rows, lanes, scale),
+        "operations": operation_columns(timeline.operations, rows, lanes, scale)
+        | {"waiting": scale.positions(_waiting(rows, timeline, scenes))},
         "holds": sorted((_hold(hold, scale) for hold in held), key=lambda hold: hold[0]),
         "bands": [_band(band, scale) for band in bands.values()],
         "accepted": accepted_columns(timeline.accepted, accepted, scale),
@@ -129,10 +130,11 @@ def _stored(timeline: Timeline, scenes: Sequence[Scene], rows: Ints) -> Ints:
     return np.flatnonzero(drawn)
 
 
-def _shown(rows: Ints, timeline: Timeline, scenes: Sequence[Scene]) -> Ints:
-    """Leave out the renewals of waiting clients: their lease is not a hold yet, and would look like one."""
+def _waiting(rows: Ints, timeline: Timeline, scenes: Sequence[Scene]) -> list[int]:
+    """The renewals of waiting clients, which are not drawn: they would look like renewals of a hold."""
     needed = [row for scene in scenes for row in scene.needed]
-    return rows[~timeline.holds.renewed_while_waiting[rows] | np.isin(rows, needed)]
+    waiting: list[int] = rows[timeline.holds.renewed_while_waiting[rows] & ~np.isin(rows, needed)].tolist()
+    return waiting
 
 
 def _hold(hold: Hold, scale: Scale) -> list[Any]:

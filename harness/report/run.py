@@ -31,6 +31,7 @@ _MOST_NAMES = 6
 _SCRIPTS = (
     "uplot/uPlot.iife.min.js",
     "format.js",
+    "address.js",
     "scale.js",
     "timeline.js",
     "paint-text.js",
@@ -41,6 +42,7 @@ _SCRIPTS = (
     "marks.js",
     "details.js",
     "input.js",
+    "operations.js",
     "latency.js",
     "page.js",
 )

@@ -28,11 +28,10 @@ Object.assign(Swimlane.prototype, {
     const kind = ops.kinds[ops.kind[i]];
     const value = kind === "write" || kind === "append" ? ` ${ops.value[i] ?? ""}` : "";
     const token = kind !== "acquire" && ops.token[i] !== null ? `, token ${ops.token[i]}` : "";
-    const why = ops.error[i] && ops.error[i] !== "stale" ? ` (${ops.error[i]})` : "";
     const line = ops.answer[i] ? `lines ${ops.call[i]} and ${ops.answer[i]}` : `line ${ops.call[i]}`;
     return [
       `${lanes[ops.lane[i]]}: ${kind}${value} on ${resources[ops.resource[i]]}${token}`,
-      this.answer(i) + why,
+      this.answer(i),
       this.badges.has(i) ? `${this.accused.has(i) && this.scene.wrong ? "what is wrong, " : ""}in step ${this.badges.get(i).label}` : "",
       `at ${format.moment(ops.from[i], this.fineness() / 100)}, took ${format.duration(ops.to[i] - ops.from[i])}`,
       `process ${ops.process[i]}; history.jsonl ${line}`,
@@ -43,7 +42,9 @@ Object.assign(Swimlane.prototype, {
     const { operations: ops } = this.data;
     const kind = ops.kinds[ops.kind[i]];
     if (this.isGrant(i)) return ops.token[i] === null ? "granted, without a token" : `granted, token ${ops.token[i]}`;
-    return kind === "read" && ops.outcome[i] === OUTCOME.OK ? `read ${ops.value[i] ?? "nothing"}` : WORDS[ops.outcome[i]];
+    if (kind === "read" && ops.outcome[i] === OUTCOME.OK) return `read ${ops.value[i] ?? "nothing"}`;
+    const why = ops.error[i] && ops.error[i] !== "stale" ? ` (${ops.error[i]})` : "";
+    return WORDS[ops.outcome[i]] + why;
   },
 
   acceptedDetails(i) {

@@ -66,14 +66,7 @@
       find("next").disabled = number === articles.length - 1;
     };
     const mark = (lit) => steps().forEach((item, i) => item.classList.toggle("lit", lit.has(i + 1)));
-    const address = () => `#finding-${current + 1}${step ? `-step-${step}` : ""}`;
-    const remember = () => {
-      try {
-        history.replaceState(null, "", address());
-      } catch {
-        // a page in a sandbox keeps its address
-      }
-    };
+    const remember = () => rememberAddress(`#finding-${current + 1}${step ? `-step-${step}` : ""}`);
     const choose = (number) => {
       if (number < 0 || number >= articles.length) return;
       show(number);
@@ -181,6 +174,7 @@
       find("shorten").parentElement.hidden = true;
       timeline.press(true);
     }
+    new OperationTable(timeline.swimlane);
     const replot = plotLatency(find("plot"), data.latency, drawing);
     replot();
     let width = find("plot").clientWidth;

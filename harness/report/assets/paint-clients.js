@@ -107,7 +107,7 @@ Object.assign(Swimlane.prototype, {
     const drawn = new Map();
     for (let i = this.first(start - this.longest); i < ops.from.length && ops.from[i] <= end; i += 1) {
       const top = this.row.get(ops.lane[i]);
-      if (top === undefined || ops.to[i] < start) continue;
+      if (top === undefined || ops.to[i] < start || this.unseen.has(i)) continue;
       const extent = this.extent(ops.from[i], ops.to[i], 1.5);
       if (!extent) continue;
       const key = ops.lane[i] * 64 + ops.kind[i] * 4 + ops.outcome[i];

@@ -24,6 +24,7 @@ class Swimlane {
     this.scale = new Scale();
     this.view = { from: 0, to: Math.max(1, data.length) };
     const ops = data.operations;
+    this.unseen = new Set(ops.waiting);
     this.longest = ops.from.reduce((most, from, i) => Math.max(most, ops.to[i] - from), 0);
     this.isWrite = ops.kinds.map((kind) => ["write", "append", "fence"].includes(kind));
     this.stored = new Map();

@@ -50,4 +50,6 @@ def test_renewals_are_drawn_for_a_held_lease_only(tmp_path: Path) -> None:
 
     renew = drawn["kinds"].index("renew")
     assert sum(op.f == "renew" for op in whole.operations) == 2
-    assert [drawn["process"][i] for i, kind in enumerate(drawn["kind"]) if kind == renew] == ["2"]
+    renewals = {i: drawn["process"][i] for i, kind in enumerate(drawn["kind"]) if kind == renew}
+    assert list(renewals.values()) == ["2", "3"]
+    assert [renewals[i] for i in drawn["waiting"]] == ["3"]

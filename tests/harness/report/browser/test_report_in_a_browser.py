@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from harness import report
 from harness.report.sentences import capitalized
 from tests.harness.report.browser.conftest import Visitor, drawn
+from tests.support.long_run import long_run
 from tests.support.sample_run import write_sample
 
 AXIS, LOCK, LANE = 40, 28, 54  # pixels; as in timeline.js, with one line of leases
@@ -250,31 +251,3 @@ def test_a_hundred_thousand_operations_do_not_freeze_the_page(visitor: Visitor, 
     assert visit.complaints == []
     assert opened < 10
     assert frames[5] < 500
-
-
-def long_run(folder: Path, operations: int) -> Path:
-    """A healthy run of many writes by ten clients, with no fault in it."""
-    header = {"fencepost": 1, "target": "long", "fenced": True, "policy": "inclusive", "clients": 10}
-    lines: list[dict[str, Any]] = [header]
-    for number in range(operations):
-        call: dict[str, Any] = {
-            "time": number * 20_000 + 1,
-            "process": number % 10,
-            "f": "write",
-            "resource": "r0",
-            "token": 1,
-        }
-        call["value"] = f"v{number}"
-        lines.append(call | {"type": "invoke"})
-        lines.append(call | {"type": "ok", "time": call["time"] + 150_000})
-    lines[1:] = sorted(lines[1:], key=lambda line: line["time"])
-    (folder / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    verdict = {
-        "verdict": "unknown",
-        "expected": "valid",
-        "as_expected": False,
-        "reasons": ["not exercised: x"],
-    }
-    verdict |= {"anomalies": {}, "findings": [], "coverage": {}, "checkers": []}
-    (folder / "verdict.json").write_text(json.dumps(verdict))
-    return folder
