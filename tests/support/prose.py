@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -21,7 +21,7 @@ _END = re.compile(r"(?<=[.!?])[\")*]*\s+(?=[\"(*]*[A-Z0-9`])")
 def paragraphs(page: str) -> Iterator[str]:
     """Yield the text of each paragraph and list item, without tables and code blocks."""
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(page)
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         if before.type == "paragraph_open":
             yield _spoken(token)
 

@@ -6,12 +6,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+from playwright.sync_api import Browser
 
+from tests.support.chromium import chromium
 from tests.support.repository import ROOT
 from tools.site_pages import ROOT_PAGES, repository
 
@@ -35,11 +38,46 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+SCROLLING = """() => [...document.querySelectorAll("article pre, article pre > code")]
+    .filter((block) => block.scrollWidth > block.clientWidth).map((block) => block.innerText)"""
+WIDTH = 1000  # px, as of a small laptop's window
+NARROW = 84  # characters that fit into it
+
+
+def test_no_code_scrolls_sideways_in_a_small_window(site: Path, browser: Browser) -> None:
+    window = browser.new_page(viewport={"width": WIDTH, "height": 900})
+
+    scrolling: dict[str, list[str]] = {}
+    for page in PAGES:
+        window.goto(place_of(site, page).as_uri())
+        scrolling[page.name] = window.evaluate(SCROLLING)
+    assert {page: blocks for page, blocks in scrolling.items() if blocks} == {}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_drawing_of_characters_is_narrow_enough_not_to_wrap(page: Path) -> None:
+    blocks = MarkdownIt().parse(page.read_text(encoding="utf-8"))
+    drawings = [block.content for block in blocks if block.type == "fence" and "|--" in block.content]
+    lines = [line for drawing in drawings for line in drawing.splitlines()]
+
+    assert [line for line in lines if len(line) > NARROW] == []
+
+
 def html_of(site: Path, page: Path) -> str:
+    return place_of(site, page).read_text(encoding="utf-8")
+
+
+def place_of(site: Path, page: Path) -> Path:
     """The page of the site: README.md is its first, and an index.md that of its folder."""
     place = page.relative_to(ROOT / "docs" if (ROOT / "docs") in page.parents else ROOT).with_suffix("")
     folder = place.parent if place.name in {"README", "index"} else place
-    return (site / folder / "index.html").read_text(encoding="utf-8")
+    return site / folder / "index.html"
 
 
 OURS = re.compile(

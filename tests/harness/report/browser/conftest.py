@@ -1,30 +1,20 @@
-"""A real browser for the reports: Debian's chromium, without a network."""
+"""A real browser for the reports."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
 
 from harness import report
 from harness.run.recheck import recheck
+from tests.support.chromium import chromium
 from tests.support.recorded_runs import unpack
 from tests.support.sample_run import write_sample
-
-_CHROMIUM = os.environ.get("FENCEPOST_CHROMIUM") or shutil.which("chromium")
-_SWITCHES = [
-    "--no-sandbox",  # it will not start as root otherwise
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 @dataclass
@@ -98,14 +88,8 @@ class Visitor:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    if _CHROMIUM is None:
-        if os.environ.get("FENCEPOST_REQUIRE_BROWSER"):
-            pytest.fail("FENCEPOST_REQUIRE_BROWSER is set and there is no chromium on PATH")
-        pytest.skip("no chromium on PATH: apt-get install --no-install-recommends chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_SWITCHES)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")
