@@ -52,7 +52,7 @@ test-slow: install  ## the rest: other engines, systems and seeds, all random ca
 	  || echo "Dask does not install here: its tests are skipped"
 	$(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup -m "(slow or hypothesis or random) and not nightly"
 
-test-nightly: install  ## the CI files of examples/ci, on a machine that has Python and git alone
+test-nightly: install  ## the CI files of examples/ci on a machine that has Python and git alone, and Fencepost's image
 	FENCEPOST_REQUIRE_ENGINES=1 $(BIN)/pytest -n 2 -m nightly
 
 test-all: test test-slow test-nightly  ## everything

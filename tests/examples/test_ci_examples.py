@@ -21,12 +21,13 @@ from tests.support.challenged import repeated
 from tests.support.ci_steps import ACTION, CI, steps_of_gitlab, steps_of_jenkins, steps_of_the_action
 from tests.support.repository import ROOT
 
-SCHEMAS = {
-    "vendor.github-actions": ACTION,
-    "vendor.github-workflows": CI / "github-nightly.yml",
-    "custom.github-workflows-require-timeout": CI / "github-nightly.yml",
-    "vendor.gitlab-ci": CI / "gitlab-ci.yml",
-}
+WORKFLOWS = (CI / "github-nightly.yml", CI / "github-image.yml")
+SCHEMAS = [
+    ("vendor.github-actions", ACTION),
+    *(("vendor.github-workflows", workflow) for workflow in WORKFLOWS),
+    *(("custom.github-workflows-require-timeout", workflow) for workflow in WORKFLOWS),
+    *(("vendor.gitlab-ci", CI / name) for name in ("gitlab-ci.yml", "gitlab-image.yml")),
+]
 CLEAN = f"""#!/bin/sh
 exec {shlex.quote(sys.executable)} "$@"
 """
@@ -48,16 +49,16 @@ storage = ["sqlite:conditional-update"]
 """
 
 
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_each_file_is_valid_by_its_schema(schema: str) -> None:
+@pytest.mark.parametrize(("schema", "file"), SCHEMAS)
+def test_each_file_is_valid_by_its_schema(schema: str, file: Path) -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]
     command += ["--data-transform", "gitlab-ci"] if schema == "vendor.gitlab-ci" else []
-    checked = subprocess.run([*command, SCHEMAS[schema]], capture_output=True, text=True, check=False)
+    checked = subprocess.run([*command, file], capture_output=True, text=True, check=False)
 
     assert checked.returncode == 0, checked.stdout
 
 
-@pytest.mark.parametrize("file", [ACTION, CI / "github-nightly.yml"], ids=lambda path: path.name)
+@pytest.mark.parametrize("file", [ACTION, *WORKFLOWS], ids=lambda path: path.name)
 def test_actions_of_others_are_pinned_by_their_commit(file: Path) -> None:
     used = re.findall(r"uses: (?!fencepost/)(\S+)(.*)", file.read_text())
 

@@ -17,6 +17,18 @@ def steps_of_the_action() -> list[str]:
     return [step["run"] for step in yaml.safe_load(ACTION.read_text())["runs"]["steps"] if "run" in step]
 
 
+def steps_in_the_image_on_github() -> list[str]:
+    """Those of GitHub's job in Fencepost's image."""
+    job = yaml.safe_load((CI / "github-image.yml").read_text())["jobs"]["nightly"]
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+def steps_in_the_image_on_gitlab() -> list[str]:
+    """Those of GitLab's job in Fencepost's image."""
+    job = yaml.safe_load((CI / "gitlab-image.yml").read_text())["nightly"]
+    return [*job["script"], *job["after_script"]]
+
+
 def steps_of_gitlab() -> list[str]:
     """Those of GitLab's job."""
     job = yaml.safe_load((CI / "gitlab-ci.yml").read_text())["nightly"]
