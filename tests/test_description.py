@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import yaml
 from click.testing import CliRunner
 
 from harness.cli.app import cli
-from tests.support.repository import ROOT
+from tests.support.repository import PROJECT, ROOT
 
 
 def test_package_site_and_help_describe_fencepost_by_one_sentence() -> None:
-    sentence = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["description"]
+    sentence = PROJECT["description"]
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["site_description"]
     help_text = CliRunner().invoke(cli, ["--help"]).output
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from tests.support.repository import ROOT
+from tests.support.repository import PYTHONS, ROOT
 
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
@@ -64,14 +64,34 @@ def test_every_action_is_pinned_by_its_commit_and_says_its_version(workflow: Pat
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", rest), f"{action}{rest}"
 
 
+def jobs(workflow: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((GITHUB / "workflows" / workflow).read_text())["jobs"]
+    return found
+
+
 def test_the_tests_run_on_every_python_with_and_without_docker() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    prefix = "Programming Language :: Python :: 3."
-    pythons = [each.rpartition(" ")[2] for each in project["classifiers"] if each.startswith(prefix)]
+    assert jobs("ci.yml")["test"]["strategy"]["matrix"] == {"python": PYTHONS, "docker": [True, False]}
 
-    matrix = yaml.safe_load((GITHUB / "workflows/ci.yml").read_text())["jobs"]["test"]["strategy"]["matrix"]
 
-    assert matrix == {"python": pythons, "docker": [True, False]}
+def test_a_release_is_tested_on_every_python_before_it_is_published() -> None:
+    release = jobs("release.yml")
+
+    assert release["test"]["strategy"]["matrix"] == {"python": PYTHONS}
+    assert release["publish"]["needs"] == release["image"]["needs"] == "test"
+
+
+def test_only_what_publishes_a_release_may_write_or_sign() -> None:
+    granted = {
+        name: {scope for scope, access in job["permissions"].items() if access == "write"}
+        for name, job in jobs("release.yml").items()
+    }
+
+    assert granted == {
+        "build": set(),
+        "test": set(),
+        "publish": {"id-token", "attestations"},
+        "image": {"id-token", "attestations", "packages"},
+    }
 
 
 def targets_of_make(text: str) -> set[str]:

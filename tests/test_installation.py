@@ -3,11 +3,10 @@
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
-from harness.cli.diagnostics import PYTHONS
-from tests.support.repository import ROOT
+from harness.cli import diagnostics
+from tests.support.repository import PROJECT, PYTHONS, ROOT
 
 BY_NAME = re.compile(r"""\binstall +(-\S+ +)*['"]?fencepost\b(?![/.])""")
 MAKES_NO_ENVIRONMENT = """#!/bin/sh
@@ -41,13 +40,14 @@ def test_the_first_line_says_how_long_it_takes_and_the_last_what_is_next(tmp_pat
 
 
 def test_every_place_admits_the_same_pythons() -> None:
-    (oldest, newest) = (f"3.{minor}" for _, minor in PYTHONS)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (_, oldest), (_, newest) = diagnostics.PYTHONS
+    words = [(f"3.{oldest}", f"3.{newest}")]
 
-    assert project["requires-python"] == f">={oldest},<3.{PYTHONS[1][1] + 1}"
+    assert [f"3.{minor}" for minor in range(oldest, newest + 1)] == PYTHONS
+    assert PROJECT["requires-python"] == f">=3.{oldest},<3.{newest + 1}"
+    assert f"(3, {oldest}) <= sys.version_info[:2] <= (3, {newest})" in (ROOT / "Makefile").read_text()
     for file in ("Makefile", "examples/ci/Jenkinsfile", "harness/cli/diagnostics.py"):
-        assert re.findall(r"Python (3\.\d+) to (3\.\d+)", (ROOT / file).read_text()) == [(oldest, newest)]
-    assert f"{PYTHONS[0]} <= sys.version_info[:2] <= {PYTHONS[1]}" in (ROOT / "Makefile").read_text()
+        assert re.findall(r"Python (3\.\d+) to (3\.\d+)", (ROOT / file).read_text()) == words
 
 
 def test_nothing_says_to_install_fencepost_by_its_name() -> None:

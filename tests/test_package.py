@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -17,11 +16,8 @@ import pytest
 
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
-from tests.support.repository import ROOT
+from tests.support.repository import PROJECT, PYTHONS, ROOT
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-CLASSIFIER = "Programming Language :: Python :: 3."
-PYTHONS = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if each.startswith(CLASSIFIER)]
 PACKAGES = ("checkers", "workloads", "harness", "compose", "fencepost")
 SHIPPED = ("targets", "campaigns")
 NO_DOCKER = "tcp://127.0.0.1:1"

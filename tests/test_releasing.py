@@ -1,14 +1,14 @@
-"""The recipe of docs/releasing.md: each command is run, in a clone."""
+"""The steps of docs/releasing.md that change the repository, and what release.yml demands of them."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.console_blocks import follow, shell
 from tests.support.repository import ROOT
@@ -21,25 +21,46 @@ MAINTAINER = {
 }
 
 
-@pytest.fixture
-def clone() -> Iterator[Path]:
-    """What is committed, with the virtual environment that the tests run in.
-
-    Every user can enter it, since no local server runs as root.
-    """
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone in which 0.2.0 was released by the steps of the page."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout: there is nothing to clone")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        subprocess.run(["git", "clone", "--quiet", ROOT, folder / "clone"], check=True)
-        (folder / "clone/.venv").symlink_to(sys.prefix)
-        yield folder / "clone"
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("local_engine")
-@pytest.mark.timeout(1200)  # it repeats a run that was not exercised
-def test_each_command_of_the_release_recipe_prints_what_the_page_shows(clone: Path) -> None:
+    clone = tmp_path_factory.mktemp("releasing") / "clone"
+    subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+    (clone / ".venv").symlink_to(sys.prefix)
     with shell(clone, **MAINTAINER) as opened:
         follow(ROOT / "docs/releasing.md", opened, clone)
+    return clone
+
+
+def demanded_of(tag: str, clone: Path) -> int:
+    """The exit code of the step of release.yml that looks at the tag."""
+    steps = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]["build"]["steps"]
+    (script,) = [step["run"] for step in steps if "tag" in step.get("name", "")]
+    bash = ["bash", "-e", "-c", script]
+    environment = os.environ | {"GITHUB_REF_NAME": tag}
+    return subprocess.run(bash, cwd=clone, env=environment, check=False, stdout=subprocess.DEVNULL).returncode
+
+
+def test_the_steps_leave_a_clean_tagged_commit(released: Path) -> None:
+    seen = subprocess.run(
+        ["git", "describe", "--dirty"], cwd=released, check=True, capture_output=True, text=True
+    )
+
+    assert seen.stdout == "v0.2.0\n"
+
+
+def test_the_workflow_accepts_the_tag_of_the_released_version(released: Path) -> None:
+    assert demanded_of("v0.2.0", released) == 0
+
+
+def test_the_workflow_refuses_a_tag_of_another_version(released: Path) -> None:
+    assert demanded_of("v0.1.0", released) != 0
+
+
+def test_the_workflow_refuses_a_version_without_a_dated_section(released: Path, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text((released / "pyproject.toml").read_text())
+    (tmp_path / "CHANGELOG.md").write_text("## 0.2.0\n")
+
+    assert demanded_of("v0.2.0", tmp_path) != 0
