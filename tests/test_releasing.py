@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.support.console_blocks import follow, shell
-from tests.support.repository import ROOT
+from tests.support.repository import PROJECT, ROOT
 
 MAINTAINER = {
     "GIT_AUTHOR_NAME": "maintainer",
@@ -53,6 +53,10 @@ def test_the_steps_leave_a_clean_tagged_commit(released: Path) -> None:
 
 def test_the_workflow_accepts_the_tag_of_the_released_version(released: Path) -> None:
     assert demanded_of("v0.2.0", released) == 0
+
+
+def test_the_changelog_has_the_current_version_with_its_date() -> None:
+    assert demanded_of(f"v{PROJECT['version']}", ROOT) == 0
 
 
 def test_the_workflow_refuses_a_tag_of_another_version(released: Path) -> None:
