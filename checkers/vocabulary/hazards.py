@@ -152,11 +152,11 @@ def tried(possible: int, missed: Sequence[str], untried: int) -> str:
 
 
 def summary(possible: int, missed: Sequence[str], untried: int) -> str:
-    """Such as "22 of 24 dangerous moments tried, missed: renewing/expired/holder, …"; how to try the rest."""
+    """Such as "22 of 24 dangerous moments tried, but not renewing/expired/holder"; how to try the rest."""
     seen = tried(possible, missed, untried)
     if missed:
         more = len(missed) - _SHOWN
-        seen += f", missed: {', '.join(missed[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
+        seen += f", but not {', '.join(missed[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
     return f'{seen}; hazards = "all" tries the rest' if untried else seen
 
 

@@ -238,7 +238,7 @@ def test_a_run_misses_what_its_faults_could_have_hit() -> None:
     assert verdict.validity.word == "unknown"
     (reason,) = verdict.reasons
     assert reason == (
-        "not exercised: 1 of 2 dangerous moments tried, missed: granted/superseded/holder: run longer, or with faults"
+        "not exercised: 1 of 2 dangerous moments tried, but not granted/superseded/holder: run longer, or with faults"
     )
 
 

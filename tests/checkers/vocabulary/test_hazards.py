@@ -41,10 +41,10 @@ def test_a_summary_names_the_first_missed_ones() -> None:
     names = [str(cell) for cell in CELLS[:5]]
 
     assert summary(24, [], 0) == "24 of 24 dangerous moments tried"
-    assert summary(24, names[:1], 0) == f"23 of 24 dangerous moments tried, missed: {names[0]}"
+    assert summary(24, names[:1], 0) == f"23 of 24 dangerous moments tried, but not {names[0]}"
     assert (
         summary(24, names, 0)
-        == f"19 of 24 dangerous moments tried, missed: {', '.join(names[:3])} and 2 more"
+        == f"19 of 24 dangerous moments tried, but not {', '.join(names[:3])} and 2 more"
     )
 
 
@@ -53,4 +53,4 @@ def test_a_summary_says_how_to_try_what_the_faults_leave_out() -> None:
     the_rest = 'hazards = "all" tries the rest'
 
     assert summary(1, [], 23) == f"1 of 24 dangerous moments tried; {the_rest}"
-    assert summary(2, [name], 22) == f"1 of 24 dangerous moments tried, missed: {name}; {the_rest}"
+    assert summary(2, [name], 22) == f"1 of 24 dangerous moments tried, but not {name}; {the_rest}"
