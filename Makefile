@@ -36,7 +36,9 @@ $(PINNED): requirements.lock
 	@touch $@
 
 run: install  ## find a stale write, then show that fencing stops it
-	$(BIN)/fencepost run --engine $(ENGINE) --set workload.duration=12s etcd-postgres-unfenced etcd-postgres
+	$(BIN)/fencepost run --engine $(ENGINE) --set workload.duration=12s etcd-postgres-unfenced
+	@echo
+	$(BIN)/fencepost run --engine $(ENGINE) --set workload.duration=12s etcd-postgres
 
 zoo: install  ## the planted bugs and their twins
 	$(BIN)/fencepost zoo --engine $(ENGINE)

@@ -46,8 +46,8 @@ LINES = (
     Payload(name="steps of a proof", text=f"a\n1. {MARK}\nline 2", forged=(f"1. {MARK}",)),
     Payload(
         name="a command to copy",
-        text=f"a\n  check again  {_RUN}\nrun again: {_RUN}",
-        forged=("check again  touch", "run again: touch"),
+        text=f"a\n  judge again  {_RUN}\nrun again: {_RUN}",
+        forged=("judge again  touch", "run again: touch"),
     ),
 )
 WORKFLOW_COMMANDS = _texts(

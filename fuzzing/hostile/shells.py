@@ -24,7 +24,7 @@ from fuzzing.hostile.pages import elements
 
 SHELLS = tuple(name for name in ("bash", "dash", "zsh") if shutil.which(name))
 """The shells that this machine has."""
-_OFFERED = re.compile(r"^\s*(?:check again|run again|look|judge it|run it again)[:\s]\s*(.*)$", re.MULTILINE)
+_OFFERED = re.compile(r"^\s*(?:judge again|run again|open|judge it|run it again)[:\s]\s*(.*)$", re.MULTILINE)
 _IN_BACKTICKS = re.compile(r"`(fencepost .*)`")
 _REPEATS = re.compile(r"^  (\S*fencepost .*|cd .*)$", re.MULTILINE)
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")

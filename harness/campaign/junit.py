@@ -113,7 +113,7 @@ def _details(night: Night, result: CellResult, run: Run) -> Iterator[str]:
     if reproduced := result.reproduced(run):
         yield reproduced
     if finished.folder:
-        yield f"check again: {typed_anywhere('recheck', night.path / finished.folder)}"
+        yield f"judge again: {typed_anywhere('recheck', night.path / finished.folder)}"
     if repeated := night.run_again(finished):
         yield f"run again: {repeated.command}"
         yield from repeated.notes()

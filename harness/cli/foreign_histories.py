@@ -26,12 +26,15 @@ from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode, of_verdict
 from harness.core.printing import say
 from harness.report.console import console
-from harness.report.verdict_text import MOST_FINDINGS, Line, Tone, proof
+from harness.report.finding_text import proof, story
+from harness.report.lines import Line, Tone
+from harness.report.sentences import count
 
 LEASES_END = (
     "leases may end without a release, which no mutex expresses: another checker may call this export wrong"
     " although the run is right; `fencepost recheck` without --model judges the run itself"
 )
+_MOST_FINDINGS = 3  # that are shown, unless --verbose is given
 _HEADLINES = {
     "valid": ("VALID: one order of the operations explains every answer", Tone.GOOD),
     "invalid": ("VIOLATION", Tone.BAD),
@@ -44,6 +47,7 @@ def recheck_by_model(
     model: str,
     initial: str | None,
     *,
+    verbose: bool = False,
     text: TextIO | None,
     judged: Callable[[VerdictDocument], None],
 ) -> ExitCode:
@@ -58,7 +62,8 @@ def recheck_by_model(
     judged(document)
     with console(text) as screen:
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in notices)
-        screen.write(_verdict_lines(f"{history.name} as {model}", document))
+        most = None if verbose else _MOST_FINDINGS
+        screen.write(_verdict_lines(f"{history.name} as {model}", document, most))
     return of_verdict(document)
 
 
@@ -119,12 +124,12 @@ def _start(initial: str | None) -> object:
         raise ConfigurationError(f"--initial {shorten(initial)}: not JSON: {error}; {remedy}") from None
 
 
-def _verdict_lines(name: str, document: VerdictDocument) -> Iterator[Line]:
+def _verdict_lines(name: str, document: VerdictDocument, most: int | None) -> Iterator[Line]:
     said, tone = _HEADLINES[document.verdict]
     why = "; ".join(document.reasons)
     yield Line(f"{name}: {said}{': ' if why else ''}{why}", tone)
     findings = document.findings
-    for finding in findings[:MOST_FINDINGS]:
-        yield from proof(finding)
-    if len(findings) > MOST_FINDINGS:
-        yield Line(f"{len(findings) - MOST_FINDINGS} more findings: --format json shows all", Tone.FAINT, 2)
+    for finding in findings[:most]:
+        yield from (Line(""), story(finding), *proof(finding))
+    if more := len(findings[most:]) if most else 0:
+        yield Line(f"{count(more, 'more finding')}: --verbose shows all", Tone.FAINT, 2)

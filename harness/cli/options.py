@@ -86,6 +86,12 @@ OUTPUT = click.option(
     help="A new file. Default: stdout.",
 )
 FORCE = click.option("--force", is_flag=True, help="Replace the output file if it exists.")
+VERBOSE = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Also print every proof, all counts, the dangerous moments and windows, and each checker.",
+)
 FORMAT = click.option(
     "--format",
     "output",

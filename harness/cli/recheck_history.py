@@ -15,13 +15,19 @@ from harness.core.printing import say
 from harness.files import run_files
 from harness.files.environment import repetition_in
 from harness.report.console import console
+from harness.report.lines import Line, Tone
 from harness.report.recorded_run import unread
-from harness.report.verdict_text import JudgedRun, Line, Tone, verdict_lines
+from harness.report.verdict_text import JudgedRun, verdict_lines
 from harness.run.recheck import Judged, recheck
 
 
 def recheck_and_print(
-    path: Path, commits: Path | None, *, text: TextIO | None, judged: Callable[[VerdictDocument], None]
+    path: Path,
+    commits: Path | None,
+    *,
+    verbose: bool = False,
+    text: TextIO | None,
+    judged: Callable[[VerdictDocument], None],
 ) -> ExitCode:
     """Judge a run folder or a history file, print the verdict, and return its exit code."""
     path = path.resolve()  # `latest` may be another run tomorrow
@@ -33,7 +39,7 @@ def recheck_and_print(
             say(f"note: {problem}")
     with console(text) as screen:
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in found.notices)
-        screen.write(verdict_lines(_judged_run(path, found)))
+        screen.write(verdict_lines(_judged_run(path, found), verbose=verbose, width=screen.width))
     code = of_verdict(found.document)
     if found.failure is None:
         return code

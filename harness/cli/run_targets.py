@@ -20,7 +20,8 @@ from harness.engines.engine import Engine
 from harness.files.environment import repetition_here, repetition_in
 from harness.report import unjudged
 from harness.report.console import Console, console
-from harness.report.verdict_text import JudgedRun, Line, summary, verdict_lines
+from harness.report.lines import Line
+from harness.report.verdict_text import JudgedRun, headline, table, verdict_lines
 from harness.run.deployment import passwords
 from harness.run.runner import RunOptions, run
 from harness.spec import Target
@@ -32,12 +33,14 @@ def run_all(
     engine: Engine,
     options: RunOptions,
     *,
+    verbose: bool = False,
     text: TextIO | None,
     judged: Callable[[VerdictDocument], None],
 ) -> ExitCode:
     """Run targets in order, and return their common exit code.
 
-    An error in one is printed, and the next one runs; an interrupt ends them all.
+    An error in one is printed, and the next one runs; an interrupt ends them all. Of several runs, those
+    that end as expected are one line each, unless it is `verbose`.
     `judged` gets each verdict document as soon as it is known.
     """
     codes: list[ExitCode] = []
@@ -48,9 +51,14 @@ def run_all(
                 screen.write([Line("")])
             try:
                 for seen in _run(target, engine, options, screen):
+                    code = of_verdict(seen.document, interrupted=seen.interrupted)
+                    if len(targets) > 1 and code is ExitCode.AS_EXPECTED and not verbose:
+                        screen.write([headline(seen)])
+                    else:
+                        screen.write(verdict_lines(seen, verbose=verbose, width=screen.width))
                     judged(seen.document)
                     finished.append(seen)
-                    codes.append(of_verdict(seen.document, interrupted=seen.interrupted))
+                    codes.append(code)
             except (FencepostError, KeyboardInterrupt) as error:
                 screen.clear()
                 codes.append(of_error(error))
@@ -60,7 +68,7 @@ def run_all(
             if ExitCode.INTERRUPTED in codes:
                 break
         if len(targets) > 1:
-            screen.write([Line(""), *summary(finished, [target.name for target in targets])])
+            screen.write([Line(""), *table(finished, [target.name for target in targets])])
     return of_several(codes)
 
 
@@ -89,10 +97,8 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
                     case RunStarted():
                         started = event
                     case RunJudged():
-                        seen = judged_run(target, event, started.seed if started else None)
-                        screen.write(verdict_lines(seen))
                         printed = True
-                        yield seen
+                        yield judged_run(target, event, started.seed if started else None)
     except (FencepostError, KeyboardInterrupt) as error:
         if started is not None and not printed:
             _leave_word(error, started, target, options.again)

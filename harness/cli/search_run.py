@@ -19,8 +19,9 @@ from harness.engines.engine import Engine
 from harness.files import run_files
 from harness.files.run_folder import PLAN
 from harness.report.console import Console, Screen, console
+from harness.report.lines import Line, Tone
 from harness.report.sentences import count
-from harness.report.verdict_text import Line, Tone, verdict_lines
+from harness.report.verdict_text import verdict_lines
 from harness.run.runner import RunOptions
 from harness.search.closeness import VIOLATED, described
 from harness.search.search import Tried, search
@@ -68,6 +69,7 @@ def search_and_print(
     options: RunOptions,
     *,
     seconds: float,
+    verbose: bool,
     text: TextIO | None,
     judged: Callable[[VerdictDocument], None],
 ) -> ExitCode:
@@ -82,7 +84,7 @@ def search_and_print(
                 judged(tried.judged.document)
                 codes.append(of_verdict(tried.judged.document))
                 progress.finished(tried)
-        screen.write([Line(""), *_end(target, tried, engine)])
+        screen.write([Line(""), *_end(target, tried, engine, verbose=verbose, width=screen.width)])
     return codes[-1] if tried.closeness == VIOLATED else of_several(codes)
 
 
@@ -95,13 +97,13 @@ def _line(tried: Tried, seconds: float) -> str:
     )
 
 
-def _end(target: Target, tried: Tried, engine: Engine) -> list[Line]:
+def _end(target: Target, tried: Tried, engine: Engine, *, verbose: bool, width: int) -> list[Line]:
     folder = as_seen_from_here(tried.judged.folder)
     if tried.closeness == VIOLATED:
         replay = typed("run", folder / run_files.TARGET, "--plan", folder / PLAN, "--engine", engine.name)
         shrink = typed("shrink", folder)
         return [
-            *verdict_lines(judged_run(target, tried.judged, tried.seed)),
+            *verdict_lines(judged_run(target, tried.judged, tried.seed), verbose=verbose, width=width),
             Line(f"replay       {replay}", Tone.COMMAND, 2),
             Line(f"shrink       {shrink}", Tone.COMMAND, 2),
         ]

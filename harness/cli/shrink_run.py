@@ -79,7 +79,7 @@ def shrink_history(run: Path) -> Finding:
         *(f"    {number}. {step}" for number, step in enumerate(finding["steps"], start=1)),
     )
     words = (each if isinstance(each, str) else as_seen_from_here(each) for each in again)
-    show(f"  check again  {typed('recheck', *words)}")
+    show(f"  judge again  {typed('recheck', *words)}")
     return finding
 
 

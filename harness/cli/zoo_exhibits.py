@@ -26,9 +26,10 @@ from harness.report.answer import times
 from harness.report.console import console
 from harness.report.groups import explained
 from harness.report.holds import end_of
+from harness.report.lines import Line, Tone
 from harness.report.recorded_run import recorded_plan
 from harness.report.rows import Lines, with_columns
-from harness.report.verdict_text import Line, Tone, found_in
+from harness.report.verdict_text import found_in
 from harness.run.runner import RunOptions, run
 from harness.spec import Target, load
 from harness.spec.reading import in_folder, shipped_folder

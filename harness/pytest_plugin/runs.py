@@ -140,7 +140,7 @@ def _run(target: Target, judged: RunJudged) -> Run:
     return Run(
         verdict=judged.verdict.validity.word,
         as_expected=judged.document.as_expected,
-        explanation=explanation(shown),
+        explanation=message(*explanation(shown)),
         seed=seed,
         folder=judged.folder,
         report=judged.report,

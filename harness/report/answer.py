@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from checkers.history.columns import ACQUIRE, RELEASE
 from checkers.history.records import History
@@ -16,11 +16,13 @@ from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import NEVER_TESTED, Reason, ReasonKind
 from checkers.vocabulary.rule_words import described
 from harness.report import advice
-from harness.report.headline import CONTRADICTION, HELD, UNDECIDED, Answer, Tone
+from harness.report.effort import moments
+from harness.report.headline import CONTRADICTION, UNDECIDED, Answer, Tone
 from harness.report.interruption import in_words
 from harness.report.rows import with_columns
 from harness.report.sentences import capitalized
 from harness.report.stale_write_counts import refused
+from harness.report.terms import STALE_WRITE, terms_of
 from harness.report.zoo_twins import correct_twin, is_planted
 
 
@@ -160,24 +162,24 @@ class _Verdict:
             verdict=f"Verdict: {self.word}{expectation}{only}",
             matters=matters,
             remedy=remedy,
+            terms=terms_of(anomaly),
             twin=correct_twin(self.target) if anomaly else None,
             anomaly=anomaly,
             leads=tuple(about),
             interrupted=self.interrupted,
         )
 
-    def happened(self, names: Sequence[str], others: Mapping[str, int]) -> str:
-        """What happened: the named anomalies first, then the others."""
-        said = " and ".join(_happened(name, self.count(name)) for name in names)
-        return f"{said} (also {times(others)})" if others else said
+    def happened(self, names: Iterable[str]) -> str:
+        """What happened, of each of these anomalies."""
+        return " and ".join(_happened(name, self.count(name)) for name in names)
 
 
 def _bug_found(verdict: _Verdict) -> Answer:
     lead = verdict.unexpected[0]
     return verdict.says(
         Tone.BAD,
-        "BUG FOUND",
-        verdict.happened([lead], _without(verdict.violations, [lead])),
+        "BUG",
+        verdict.happened([lead]),
         matters=verdict.of(lead, "matters", "The run broke what the target promises."),
         remedy=verdict.of(lead, "remedy", "See the findings below."),
         about=[lead],
@@ -186,12 +188,10 @@ def _bug_found(verdict: _Verdict) -> Answer:
 
 def _worked(verdict: _Verdict) -> Answer:
     leads = verdict.expected
-    found = verdict.violations + Counter(verdict.counted)
-    planted = "it found the planted bug" if is_planted(verdict.target) else "it found what the target expects"
     return verdict.says(
         Tone.GOOD,
-        "The test worked",
-        f"{planted}: {verdict.happened(leads, _without(found, leads))}",
+        "Found as planned" if is_planted(verdict.target) else "Found as expected",
+        verdict.happened(leads),
         matters=verdict.of(leads[0], "matters", ""),
         remedy=verdict.of(leads[0], "remedy", ""),
         about=leads,
@@ -226,7 +226,7 @@ def _held(verdict: _Verdict) -> Answer:
     but = f"; but {' and '.join(lost)}" if lost else ""
     lead = next(iter(verdict.counted), None)
     if counts.get("stale_writes_rejected"):
-        label, happened, matters = HELD, refused(counts), advice.FENCED
+        label, happened, matters = "The fence held", refused(counts), advice.FENCED
     elif not verdict.has_lock:
         label, happened, matters = "Nothing wrong was found", advice.IN_ORDER, advice.NO_LOCK
     else:
@@ -236,27 +236,29 @@ def _held(verdict: _Verdict) -> Answer:
     if verdict.interrupted:
         happened = f"until then {label[0].lower()}{label[1:]}, {happened}"
         tone, label, remedy = Tone.NEUTRAL, capitalized(verdict.interrupted), advice.RUN_TO_THE_END
-    return verdict.says(
+    said = verdict.says(
         tone,
         label,
-        f"{happened}{but}",
+        ", ".join(filter(None, [happened, moments(verdict.document)])) + but,
         matters=verdict.of(lead, "matters", matters),
         remedy=verdict.of(lead, "remedy", remedy),
         about=list(verdict.counted),
     )
+    return said if lead or not counts.get("stale_writes_rejected") else replace(said, terms=STALE_WRITE)
 
 
 def _not_tested(verdict: _Verdict) -> Answer:
     never_could = verdict.document.reasons_of(ReasonKind.UNTESTABLE)[:1]
     short = [*dict.fromkeys(reason.arguments[0] for reason in never_could or verdict.not_exercised)]
     tested_a_fence = verdict.document.coverage.get("stale_writes_rejected")
-    return verdict.says(
+    said = verdict.says(
         Tone.UNSURE,
         "Not tested",
         " and ".join(short),
         matters=advice.NOT_ALL if tested_a_fence else advice.NO_FENCE_SEEN,
         remedy=f"{capitalized(never_could[0].arguments[1])}." if never_could else verdict.exercise_it,
     )
+    return replace(said, terms=STALE_WRITE)
 
 
 def _undecided(verdict: _Verdict) -> Answer:
@@ -269,7 +271,7 @@ def _undecided(verdict: _Verdict) -> Answer:
     return verdict.says(
         Tone.UNSURE,
         UNDECIDED,
-        "; ".join(verdict.reasons) or "nothing could be judged",
+        _reasons(verdict.document) or "nothing could be judged",
         matters=verdict.of(next(iter(doubts), None), "matters", advice.NOT_JUDGED),
         remedy=" ".join(remedies) or "Run it again.",
         about=doubts,
@@ -290,8 +292,12 @@ def _happened(name: str, count: int) -> str:
     return ANOMALIES[name].happened(count) if name in ANOMALIES else times({name: count})
 
 
-def _without(found: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
-    return {name: number for name, number in found.items() if name not in set(names)}
+def _reasons(document: VerdictDocument) -> str:
+    """All reasons; what was not tested has its remedy elsewhere."""
+    typed = document.typed_reasons
+    if len(typed) < len(document.reasons):  # an older document
+        return "; ".join(document.reasons)
+    return "; ".join(each.arguments[0] if each.kind in NEVER_TESTED else each for each in typed)
 
 
 def _granted(grants: int) -> str:

@@ -46,7 +46,7 @@ class Opening:
     def in_words(self, started: int, clients: int | None, most: int = LONGEST) -> tuple[tuple[str, str], ...]:
         """What happened to which process, when, and on what evidence; for each part, a title and a sentence.
 
-        Seconds since `started`; at most `most` characters of each evidence.
+        Seconds since `started`; at most `most` characters of each evidence: 0 leaves it out.
         """
         shown = [("Also in force", fault, evidence) for fault, evidence in self.others]
         if self.fault is not None:
@@ -62,7 +62,7 @@ class Opening:
 def _late_in_words(late: Op, started: int, clients: int | None) -> str:
     whom = f"process {late.process}" if clients is None else f"client {late.process % clients}"
     when = f"at {_seconds(late.called, started)} s (line {late.lines[0]})"
-    return f"{whom} sent the {request(late.f)} of another hold {when}, and the lock service said ok"
+    return f"{whom} sent the {request(late.f)} of another hold {when}, and got its ok"
 
 
 def _kind(fault: Fault) -> str:
@@ -76,7 +76,7 @@ def _in_words(fault: Fault, evidence: str, started: int, most: int) -> str:
     when = f"from {_seconds(fault.began, started)} s on{where}; its end was not observed"
     if math.isfinite(fault.healed):
         when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s{where}"
-    return f"{hit} {when}" + (f"; observed: {shorten(evidence, most)}" if evidence else "")
+    return f"{hit} {when}" + (f"; observed: {shorten(evidence, most)}" if evidence and most else "")
 
 
 def _called(kind: str) -> str:

@@ -16,7 +16,7 @@ from harness.core.events import Event, FaultObserved, Notice, Progress, RunJudge
 from harness.core.paths import as_seen_from_here
 from harness.core.printing import show
 from harness.nemesis.faults import FAULTS
-from harness.report.verdict_text import Line, Tone
+from harness.report.lines import WIDTH, Line, Tone
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -38,6 +38,10 @@ STYLES = {
 
 class Console(Protocol):
     """Prints a run's progress, and its verdict afterwards."""
+
+    @property
+    def width(self) -> int:
+        """How many columns a line of prose may have."""
 
     def show(self, event: Event) -> None:
         """Take in one event."""
@@ -74,6 +78,7 @@ class PlainConsole:
 
     out: TextIO
     printed: int = 0  # ns of the workload; when the last line about it was printed
+    width: int = WIDTH
 
     def show(self, event: Event) -> None:
         """Print the events that deserve a line."""
@@ -122,6 +127,11 @@ class Screen:
         from rich.console import Console as RichConsole
 
         return cls(RichConsole(file=out, highlight=False, markup=False, emoji=False))
+
+    @property
+    def width(self) -> int:
+        """That of the terminal, unless it is wider than people read."""
+        return min(WIDTH, self.rich.width)
 
     def show(self, event: Event) -> None:
         """Remember the event; the picture is drawn a few times a second."""

@@ -6,11 +6,10 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.vocabulary.anomalies import ANOMALIES, Anomaly
-from harness.report.glossary import glossary
+from checkers.vocabulary.anomalies import Anomaly
 
 _LABEL_ENDS = ": "
-HELD, UNDECIDED, CONTRADICTION = "The fence held", "Undecided", "Contradiction"
+UNDECIDED, CONTRADICTION = "Undecided", "Contradiction"
 
 
 class Tone(enum.StrEnum):
@@ -27,11 +26,12 @@ class Answer:
     """What a run shows, for a reader who reads nothing else."""
 
     tone: Tone
-    label: str  # "The test worked", "BUG FOUND", "The fence held", "Not tested", …
+    label: str  # "Found as planned", "BUG", "The fence held", "Not tested", …
     happened: str  # what follows the label
     verdict: str  # "Verdict: invalid, as this target expects"
     matters: str  # one sentence
     remedy: str  # one sentence
+    terms: str = ""  # what "stale write" and "token" mean, if these sentences use them
     twin: Path | None = None  # a target without this bug
     anomaly: Anomaly | None = None  # the anomaly that it is about
     leads: tuple[str, ...] = ()  # every anomaly in the headline
@@ -46,17 +46,6 @@ class Answer:
     def says_why(self) -> bool:
         """Does the headline say every reason?"""
         return self.label in {UNDECIDED, CONTRADICTION}
-
-    @property
-    def says_refused(self) -> bool:
-        """Does the headline say what became of the stale writes?"""
-        return self.label == HELD
-
-    @property
-    def terms(self) -> str:
-        """What "stale write" and "token" mean, if the first lines use them."""
-        by_tokens = self.anomaly is None or self.anomaly == ANOMALIES.get(self.anomaly.name)
-        return glossary(f"{self.headline} {self.matters} {self.remedy}", by_tokens=by_tokens)
 
     @property
     def documentation(self) -> str:

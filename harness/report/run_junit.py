@@ -15,7 +15,7 @@ from harness.files.environment import repetition_in
 from harness.report.answer import answer
 from harness.report.junit import Case, Kind, Result, Suite, written
 from harness.report.recorded_run import recorded_plan
-from harness.report.verdict_text import JudgedRun, explained_briefly
+from harness.report.verdict_text import JudgedRun, explanation
 
 NAME = "junit.xml"
 _PACKAGE = "fencepost"
@@ -68,7 +68,7 @@ def _result(run: JudgedRun) -> Result | None:
         return None
     kind, outcome = found
     said = answer(run.document, run.target).headline
-    return Result(kind=kind, type=outcome, message=said, lines=explained_briefly(run))
+    return Result(kind=kind, type=outcome, message=said, lines=explanation(run))
 
 
 def _worked(folder: Path, document: VerdictDocument) -> float:

@@ -17,15 +17,17 @@ from harness.report.sentences import title
 MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()}
 """What each anomaly means, in a sentence."""
 
-_SAID = NEVER_TESTED | {ReasonKind.UNEXPECTED, ReasonKind.NOT_FOUND}
-"""The kinds of reasons that repeat the headline."""
+_SAID = NEVER_TESTED | {ReasonKind.UNEXPECTED}
+"""The kinds of reasons that the headline and the findings say."""
 
 
 def doubts(verdict: VerdictDocument, said: Answer) -> list[str]:
     """The reasons that the headline does not say: crashed checkers, contradictions, proofs with a doubt."""
     if said.says_why:
         return []
-    return [str(reason) for reason in verdict.typed_reasons if reason.kind not in _SAID]
+    not_found = verdict.reasons_of(ReasonKind.NOT_FOUND)
+    missed = {reason for reason in not_found if reason.arguments[0] in said.leads}
+    return [str(each) for each in verdict.typed_reasons if each.kind not in _SAID and each not in missed]
 
 
 @dataclass(frozen=True, slots=True)

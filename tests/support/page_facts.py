@@ -17,11 +17,11 @@ from harness.report import advice
 from harness.report.causes import Opening, Openings
 from harness.report.groups import Group, explained
 from harness.report.headline import Answer
+from harness.report.lines import Line
 from harness.report.page import Entry, Page
 from harness.report.scenes import Scene
 from harness.report.step_references import label, numbered
 from harness.report.timeline import Timeline
-from harness.report.verdict_text import Line
 from tests.support.reported_runs import Reported
 
 _ADVICE = {text: name for name, text in vars(advice).items() if name.isupper() and isinstance(text, str)}
@@ -62,8 +62,6 @@ def _verdict(document: VerdictDocument) -> Iterator[str]:
 
 def _answer(said: Answer) -> Iterator[str]:
     yield said.tone.value
-    if said.says_refused:
-        yield "says what was refused"
     if said.says_why:
         yield "says why"
     if said.leads:

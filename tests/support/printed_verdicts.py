@@ -6,6 +6,7 @@ from typing import Any
 
 from checkers.vocabulary.reasons import Reason
 from checkers.vocabulary.verdict import reasons_of
+from harness.report.lines import WIDTH
 from harness.report.verdict_text import JudgedRun, verdict_lines
 from tests.support.verdicts import verdict_of
 
@@ -35,8 +36,6 @@ def document(
     }
 
 
-def printed(judged: dict[str, Any], **run: Any) -> list[str]:
-    return [
-        " " * line.indent + line.text
-        for line in verdict_lines(JudgedRun(target="t", document=verdict_of(judged), **run))
-    ]
+def printed(judged: dict[str, Any], *, verbose: bool = False, width: int = WIDTH, **run: Any) -> list[str]:
+    shown = JudgedRun(target="t", document=verdict_of(judged), **run)
+    return [str(line) for line in verdict_lines(shown, verbose=verbose, width=width)]

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.files.environment import repetition_in
+from harness.report.lines import Line
 from harness.report.page import Page, page
 from harness.report.recorded_run import Parsed, Recorded, load
-from harness.report.verdict_text import JudgedRun, Line, verdict_lines
+from harness.report.verdict_text import JudgedRun, verdict_lines
 from harness.run.recheck import recheck
 from tests.support.recorded_runs import unpack
+
+UNWRAPPED = 1_000_000  # columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +26,7 @@ class Reported:
     recorded: Recorded
     page: Page
     html: str
-    terminal: tuple[Line, ...]
+    terminal: tuple[Line, ...]  # before they are wrapped
     place: str  # the folder that it is unpacked in
 
 
@@ -49,6 +52,6 @@ def reported(name: str) -> Iterator[Reported]:
             recorded=recorded,
             page=page(recorded),
             html=report.read_text(encoding="utf-8"),
-            terminal=tuple(verdict_lines(run)),
+            terminal=tuple(verdict_lines(run, width=UNWRAPPED)),
             place=runs,
         )

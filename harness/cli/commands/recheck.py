@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import FORMAT, INITIAL, RUNS, model_option
+from harness.cli.options import FORMAT, INITIAL, RUNS, VERBOSE, model_option
 from harness.cli.output import documents, text_stream
 
 
@@ -19,10 +19,17 @@ from harness.cli.output import documents, text_stream
 )
 @model_option(required=False, means="Judge the history of any tool by one of these models:")
 @INITIAL
+@VERBOSE
 @FORMAT
 @RUNS
 def recheck(
-    recorded: str, commits: Path | None, model: str | None, initial: str | None, output: str, runs: Path
+    recorded: str,
+    commits: Path | None,
+    model: str | None,
+    initial: str | None,
+    verbose: bool,
+    output: str,
+    runs: Path,
 ) -> int:
     """Judge a recorded history again: a run, or a history file. Needs no server.
 
@@ -30,7 +37,7 @@ def recheck(
     input, or a folder with one, such as those of Jepsen's store/.
     """
     if model is not None:
-        return _recheck_by_model(recorded, commits, model, initial, output, runs)
+        return _recheck_by_model(recorded, commits, model, initial, verbose, output, runs)
     from harness.cli.recheck_history import recheck_and_print
     from harness.cli.selection import STANDARD_INPUT, foreign_history, history_of, is_run, run_folder
     from harness.core.errors import ConfigurationError
@@ -44,11 +51,19 @@ def recheck(
     path = path if path.is_file() else run_folder(recorded, runs)
     if path.is_dir() and not is_run(path):
         path = foreign_history(path) or history_of(path)  # another tool's says how to judge it
-    return recheck_and_print(path, commits, text=text_stream(output), judged=documents(output))
+    return recheck_and_print(
+        path, commits, verbose=verbose, text=text_stream(output), judged=documents(output)
+    )
 
 
 def _recheck_by_model(
-    recorded: str, commits: Path | None, model: str, initial: str | None, output: str, runs: Path
+    recorded: str,
+    commits: Path | None,
+    model: str,
+    initial: str | None,
+    verbose: bool,
+    output: str,
+    runs: Path,
 ) -> int:
     from harness.cli.foreign_histories import recheck_by_model
     from harness.cli.selection import any_history
@@ -59,4 +74,6 @@ def _recheck_by_model(
             "--commits does not work with --model: a model has no commit log; drop one of them"
         )
     path = any_history(recorded, runs)
-    return recheck_by_model(path, model, initial, text=text_stream(output), judged=documents(output))
+    return recheck_by_model(
+        path, model, initial, verbose=verbose, text=text_stream(output), judged=documents(output)
+    )

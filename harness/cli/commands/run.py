@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from harness.cli.options import ENGINE, FORMAT, OVERRIDES, RUNS, SEED, TRUST, max_time_option
+from harness.cli.options import ENGINE, FORMAT, OVERRIDES, RUNS, SEED, TRUST, VERBOSE, max_time_option
 from harness.cli.output import documents, print_unselected, text_stream
 from harness.core.exit_codes import ExitCode
 from harness.core.printing import say
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 @max_time_option("With --until-violation: start no further run after this time.")
 @click.option("--both", is_flag=True, help="Run each target, which is fenced, and its unfenced copy.")
 @click.option("--no-faults", is_flag=True, help="Run without faults: the verdict will be 'not exercised'.")
+@VERBOSE
 @FORMAT
 @RUNS
 @TRUST
@@ -56,6 +57,7 @@ def run(
     max_time: float,
     both: bool,
     no_faults: bool,
+    verbose: bool,
     output: str,
     runs: Path,
     trust: bool,
@@ -106,10 +108,13 @@ def run(
             chosen,
             options,
             seconds=max_time,
+            verbose=verbose,
             text=text_stream(output),
             judged=documents(output),
         )
-    return run_all(loaded, chosen, options, text=text_stream(output), judged=documents(output))
+    return run_all(
+        loaded, chosen, options, verbose=verbose, text=text_stream(output), judged=documents(output)
+    )
 
 
 def _replayed(plan: Path, seed: int | None, targets: Sequence[Target]) -> Replay:

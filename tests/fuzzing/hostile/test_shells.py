@@ -50,13 +50,13 @@ def test_a_line_that_is_no_command_spoils_no_other(shell: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        (Kind.TERMINAL, "  check again  fencepost recheck a\n"),
+        (Kind.TERMINAL, "  judge again  fencepost recheck a\n"),
         (Kind.TTY, "\x1b[2m  run again    fencepost recheck a\x1b[0m\n"),
         (Kind.TERMINAL, "no verdict; `fencepost recheck a` judges it\n"),
         (Kind.TERMINAL, "2-0123456789ab  a, 25 s\n  fencepost recheck a\n"),
         (Kind.PAGE, '<div class="shell"><code>fencepost recheck a</code></div><code>x</code>'),
         (Kind.MARKDOWN, "In the folder:\n\n    fencepost recheck a\n"),
-        (Kind.JUNIT, "<a><failure>x\ncheck again: fencepost recheck a\n</failure></a>"),
+        (Kind.JUNIT, "<a><failure>x\njudge again: fencepost recheck a\n</failure></a>"),
     ],
 )
 def test_the_commands_of_an_output_are_found(kind: Kind, text: str) -> None:

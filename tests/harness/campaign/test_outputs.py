@@ -127,7 +127,7 @@ def test_a_failure_in_junit_has_its_proof_and_how_to_repeat_it() -> None:
     assert failure.text is not None
     assert "1. one\n2. so the other" in failure.text
     assert "reproduced 1 of 1" in failure.text
-    assert f"check again: fencepost recheck {FOLDER}/runs/fails/fails-1\n" in failure.text
+    assert f"judge again: fencepost recheck {FOLDER}/runs/fails/fails-1\n" in failure.text
     assert f"run again: fencepost run {FOLDER}/runs/fails/fails-1/target.toml --seed 7\n" in failure.text
 
 

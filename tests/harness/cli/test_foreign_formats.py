@@ -339,7 +339,7 @@ def test_a_folder_that_is_no_run_has_no_history_to_judge_by_a_model(fencepost: A
 def test_an_imported_register_is_not_headed_by_a_lock(fencepost: Any) -> None:
     fencepost("import", FOREIGN / "register.knossos.valid.edn", "--model", "register", "-o", "ours.jsonl")
 
-    headline, _, matters, *_ = fencepost("recheck", "ours.jsonl").stdout.splitlines()
+    said = " ".join(fencepost("recheck", "ours.jsonl").stdout.split())
 
-    assert headline.endswith("Nothing wrong was found: one order of the operations explains every answer")
-    assert "There is no lock in this history: it says nothing about one, nor about a fence." in matters
+    assert "Nothing wrong was found: one order of the operations" in said
+    assert "explains every answer There is no lock in this history: it says nothing about one, nor" in said

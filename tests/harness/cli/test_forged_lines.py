@@ -61,7 +61,7 @@ def test_a_recorded_name_begins_no_line(printed: Any, tmp_path: Path, field: str
     file = tmp_path / "history.jsonl"
     file.write_text(renamed(text, target=FORGED) if field == "target" else text.replace('"r0"', hostile))
 
-    assert r"\n" in printed("recheck", file, "--format", form)
+    assert r"\n" in printed("recheck", "--verbose", file, "--format", form)
 
 
 def test_a_resource_and_an_error_in_notices_begin_no_line(printed: Any, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`fencepost recheck` of history files."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,33 +17,43 @@ class TestRecheck:
         done = fencepost("recheck", history(superseded("fail")))
 
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("t: The fence held: 1 of 1 stale write refused\n")
-        assert "  Verdict: valid" in done.stdout
+        assert done.stdout.startswith("t  The fence held: 1 of 1 stale write refused\n")
 
     def test_an_accepted_stale_write_is_a_violation(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history(superseded("ok")))
 
         assert done.returncode == 1
-        assert done.stdout.startswith("t: BUG FOUND: the storage accepted a stale write\n")
+        assert done.stdout.startswith("t  BUG: the storage accepted a stale write\n")
 
     def test_an_expected_stale_write_is_a_success(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history(superseded("ok"), expect=["stale-write"], fenced=False))
 
         assert done.returncode == 0
-        assert "  Verdict: invalid" in done.stdout
-        assert "; stale-write ×1\n" in done.stdout
+        assert done.stdout.startswith("t  Found as expected: the storage accepted a stale write\n")
+        assert "\n    1. " not in done.stdout
+
+    def test_all_that_a_verdict_rests_on_is_printed_on_request(self, fencepost: Any, history: Any) -> None:
+        recorded = history(superseded("ok"), expect=["stale-write"], fenced=False)
+
+        for option in ("-v", "--verbose"):
+            done = fencepost("recheck", option, recorded)
+
+            assert "\n    1. " in done.stdout
+            assert "\n  Verdict: invalid, as this target expects\n" in done.stdout
+            assert "stale writes accepted 1" in done.stdout
+            assert re.search(r"\n  double-belief +valid +observed +\d+\.\d{3} s\n", done.stdout)
 
     def test_an_expected_anomaly_that_is_not_found_is_a_failure(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history(superseded("fail"), expect=["stale-write"]))
 
         assert done.returncode == 1
-        assert "expected stale-write was not found" in done.stdout
+        assert "this target expects stale-write, but this run did not find it" in done.stdout
 
     def test_a_history_without_a_challenge_is_unknown(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history([*grant(10, 0, 33), *write(20, 0, 33, "ok")]))
 
         assert done.returncode == 2
-        assert "not exercised" in done.stdout
+        assert done.stdout.startswith("t  Not tested: ")
 
     def test_json_output_is_only_the_verdict(self, fencepost: Any, history: Any, tmp_path: Path) -> None:
         done = fencepost("recheck", "--format", "json", history(superseded("fail")))
@@ -51,7 +62,7 @@ class TestRecheck:
         jsonschema.validate(document, schemas.verdict())
         assert (document["verdict"], document["as_expected"]) == ("valid", True)
         assert (document["target"], document["history"]) == ("t", str(tmp_path / "history.jsonl"))
-        assert done.stderr.startswith("t: The fence held")
+        assert done.stderr.startswith("t  The fence held")
 
     def test_a_commit_log_can_be_added(self, fencepost: Any, history: Any, tmp_path: Path) -> None:
         lines = [

@@ -53,7 +53,7 @@ def test_a_run_that_only_its_folder_proves_is_to_be_judged_there_again(tmp_path:
 
     assert shrunk.returncode == ExitCode.AS_EXPECTED, shrunk.stderr
     assert "not shrunk: no part of it shows this finding outside the run's folder" in shrunk.stdout
-    words = shlex.split(shrunk.stdout.splitlines()[-1].partition("check again")[2])
+    words = shlex.split(shrunk.stdout.splitlines()[-1].partition("judge again")[2])
     assert words[1:] == ["recheck", "run"]
     assert fencepost(tmp_path, *words[1:]).returncode == ExitCode.VIOLATION
     assert not list(run.glob("minimal*"))

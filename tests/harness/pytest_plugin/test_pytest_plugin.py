@@ -132,7 +132,7 @@ def test_a_violation_fails_with_its_explanation(project: pytest.Pytester, record
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: mine: *",
+            "E*AssertionError: mine  *",
             "E*stale-write: *",
             "*Captured fencepost mine call*",
             "report *report.html",
@@ -217,7 +217,7 @@ def test_a_target_file_fails_with_its_explanation_alone(project: pytest.Pytester
     result = run(project, "--fencepost", "targets")
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["mine: *", "*not exercised*"])
+    result.stdout.fnmatch_lines(["mine  Not tested: *", "*This is not a pass*"])
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*def runtest*")
 

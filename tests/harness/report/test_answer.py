@@ -31,7 +31,7 @@ def found(name: str, number: int = 1) -> dict[str, object]:
 def test_every_violation_has_words_a_reason_and_a_remedy(name: str) -> None:
     said = answer(verdict("invalid", **found(name, 3)), "mine")
 
-    assert said.headline.startswith("BUG FOUND: ")
+    assert said.headline.startswith("BUG: ")
     assert said.tone is Tone.BAD
     assert "3" in said.happened
     assert said.matters == ANOMALIES[name].matters
@@ -46,7 +46,7 @@ def test_a_planted_bug_that_was_found_is_the_test_s_success() -> None:
         "asynchronous-commit",
     )
 
-    assert said.headline == "The test worked: it found the planted bug: an acknowledged write was lost"
+    assert said.headline == "Found as planned: an acknowledged write was lost"
     assert (said.tone, said.verdict) == (Tone.GOOD, "Verdict: invalid, as this target expects")
     assert said.twin is not None
     assert said.twin.stem == "asynchronous-commit-twin"
@@ -75,9 +75,7 @@ def test_what_was_not_expected_leads_where_something_else_was() -> None:
         "mine",
     )
 
-    assert said.headline == (
-        "BUG FOUND: the lock was given away while another's lease was still promised (also stale-write ×1)"
-    )
+    assert said.headline == ("BUG: the lock was given away while another's lease was still promised")
 
 
 def test_a_fence_that_held_says_how_often() -> None:
@@ -182,7 +180,7 @@ def test_an_interrupted_run_that_missed_its_planted_bug_had_no_time_for_it() -> 
 def test_an_interrupted_run_with_a_violation_keeps_its_headline() -> None:
     said = answer(verdict("invalid", interrupted=INTERRUPTED, **found("stale-write")), "mine")
 
-    assert said.headline == "BUG FOUND: the storage accepted a stale write"
+    assert said.headline == "BUG: the storage accepted a stale write"
     assert (said.tone, said.interrupted) == (Tone.BAD, "interrupted at 6.1 of 20 s")
 
 

@@ -35,8 +35,7 @@ def test_a_late_call_of_another_owner_is_a_cause() -> None:
     history = replace(history, operations=(*history.operations[:2], release, history.operations[3]))
 
     assert opened(freed, history) == (
-        "Probable cause: process 2 sent the release of another hold at 3.000 s (line 6), and the lock service"
-        " said ok"
+        "Probable cause: process 2 sent the release of another hold at 3.000 s (line 6), and got its ok"
     )
 
 

@@ -16,7 +16,7 @@ from checkers import judge, parse
 from harness.core.errors import EngineUnavailableError
 from harness.core.events import FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
 from harness.report.console import console
-from harness.report.verdict_text import Line, Tone
+from harness.report.lines import Line, Tone
 from tests.support.verdicts import verdict_of
 
 SECOND = 1_000_000_000

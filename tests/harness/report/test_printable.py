@@ -20,7 +20,7 @@ from harness.cli import app
 from harness.cli.progress import progress
 from harness.clients.recorder import Recorder
 from harness.report.console import PlainConsole, Screen
-from harness.report.verdict_text import Line
+from harness.report.lines import Line
 from harness.spec.file_errors import Problem
 from harness.spec.toml import dumps
 

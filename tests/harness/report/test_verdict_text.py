@@ -8,50 +8,56 @@ from checkers import ANOMALIES
 from checkers.vocabulary.reasons import Reason, ReasonKind
 from harness.core.invocation import Repetition
 from harness.report.answer import answer
-from harness.report.verdict_text import JudgedRun, Tone, summary, verdict_lines
+from harness.report.lines import Tone
+from harness.report.sentences import capitalized
+from harness.report.terms import STALE_WRITE
+from harness.report.verdict_text import JudgedRun, explanation, headline, table, verdict_lines
 from harness.spec.executed import executed_again
 from tests.support.paused_writer import STALE, paused_history
 from tests.support.printed_verdicts import document, printed
 from tests.support.target_files import OWN_PROGRAM
 from tests.support.verdicts import verdict_of
 
-TERMS = (
-    "(A write is stale if the storage has already accepted a newer token; a token is a number that grows with"
-    " each grant of the lock.)"
+STALE_WRITES = document(
+    "invalid",
+    expected=["stale-write"],
+    findings=[STALE, STALE],
+    stale_writes_attempted=2,
+    stale_writes_accepted=2,
 )
 FOLDER = Path("/runs/etcd-postgres/20260101T000000-abc123")
 
 
-def test_hazards_are_one_line() -> None:
+def test_the_moments_tried_are_in_the_headline_and_their_names_in_the_details() -> None:
     seen = {
         "hit": {"before-write/superseded/holder": 3},
         "missed": ["renewing/expired/holder"],
         "possible": 2,
     }
+    judged = document(stale_writes_attempted=3, stale_writes_rejected=3) | {"hazards": seen}
+    named = "  1 of 2 dangerous moments tried, but not renewing/expired/holder"
 
-    assert "  1 of 2 dangerous moments tried, missed: renewing/expired/holder" in printed(
-        document() | {"hazards": seen}
-    )
-    assert not [line for line in printed(document() | {"hazards": {"hit": seen["hit"]}}) if "hazards" in line]
+    held = "t  The fence held: 3 of 3 stale writes refused, 1 of 2 dangerous moments tried"
+    assert printed(judged)[0] == held
+    assert named not in printed(judged)
+    assert named in printed(judged, verbose=True)
 
 
-def test_a_fenced_run_says_how_many_stale_writes_were_turned_away() -> None:
+def test_a_fenced_run_says_how_many_stale_writes_were_refused() -> None:
     judged = document(stale_writes_attempted=17, stale_writes_rejected=17, stale_writes_accepted=0)
 
-    lines = printed(judged, folder=FOLDER, report=FOLDER / "report.html", seed=7)
+    lines = printed(judged, width=1_000, folder=FOLDER, report=FOLDER / "report.html", seed=7)
 
     said = answer(verdict_of(judged), "t")
     assert lines == [
-        f"t: {said.headline}",
-        f"  {said.verdict}",
-        f"  Why it matters: {said.matters} {TERMS}",
+        "t  The fence held: 17 of 17 stale writes refused",
+        f"  {said.matters} ({capitalized(STALE_WRITE)}.)",
         f"  What to do: {said.remedy}",
-        "  also seen, not violations: late-write ×4",
-        "  grants 1,084 · stale writes attempted 17 · stale writes rejected 17",
+        "  No fault counted; the lock was granted 1,084 times; 17 stale writes, all refused.",
+        "  Also late-write (no violation): superseded holders wrote 4 times before their successors did.",
         f"  run folder   {FOLDER}",
-        f"  report       {FOLDER}/report.html",
-        f"  check again  fencepost recheck {FOLDER}",
-        f"  look         fencepost show {FOLDER}",
+        f"  open         fencepost show {FOLDER}",
+        f"  judge again  fencepost recheck {FOLDER}",
         f"  run again    fencepost run {FOLDER}/target.toml --seed 7",
     ]
 
@@ -94,63 +100,86 @@ def test_no_line_starts_code_that_has_not_run_here(tmp_path: Path) -> None:
     ]
 
 
-def test_an_expected_stale_write_is_reported_with_its_proof_and_its_fault() -> None:
-    judged = document(
-        "invalid",
-        expected=["stale-write"],
-        findings=[STALE, STALE],
-        stale_writes_attempted=2,
-        stale_writes_accepted=2,
-    )
+def test_an_expected_stale_write_is_told_with_its_cause_and_without_its_proof() -> None:
+    lines = printed(STALE_WRITES, width=1_000, history=paused_history())
 
-    lines = printed(judged, history=paused_history())
-
-    said = answer(verdict_of(judged), "t")
     assert lines == [
-        f"t: {said.headline}",
-        f"  {said.verdict}; stale-write ×2",
-        "  0 of 2 stale writes refused, 2 accepted",
-        f"  Why it matters: {ANOMALIES['stale-write'].matters} {TERMS}",
+        "t  Found as expected: the storage accepted 2 stale writes",
+        "  Client 1 overwrote r0 with token 33 after token 34 had been written.",
+        "  Cause: client 1 was paused 0.500–4.000 s.",
         f"  What to do: {ANOMALIES['stale-write'].remedy}",
-        "",
-        "  Client 1 overwrote r0 with token 33 after token 34 had been written",
+        "  No fault counted; the lock was granted 1,084 times; 2 stale writes, all accepted.",
+        "  Also late-write (no violation): superseded holders wrote 4 times before their successors did.",
+    ]
+
+
+def test_an_unexpected_violation_has_its_proof_with_the_evidence_of_its_fault() -> None:
+    unexpected = STALE_WRITES | {"expected": "valid", "as_expected": False}
+
+    lines = printed(unexpected, width=1_000, history=paused_history())
+
+    assert lines[:9] == [
+        "t  BUG: the storage accepted 2 stale writes",
+        "  Client 1 overwrote r0 with token 33 after token 34 had been written.",
         "    stale-write: A write with an older token took effect after a write with a newer one had.",
         "    1. token 33 was granted to client 1",
         "    2. token 34 was written",
         "    3. token 33 was accepted after it",
-        "    Cause: client 1 was paused 0.500–4.000 s; observed: status is stopped",
-        "    1 more finding of this kind in the report",
-        "",
-        "  line numbers refer to history.jsonl",
-        "  also seen, not violations: late-write ×4",
-        "  grants 1,084 · stale writes attempted 2 · stale writes accepted 2",
+        "    Line numbers are those of history.jsonl.",
+        "  Cause: client 1 was paused 0.500–4.000 s; observed: status is stopped.",
+        f"  What to do: {ANOMALIES['stale-write'].remedy}",
     ]
 
 
-def test_what_was_not_expected_is_a_violation_and_comes_first() -> None:
-    early = {
-        "anomaly": "early-grant",
-        "resource": "r0",
-        "summary": "EARLY",
-        "operations": [],
-        "steps": [],
+def test_the_details_have_the_verdict_the_counts_the_windows_and_the_checkers() -> None:
+    judged = STALE_WRITES | {
+        "anomalies": {"stale-write": 2, "double-belief": 7},
+        "windows": [{"fault": "pause holder", "hit": 2, "missed": {"no holder": 1}}],
+        "checkers": [{"name": "stale-write", "verdict": "invalid", "evidence": "committed", "seconds": 0.25}],
     }
+
+    lines = printed(judged, verbose=True, history=paused_history())
+
+    assert lines[-7:] == [
+        "  Also double-belief (no violation): two clients believed at once that they held the lock, 7 times.",
+        "    1 more finding of stale-write in the report",
+        "",
+        "  Verdict: invalid, as this target expects",
+        "  grants 1,084 · stale writes attempted 2 · stale writes accepted 2",
+        "  pause holder: 3 windows, 2 hit, 1 missed: no holder",
+        "  stale-write  invalid  committed  0.250 s",
+    ]
+    assert "    1. token 33 was granted to client 1" in lines
+    brief = printed(judged, history=paused_history())
+    assert not any("double-belief" in line or "windows" in line or "0.250 s" in line for line in brief)
+
+
+def test_what_was_not_expected_comes_first_and_all_else_has_a_line() -> None:
+    early = {"anomaly": "early-grant", "resource": "r0", "summary": "EARLY", "operations": [], "steps": []}
     judged = document(
         "invalid",
-        expected=["stale-write"],
+        expected=["stale-write", "lost-write"],
         as_expected=False,
-        reasons=[Reason(ReasonKind.UNEXPECTED, "early-grant")],
+        reasons=[
+            Reason(ReasonKind.UNEXPECTED, "early-grant"),
+            Reason(ReasonKind.NOT_FOUND, "lost-write"),
+            Reason(ReasonKind.CRASHED, "stale-read", "KeyError"),
+        ],
         findings=[STALE, early],
     )
 
-    lines = printed(judged)
+    lines = printed(judged, width=1_000)
 
-    assert lines[0] == (
-        "t: BUG FOUND: the lock was given away while another's lease was still promised (also stale-write ×1)"
-    )
-    assert lines.index("  EARLY") < lines.index(
-        "  Client 1 overwrote r0 with token 33 after token 34 had been written"
-    )
+    assert lines[:2] == [
+        "t  BUG: the lock was given away while another's lease was still promised",
+        "  EARLY.",
+    ]
+    assert lines[-4:] == [
+        "  Also stale-write: the storage accepted a stale write.",
+        "  Also late-write (no violation): superseded holders wrote 4 times before their successors did.",
+        "  Expected lost-write was not found.",
+        "  The checker stale-read crashed: KeyError.",
+    ]
 
 
 def test_an_anomaly_that_had_to_be_found_and_was_not_is_named() -> None:
@@ -161,15 +190,14 @@ def test_an_anomaly_that_had_to_be_found_and_was_not_is_named() -> None:
         reasons=[Reason(ReasonKind.NOT_FOUND, "stale-write")],
     )
 
-    assert printed(judged)[0] == "t: Not found: this target expects stale-write, but this run did not find it"
+    assert printed(judged)[0] == "t  Not found: this target expects stale-write, but this run did not find it"
 
 
 def test_an_expected_anomaly_that_is_nobodys_fault_is_said_to_be_found() -> None:
     judged = document(expected=["late-write"], stale_writes_attempted=1, stale_writes_rejected=1)
 
     assert printed(judged)[0] == (
-        "t: The test worked: it found what the target expects:"
-        " superseded holders wrote 4 times before their successors did"
+        "t  Found as expected: superseded holders wrote 4 times before their successors did"
     )
 
 
@@ -178,14 +206,8 @@ def test_a_run_that_was_not_asked_for_stale_writes_says_so() -> None:
 
     lines = printed(judged)
 
-    assert lines[0] == "t: Nothing wrong was found: the lock was granted 1,084 times"
-    assert "No stale write was attempted, and this run required none" in lines[2]
-
-
-def test_what_was_found_is_not_denied_by_what_was_attempted() -> None:
-    judged = document("invalid", expected=["stale-write"], findings=[STALE], stale_writes_attempted=0)
-
-    assert not any("were not asked for" in line for line in printed(judged))
+    assert lines[0] == "t  Nothing wrong was found: the lock was granted 1,084 times"
+    assert "No stale write was attempted, and this run required none" in lines[1]
 
 
 def test_a_run_that_challenged_nothing_is_no_pass() -> None:
@@ -197,15 +219,14 @@ def test_a_run_that_challenged_nothing_is_no_pass() -> None:
         ],
     )
 
-    assert printed(judged)[:4] == [
-        "t: Not tested: no stale write was attempted",
-        "  Verdict: unknown; not exercised: no stale write was attempted: run longer, or with faults",
-        (
-            "  Why it matters: This is not a pass: a storage without any fence would have looked the same."
-            f" {TERMS}"
-        ),
-        "  What to do: Run longer, or with faults, such as a pause of the holder before its write.",
-    ]
+    lines = printed(judged, width=1_000)
+    assert lines[0] == "t  Not tested: no stale write was attempted"
+    assert lines[1].startswith(
+        "  This is not a pass: a storage without any fence would have looked the same. (A write is stale if"
+    )
+    assert lines[2] == (
+        "  What to do: Run longer, or with faults, such as a pause of the holder before its write."
+    )
 
 
 def test_a_run_whose_fence_refused_writes_is_not_said_to_look_unfenced() -> None:
@@ -231,10 +252,10 @@ def test_an_interrupted_run_says_so() -> None:
     cut = document() | {"interrupted": {"seconds": 5.012, "planned": 20.0}}
 
     lines = list(verdict_lines(JudgedRun(target="t", document=verdict_of(cut))))
-    assert lines[0].text.startswith("t: Interrupted at 5 of 20 s: until then nothing wrong was found")
+
+    assert lines[0].text.startswith("t  Interrupted at 5 of 20 s: until then nothing wrong was found")
     assert lines[0].tone is Tone.PLAIN
-    assert lines[1].text == "Verdict: valid so far; unknown for the whole run, which was cut short"
-    assert printed(document(), interrupted=True)[1].endswith("; interrupted: judged as far as it got")
+    assert "  Interrupted: judged as far as it got." in printed(document(), interrupted=True)
 
 
 def test_an_interrupted_run_with_a_violation_says_both() -> None:
@@ -242,16 +263,16 @@ def test_an_interrupted_run_with_a_violation_says_both() -> None:
 
     lines = printed(found | {"interrupted": {"seconds": 5.012, "planned": 20.0}})
 
-    assert lines[0] == "t: BUG FOUND: the storage accepted a stale write"
-    assert lines[1].endswith("; interrupted at 5 of 20 s")
+    assert lines[0] == "t  BUG: the storage accepted a stale write"
+    assert "  Interrupted at 5 of 20 s: judged as far as it got." in lines
 
 
 def test_a_finding_begins_with_a_capital_but_never_alters_a_name() -> None:
     named = STALE | {"resource": "r0", "summary": "r0 was lost"}
     judged = document("invalid", as_expected=False, findings=[STALE])
 
-    assert "  Client 1 overwrote r0 with token 33 after token 34 had been written" in printed(judged)
-    assert "  r0 was lost" in printed(document("invalid", as_expected=False, findings=[named]))
+    assert "  Client 1 overwrote r0 with token 33 after token 34 had been written." in printed(judged)
+    assert "  r0 was lost." in printed(document("invalid", as_expected=False, findings=[named]))
 
 
 def test_no_line_names_a_file_of_a_checkout() -> None:
@@ -263,7 +284,7 @@ def test_no_line_names_a_file_of_a_checkout() -> None:
 def test_unknown_outcomes_are_part_of_the_sum() -> None:
     judged = document(stale_writes_attempted=4, stale_writes_rejected=3, stale_writes_accepted=0)
 
-    assert printed(judged)[0] == "t: The fence held: 3 of 4 stale writes refused, 0 accepted, 1 unknown"
+    assert printed(judged)[0] == "t  The fence held: 3 of 4 stale writes refused, 0 accepted, 1 unknown"
 
 
 def test_a_lost_update_that_is_only_counted_is_reported_with_its_story() -> None:
@@ -271,23 +292,24 @@ def test_a_lost_update_that_is_only_counted_is_reported_with_its_story() -> None
     judged = document(stale_writes_attempted=2, stale_writes_rejected=2) | {"counted": [lost]}
     judged["anomalies"] |= {"lost-update": 14}
 
-    lines = printed(judged)
+    lines = printed(judged, verbose=True)
 
-    assert lines[0] == "t: The fence held: 2 of 2 stale writes refused; but 14 updates were lost"
-    assert "  LOST" in lines
+    assert lines[0] == "t  The fence held: 2 of 2 stale writes refused; but 14 updates were lost"
+    assert "  LOST." in lines
     assert "    1. so it was" in lines
-    assert "    13 more findings of this kind in the report" in lines
+    assert "    13 more findings of lost-update in the report" in lines
 
 
-def test_findings_of_one_cause_are_one_entry() -> None:
+def test_findings_of_one_cause_are_one_entry_of_the_details() -> None:
     follows = {"caused_by": {"anomaly": "lost-write", "summary": "!", "operations": []}}
     findings = [STALE] * 119 + [STALE | follows] * 3
     judged = document("invalid", as_expected=False, findings=findings)
 
-    lines = printed(judged)
+    lines = printed(judged, verbose=True)
 
-    assert lines.count("    118 more findings of this kind in the report") == 1
-    assert lines.count("    2 more findings of this kind in the report") == 1
+    assert lines.count("    118 more findings of stale-write in the report") == 1
+    assert lines.count("    2 more findings of stale-write in the report") == 1
+    assert lines.count("    1. token 33 was granted to client 1") == 2
 
 
 def test_the_first_violation_without_a_cause_says_so_once() -> None:
@@ -295,11 +317,16 @@ def test_the_first_violation_without_a_cause_says_so_once() -> None:
     findings = [unexplained, unexplained | {"anomaly": "early-grant"}]
     judged = verdict_of(document("invalid", as_expected=False, findings=findings))
     run = JudgedRun(target="t", document=judged, history=paused_history())
-    said = "    Cause: none; no fault or late call in this run explains it"
+    said = "  Cause: none; no fault or late call in this run explains it."
 
     assert [str(line) for line in verdict_lines(run)].count(said) == 1
-    assert [str(line) for line in verdict_lines(run, brief=True)].count(said) == 1
     assert said not in printed(document("invalid", findings=findings))
+
+
+def test_the_text_of_a_test_has_the_notices_which_a_terminal_prints_before() -> None:
+    run = JudgedRun(target="t", document=verdict_of(document() | {"notices": ["slow"]}))
+
+    assert explanation(run) == [*map(str, verdict_lines(run)), "note: slow"]
 
 
 def test_an_exhibit_says_that_its_bug_was_planted_and_names_its_twin() -> None:
@@ -309,7 +336,7 @@ def test_an_exhibit_says_that_its_bug_was_planted_and_names_its_twin() -> None:
         line.text for line in verdict_lines(JudgedRun(target="check-then-write", document=verdict_of(judged)))
     ]
 
-    assert lines[0] == f"check-then-write: {answer(verdict_of(judged), 'check-then-write').headline}"
+    assert lines[0] == "check-then-write  Found as planned: the storage accepted a stale write"
     assert lines[3].endswith(" Correct example: check-then-write-twin.")
 
 
@@ -325,9 +352,10 @@ def test_several_runs_end_in_a_line_each() -> None:
         ),
     ]
 
-    found, held = (answer(run.document, run.target).headline for run in runs)
-    assert [line.text for line in summary(runs, [*(run.target for run in runs), "failed"])] == [
-        f"etcd-postgres-unfenced  invalid  as expected      {found}",
-        f"etcd-postgres           valid    as expected      {held}",
-        "failed                  no verdict",
+    held = "etcd-postgres           The fence held: 1 of 1 stale write refused"
+    assert [line.text for line in table(runs, [*(run.target for run in runs), "failed"])] == [
+        "etcd-postgres-unfenced  Found as planned: the storage accepted a stale write",
+        held,
+        "failed                  No verdict",
     ]
+    assert headline(runs[1]).text.split() == held.split()

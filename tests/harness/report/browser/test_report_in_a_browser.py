@@ -56,7 +56,7 @@ def test_the_verdict_says_that_a_planted_violation_was_this_runs_success(
 ) -> None:
     page = visitor.open(unfenced).page
 
-    expect(page.get_by_role("heading", level=1)).to_contain_text("The test worked: ")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Found as planned: ")
     expect(page.locator("section.answer.good .word")).to_contain_text("Verdict: invalid")
 
 

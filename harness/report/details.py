@@ -1,0 +1,54 @@
+"""What a verdict rests on, as lines of text for whoever asks for it: all proofs, counts and checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from checkers.history.reader import History
+from checkers.vocabulary.document import CheckerDocument, VerdictDocument
+from checkers.vocabulary.hazards import summary
+from harness.report.causes import Openings
+from harness.report.finding_text import causes, proof, story
+from harness.report.groups import explained, groups
+from harness.report.headline import Answer
+from harness.report.lines import Line, Tone
+from harness.report.sentences import count
+
+
+def details(document: VerdictDocument, history: History | None, said: Answer) -> Iterator[Line]:
+    """The first finding of each further cause, and how the run was judged."""
+    yield from _findings(document, history, said.leads)
+    yield Line("")
+    yield Line(said.verdict, indent=2)
+    yield Line(counted(document.coverage), Tone.FAINT, 2)
+    seen = document.hazards
+    if seen and seen.possible:
+        yield Line(summary(seen.possible, seen.missed, seen.untried), Tone.FAINT, 2)
+    yield from (Line(str(windows), Tone.FAINT, 2) for windows in document.windows)
+    yield from _checkers(document.checkers)
+
+
+def counted(coverage: Mapping[str, int]) -> str:
+    """What the run counted, without zero counts."""
+    some = [f"{name.replace('_', ' ')} {number:,}" for name, number in coverage.items() if number]
+    return " · ".join(some) or "coverage: every count is zero"
+
+
+def _findings(document: VerdictDocument, history: History | None, leads: Sequence[str]) -> Iterator[Line]:
+    openings = Openings(history)
+    findings = explained(document, leads)
+    for number, group in enumerate(groups(document, openings, leads)):
+        first = findings[group.members[0]]
+        if number:  # the first one is proved above
+            yield from (Line(""), story(first), *proof(first))
+            yield from causes(first, openings, history)
+        if group.number > 1:
+            more = count(group.number - 1, "more finding")
+            yield Line(f"{more} of {group.anomaly} in the report", Tone.FAINT, 4)
+
+
+def _checkers(checkers: Sequence[CheckerDocument]) -> Iterator[Line]:
+    widest = max((len(each.name) for each in checkers), default=0)
+    for each in checkers:
+        row = f"{each.name:<{widest}}  {each.verdict:<7}  {each.evidence:<9}  {each.seconds:.3f} s"
+        yield Line(row, Tone.FAINT, 2)
