@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from benchmarks.measuring import measured
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.models.model_verdict import ModelVerdict, combined
 from checkers.models.objects import CasRegister
 from checkers.models.search import search
@@ -58,7 +58,7 @@ def _register(key: int, operations: int) -> Iterator[Operation]:
             f=f,
             process=called,
             input=asked,
-            output=found if f == "read" else UNKNOWN,
+            output=found if f == "read" else NO_VALUE,
             called=called,
             returned=returned,
             key=key,

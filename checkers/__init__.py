@@ -12,7 +12,7 @@ one of `MODELS` or your own:
 """
 
 from checkers.history.merge import merge
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.reader import parse, read, read_commits
 from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.models.judge import MODELS, judge_foreign
@@ -44,10 +44,10 @@ __all__ = [  # noqa: RUF022 - as sorted() has it
     "Model",
     "ModelError",
     "ModelVerdict",
+    "NO_VALUE",
     "Op",
     "Operation",
     "Outcome",
-    "UNKNOWN",
     "Validity",
     "Verdict",
     "judge",

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.history.records import Outcome
 
 NEMESIS = "nemesis"
@@ -28,7 +28,7 @@ class Event:
     time: int | None = None  # ns
     index: int | None = None
     refused: bool = False  # a cas failed because it found another value than it expected
-    seen: Hashable = UNKNOWN  # what a refused cas found instead
+    seen: Hashable = NO_VALUE  # what a refused cas found instead
 
 
 def type_named(said: str) -> EventType:
@@ -74,11 +74,11 @@ class Call:
     process: int
     f: str
     asked: Hashable
-    answered: Hashable = UNKNOWN  # the value of an ok
+    answered: Hashable = NO_VALUE  # the value of an ok
     outcome: Outcome = Outcome.INFO
     key: Hashable = None
     refused: bool = False  # it failed because it found another value than it expected
-    seen: Hashable = UNKNOWN  # what a refused cas found instead
+    seen: Hashable = NO_VALUE  # what a refused cas found instead
     called: int
     completed: int | None = None  # None if there was no answer
     times: tuple[int | None, int | None] = (None, None)  # ns; of the events, if the file has them

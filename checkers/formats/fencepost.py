@@ -15,7 +15,7 @@ from checkers.formats.event import Call, Foreign
 from checkers.formats.initial_values import first_writes
 from checkers.formats.operations import PROTECTED
 from checkers.formats.text import Text
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.history.reader import parse
 from checkers.history.records import History, Op, Outcome
 
@@ -94,7 +94,7 @@ def in_process_order(recorded: Sequence[Call]) -> list[Call]:
 
 def _call(op: Op, places: dict[_Moment, int]) -> Call:
     ok = op.outcome is Outcome.OK
-    answered = (op.token if op.f == "acquire" else op.value) if ok else UNKNOWN
+    answered = (op.token if op.f == "acquire" else op.value) if ok else NO_VALUE
     return Call(
         process=op.process,
         f=op.f,

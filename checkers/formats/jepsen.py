@@ -24,7 +24,7 @@ from checkers.formats.keys import split_keys
 from checkers.formats.pairing import pair
 from checkers.formats.text import Text
 from checkers.formats.values import Map, thawed, written
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.history.records import Outcome
 from checkers.text.errors import HistoryError
 from checkers.text.places import EventIndex
@@ -120,11 +120,11 @@ def _written(call: Call) -> Iterator[tuple[int, dict[str, Any]]]:
     yield call.called, _fields(call, Keyword("invoke"), ask, call.times[0])
     if call.completed is None:
         return
-    answer = call.answered if call.outcome is Outcome.OK and call.answered is not UNKNOWN else ask
+    answer = call.answered if call.outcome is Outcome.OK and call.answered is not NO_VALUE else ask
     fields = _fields(call, Keyword(call.outcome.value), answer, call.times[1])
     if call.refused:
         fields["error"] = Keyword(maps.REFUSED)
-    if call.seen is not UNKNOWN:
+    if call.seen is not NO_VALUE:
         fields["seen"] = thawed(call.seen)
     yield call.completed, fields
 

@@ -19,7 +19,7 @@ from checkers.formats.atoms import quoted
 from checkers.formats.edn import Symbol
 from checkers.formats.event import Call
 from checkers.formats.values import in_edn, pair_of, written
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.text.errors import HistoryError
 from checkers.text.places import cited
 
@@ -80,7 +80,7 @@ def _key_and_value(f: str, value: Hashable) -> tuple[Hashable, Hashable] | None:
 def _split(call: Call, file: str) -> Call:
     key, asked = _key_and_value(call.f, call.asked) or (None, None)
     answered = call.answered
-    if answered is not UNKNOWN:
+    if answered is not NO_VALUE:
         pair = _key_and_value(call.f, answered)
         if pair is None or pair[0] != key:
             raise HistoryError(

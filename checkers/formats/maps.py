@@ -15,7 +15,7 @@ from typing import Any
 from checkers.formats.edn import Keyword, Symbol
 from checkers.formats.event import Event, Note, is_bystander, type_named
 from checkers.formats.values import INT64, frozen, written
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.text.errors import HistoryError
 from checkers.text.places import EventIndex
 
@@ -59,7 +59,7 @@ def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
         time=time,
         index=index,
         refused=_is_refused(fields),
-        seen=frozen(fields["seen"]) if "seen" in fields else UNKNOWN,
+        seen=frozen(fields["seen"]) if "seen" in fields else NO_VALUE,
     )
 
 

@@ -14,7 +14,7 @@ from checkers.formats.edn import Keyword, Symbol
 from checkers.formats.event import Call, CallError, Foreign
 from checkers.formats.keys import name_of
 from checkers.formats.values import Map, pair_of, written
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.text.errors import HistoryError
 
@@ -124,7 +124,7 @@ def token(call: Call) -> int | None:
         ValueError: the value is no token.
     """
     answer = call.answered
-    if answer is UNKNOWN or answer == call.asked:
+    if answer is NO_VALUE or answer == call.asked:
         return None
     if isinstance(answer, Map):
         fields = {(_spelled(key), value) for key, value in answer.items if _spelled(key) in _TOKENS}
@@ -216,11 +216,11 @@ def _output(call: Call, model: str) -> Hashable:
     if call.outcome is Outcome.FAIL:
         return call.seen
     if call.outcome is Outcome.INFO:
-        return UNKNOWN
+        return NO_VALUE
     if model in FENCED and call.f == "acquire":
         return _token(call)
     if call.f not in QUESTIONS:
-        return UNKNOWN
+        return NO_VALUE
     return _answer(call, model)
 
 
@@ -229,7 +229,7 @@ def _token(call: Call) -> Hashable:
         given = token(call)
     except ValueError as error:
         raise CallError(call.lines[-1], str(error)) from None
-    return UNKNOWN if given is None else given
+    return NO_VALUE if given is None else given
 
 
 def _answer(call: Call, model: str) -> Hashable:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from checkers.formats.event import Call, Event, Foreign, Note
 from checkers.formats.values import written
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.history.records import Outcome
 from checkers.text.errors import HistoryError
 from checkers.text.places import cited
@@ -123,7 +123,7 @@ class _Pairing:
         outcome = Outcome(event.type)
         self.calls[index] = replace(
             call,
-            answered=event.value if outcome is Outcome.OK else UNKNOWN,
+            answered=event.value if outcome is Outcome.OK else NO_VALUE,
             outcome=outcome,
             refused=event.refused,
             seen=event.seen,

@@ -17,7 +17,7 @@ from checkers.formats.event import Call, CallError, Event, Foreign, Note, is_bys
 from checkers.formats.pairing import pair
 from checkers.formats.text import Text
 from checkers.formats.values import frozen, pair_of
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.history.records import Outcome
 from checkers.text.errors import HistoryError
 
@@ -128,13 +128,13 @@ def _check_register(calls: Iterable[Call]) -> None:
 
 
 def _as_read(call: Call) -> Call:
-    if call.seen is UNKNOWN:
+    if call.seen is NO_VALUE:
         return call
-    expected, _ = pair_of(call.asked) or (UNKNOWN, UNKNOWN)
+    expected, _ = pair_of(call.asked) or (NO_VALUE, NO_VALUE)
     if call.seen == expected:
         raise CallError(call.lines[-1], "an etcd log cannot express a cas that failed on a match")
     return replace(
-        call, f="read", asked=None, answered=call.seen, outcome=Outcome.OK, refused=False, seen=UNKNOWN
+        call, f="read", asked=None, answered=call.seen, outcome=Outcome.OK, refused=False, seen=NO_VALUE
     )
 
 

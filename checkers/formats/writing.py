@@ -18,7 +18,7 @@ from checkers.formats.keys import name_of
 from checkers.formats.operations import VOCABULARY, operations, resource, token, with_article
 from checkers.formats.other_operations import counted, not_kept, operations_of
 from checkers.formats.values import written
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.history.records import History, Op, Outcome
 from checkers.text.errors import HistoryError
 from checkers.text.nearest import nearest
@@ -38,7 +38,7 @@ def export(
     form: str,
     model: str | None = None,
     key: str | None = None,
-    initial: object = UNKNOWN,
+    initial: object = NO_VALUE,
 ) -> Iterator[str]:
     """The lines of a history for another tool: all, or the operations of a model, or those on one object.
 
@@ -53,7 +53,7 @@ def export(
         raise HistoryError(history.name, 1, f"no operation is about {key}{_hint(history.calls, key)}")
     if model is not None:
         calls = operations_of(model, calls, history.name)
-    if initial is not UNKNOWN:
+    if initial is not NO_VALUE:
         calls = [*_first_writes(history, calls, initial), *calls]
     try:
         return WRITERS[form](calls)
@@ -82,7 +82,7 @@ def _first_writes(history: Foreign, calls: Sequence[Call], initial: object) -> I
     return first_writes(start_of("register", initial), keys, (call.process for call in history.calls))
 
 
-def as_ours(history: Foreign, model: str, initial: object = UNKNOWN) -> Iterator[str]:
+def as_ours(history: Foreign, model: str, initial: object = NO_VALUE) -> Iterator[str]:
     """The lines of a history.jsonl: a lock's grants with their tokens, or a register's unique values.
 
     A register is written as a storage without a fence: every token is 0. It starts with `initial`, if given.
@@ -93,7 +93,7 @@ def as_ours(history: Foreign, model: str, initial: object = UNKNOWN) -> Iterator
     judged = operations(history, model)  # refuses operations that the model does not have
     if model == "register":
         return _lines(_register(history, judged.calls, initial))
-    if initial is not UNKNOWN:
+    if initial is not NO_VALUE:
         raise HistoryError(history.name, 0, f"{_NO_INITIAL}; judge the file itself, with --model {model}")
     if model.endswith("mutex"):
         _check_tokens(history.name, judged.calls)
@@ -140,9 +140,9 @@ def _hint(calls: Sequence[Call], key: str) -> str:
 
 
 def _register(history: Foreign, calls: Sequence[Call], initial: object) -> History:
-    if initial is not UNKNOWN and history.is_ours:
+    if initial is not NO_VALUE and history.is_ours:
         raise HistoryError(history.name, 1, HAS_INITIAL)
-    start = None if initial is UNKNOWN else _value(history.name, 0, start_of("register", initial))
+    start = None if initial is NO_VALUE else _value(history.name, 0, start_of("register", initial))
     times = rising_times(calls)
     places: dict[object, str] = {start: "before anything is written"}
     for call in calls:

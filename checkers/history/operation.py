@@ -12,13 +12,13 @@ from checkers.history.records import Outcome
 from checkers.text.errors import ModelError
 
 
-class Unknown(enum.Enum):
-    """The type of `UNKNOWN`; None would not do, because a register can hold it."""
+class NoValue(enum.Enum):
+    """The type of `NO_VALUE`; None would not do, because a register can hold it."""
 
-    UNKNOWN = "unknown"
+    NO_VALUE = "no value"
 
 
-UNKNOWN: Final = Unknown.UNKNOWN
+NO_VALUE: Final = NoValue.NO_VALUE
 """The output of an operation without an answer."""
 
 
@@ -34,7 +34,7 @@ class Operation:
     f: str
     process: int | str = 0
     input: Hashable = None
-    output: Hashable = UNKNOWN
+    output: Hashable = NO_VALUE
     outcome: Outcome = Outcome.OK
     called: int
     returned: int | None = None  # None while the outcome is INFO

@@ -16,7 +16,7 @@ from checkers.formats import json_values
 from checkers.formats.initial_values import in_json, start_of
 from checkers.formats.operations import with_article
 from checkers.formats.values import frozen, in_edn, pair_of, written
-from checkers.history.operation import UNKNOWN, Operation, owner_of
+from checkers.history.operation import NO_VALUE, Operation, owner_of
 from checkers.history.records import Outcome
 from checkers.models.model_verdict import Clash, DeadEnd
 from checkers.models.objects import Fenced, FencedNested, Nested
@@ -173,7 +173,7 @@ def _seen(op: Operation) -> Iterator[Hashable]:
     change = pair_of(op.input) if op.f == "cas" and op.outcome is Outcome.OK else None
     if change is not None:
         yield change[0]
-    elif op.f != "write" and op.output is not UNKNOWN:
+    elif op.f != "write" and op.output is not NO_VALUE:
         yield op.output
 
 

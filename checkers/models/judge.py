@@ -24,7 +24,7 @@ from checkers.formats.grants import grants_of
 from checkers.formats.initial_values import HAS_INITIAL
 from checkers.formats.keys import name_of
 from checkers.formats.operations import FENCED, token, with_article
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.budget import MIB, Budget
 from checkers.models.explain.failed_writes import failed_source
@@ -92,7 +92,7 @@ class Judged(NamedTuple):
 
 
 def judge_foreign(
-    path: str | os.PathLike[str], model: str, budget: Budget = BUDGET, initial: object = UNKNOWN
+    path: str | os.PathLike[str], model: str, budget: Budget = BUDGET, initial: object = NO_VALUE
 ) -> Judged:
     """Judge a history in any format by a model of `MODELS`, from the value that the object starts with.
 
@@ -104,7 +104,7 @@ def judge_foreign(
     return judge_read(formats.read(Path(path)), model, budget, initial)
 
 
-def judge_read(history: Foreign, model: str, budget: Budget = BUDGET, initial: object = UNKNOWN) -> Judged:
+def judge_read(history: Foreign, model: str, budget: Budget = BUDGET, initial: object = NO_VALUE) -> Judged:
     """As `judge_foreign`, for a history that has been read.
 
     Raises:
@@ -151,7 +151,7 @@ class _Order(NamedTuple):
 
 def _start(history: Foreign, model: str, initial: object) -> Model:
     """The object before the first operation."""
-    if initial is UNKNOWN:
+    if initial is NO_VALUE:
         return MODELS[model]()
     if history.is_ours:
         raise HistoryError(history.name, 1, HAS_INITIAL)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.blocks import NEVER, Ids, Moments
 from checkers.models.model_verdict import OutOfScopeError
@@ -71,7 +71,7 @@ def _row(op: Operation, numbers: dict[Hashable, int]) -> tuple[int, int, int, in
     return (
         kind,
         numbers.setdefault(value, len(numbers)),
-        -1 if expected is UNKNOWN else numbers.setdefault(expected, len(numbers)),
+        -1 if expected is NO_VALUE else numbers.setdefault(expected, len(numbers)),
         op.called,
         returned,
     )
@@ -80,10 +80,10 @@ def _row(op: Operation, numbers: dict[Hashable, int]) -> tuple[int, int, int, in
 def _meaning(op: Operation) -> tuple[int | None, Hashable, Hashable]:
     """The kind of an operation (None: it shows nothing), its value, and the value that a cas expected."""
     if op.f == "read":
-        is_seen = op.outcome is Outcome.OK and op.output is not UNKNOWN
-        return READ if is_seen else None, op.output, UNKNOWN
+        is_seen = op.outcome is Outcome.OK and op.output is not NO_VALUE
+        return READ if is_seen else None, op.output, NO_VALUE
     if op.f == "write":
-        return None if op.outcome is Outcome.FAIL else WRITE, op.input, UNKNOWN
+        return None if op.outcome is Outcome.FAIL else WRITE, op.input, NO_VALUE
     if op.f != "cas" or not isinstance(op.input, tuple):
         raise OutOfScopeError(
             f"the operations of a register are read, write and cas of (expected, new), not {op}"
@@ -91,6 +91,6 @@ def _meaning(op: Operation) -> tuple[int | None, Hashable, Hashable]:
     expected, new = op.input
     if op.outcome is not Outcome.FAIL:
         return CAS, new, expected
-    if op.output is UNKNOWN:
+    if op.output is NO_VALUE:
         raise OutOfScopeError(f"{op} does not have the value that it found")
     return FAILED_CAS, op.output, expected

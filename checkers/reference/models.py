@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from checkers.history.operation import UNKNOWN, Operation, expected_and_new, owner_of
+from checkers.history.operation import NO_VALUE, Operation, expected_and_new, owner_of
 from checkers.history.records import Outcome
 from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reason
 
@@ -64,7 +64,7 @@ class Register:
             if op.f == "cas":
                 saw = op.outcome is not Outcome.INFO or position in sources.values()
             else:
-                saw = op.f == "read" and op.outcome is Outcome.OK and op.output is not UNKNOWN
+                saw = op.f == "read" and op.outcome is Outcome.OK and op.output is not NO_VALUE
             if saw:
                 yield position
 
@@ -84,7 +84,7 @@ class Register:
             return op.output == value
         expected, _ = expected_and_new(op.input)
         if op.outcome is Outcome.FAIL:
-            return value != expected and op.output in {UNKNOWN, value}
+            return value != expected and op.output in {NO_VALUE, value}
         return value == expected
 
     def order(self, sources: Mapping[int, Node]) -> Precedence:

@@ -15,7 +15,7 @@ from checkers.formats import Foreign, json_values
 from checkers.formats.operations import with_article
 from checkers.formats.text import read_text_of
 from checkers.formats.writing import as_ours, export, left_out, not_exported
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.models.judge import judge_read
 from checkers.text.errors import HistoryError
 from checkers.text.printable import shorten
@@ -114,9 +114,9 @@ def _named(path: Path) -> str:
 
 
 def _start(initial: str | None) -> object:
-    """What --initial says; UNKNOWN if it was not given."""
+    """What --initial says; NO_VALUE if it was not given."""
     if initial is None:
-        return UNKNOWN
+        return NO_VALUE
     try:
         return json_values.loads(initial)
     except ValueError as error:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from checkers.formats.event import Call, Event
 from checkers.formats.pairing import pair
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from tests.support.repository import HISTORIES
 
 FOLDER = HISTORIES / "foreign"
@@ -73,7 +73,7 @@ def calls(made: list[Event]) -> tuple[Call, ...]:
 
 def meaning(call: Call) -> tuple[object, ...]:
     """What two calls must share to be the same, wherever they are written."""
-    answered = call.answered if call.f == "read" else UNKNOWN
+    answered = call.answered if call.f == "read" else NO_VALUE
     return (call.process, call.f, call.asked, answered, call.outcome, call.refused, call.seen, call.key)
 
 

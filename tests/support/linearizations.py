@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.objects import IMPOSSIBLE, Model
 from tests.support.differential import disagreements, random_histories
@@ -45,12 +45,12 @@ def explained(operations: Sequence[Operation], step: Callable[..., Hashable], in
 def register_step(state: Any, op: Any) -> Any | object:
     """A register with compare-and-set, by its definition."""
     if op.f == "read":
-        return state if op.outcome is Outcome.FAIL or op.output in {UNKNOWN, state} else WRONG
+        return state if op.outcome is Outcome.FAIL or op.output in {NO_VALUE, state} else WRONG
     if op.f == "write":
         return state if op.outcome is Outcome.FAIL else op.input
     expected, new = op.input
     if op.outcome is Outcome.FAIL:
-        return state if state != expected and op.output in {UNKNOWN, state} else WRONG
+        return state if state != expected and op.output in {NO_VALUE, state} else WRONG
     return new if state == expected else WRONG
 
 

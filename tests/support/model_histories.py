@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 
 
@@ -43,10 +43,10 @@ def _answer_register(state: Any, f: Any, value: Any, rng: Any) -> Any:
     if f == "read":
         return state, Outcome.OK, state
     if f == "write":
-        return value, Outcome.OK, UNKNOWN
+        return value, Outcome.OK, NO_VALUE
     if state == value[0]:
-        return value[1], Outcome.OK, UNKNOWN
-    return state, Outcome.FAIL, rng.choice([state, state, UNKNOWN])
+        return value[1], Outcome.OK, NO_VALUE
+    return state, Outcome.FAIL, rng.choice([state, state, NO_VALUE])
 
 
 def _answer_unique_cas(state: Any, f: Any, value: Any, _: Any) -> Any:
@@ -56,7 +56,7 @@ def _answer_unique_cas(state: Any, f: Any, value: Any, _: Any) -> Any:
 
 
 def _some_value(highest: int) -> Any:
-    return lambda rng, f: rng.randint(0, highest) if f in {"read", "cas"} else UNKNOWN
+    return lambda rng, f: rng.randint(0, highest) if f in {"read", "cas"} else NO_VALUE
 
 
 def _ask_lock(rng: Any, _: Any) -> tuple[Any, Any]:
@@ -69,15 +69,15 @@ def _ask_hold(_: Any, own: Any) -> tuple[str, str]:
 
 def _answer_mutex(state: Any, f: Any, owner: Any, _: Any) -> Any:
     if f == "acquire" and state is None:
-        return owner, Outcome.OK, UNKNOWN
+        return owner, Outcome.OK, NO_VALUE
     if f == "release" and state is not None:
-        return None, Outcome.OK, UNKNOWN
-    return state, Outcome.FAIL, UNKNOWN
+        return None, Outcome.OK, NO_VALUE
+    return state, Outcome.FAIL, NO_VALUE
 
 
 def _answer_owned(state: Any, f: Any, owner: Any, _: Any) -> Any:
     if f == "release" and state != owner:
-        return state, Outcome.FAIL, UNKNOWN
+        return state, Outcome.FAIL, NO_VALUE
     return _answer_mutex(state, f, owner, _)
 
 
@@ -87,7 +87,7 @@ def _answer_fenced(state: Any, f: Any, owner: Any, rng: Any) -> Any:
     if f == "acquire" and outcome is Outcome.OK:
         token += rng.randint(1, 2)
         return (after, token), outcome, token
-    return (after, token), outcome, UNKNOWN
+    return (after, token), outcome, NO_VALUE
 
 
 def _answer_reentrant(state: Any, f: Any, owner: Any, rng: Any) -> Any:
@@ -96,13 +96,13 @@ def _answer_reentrant(state: Any, f: Any, owner: Any, rng: Any) -> Any:
         token += 0 if depth else rng.randint(1, 2)
         return (owner, depth + 1, token), Outcome.OK, token
     if f == "release" and holder == owner:
-        return (owner if depth > 1 else None, depth - 1, token), Outcome.OK, UNKNOWN
-    return state, Outcome.FAIL, UNKNOWN
+        return (owner if depth > 1 else None, depth - 1, token), Outcome.OK, NO_VALUE
+    return state, Outcome.FAIL, NO_VALUE
 
 
 def _answer_reentrant_plain(state: Any, f: Any, owner: Any, rng: Any) -> Any:
     after, outcome, _ = _answer_reentrant(state, f, owner, rng)
-    return after, outcome, UNKNOWN
+    return after, outcome, NO_VALUE
 
 
 def _ask_set(rng: Any, _: Any) -> tuple[Any, Any | None]:
@@ -117,7 +117,7 @@ def _answer_set(state: Any, f: Any, element: Any, rng: Any) -> tuple[Any, Outcom
     if f == "contains":
         return state, Outcome.OK, present
     after = state | {element} if f == "add" else state - {element}
-    return after, Outcome.OK, rng.choice([UNKNOWN, after != state])
+    return after, Outcome.OK, rng.choice([NO_VALUE, after != state])
 
 
 def _ask_counter(rng: Any, _: Any) -> Any:
@@ -127,7 +127,7 @@ def _ask_counter(rng: Any, _: Any) -> Any:
 def _answer_counter(state: Any, f: Any, amount: Any, rng: Any) -> tuple[Any, Outcome, Any]:
     if f == "read":
         return state, Outcome.OK, state
-    return state + amount, Outcome.OK, rng.choice([UNKNOWN, state + amount])
+    return state + amount, Outcome.OK, rng.choice([NO_VALUE, state + amount])
 
 
 def _ask_text(rng: Any, _: Any) -> tuple[Any, Any | None]:
@@ -138,19 +138,19 @@ def _ask_text(rng: Any, _: Any) -> tuple[Any, Any | None]:
 def _answer_text(state: Any, f: Any, text: Any, _: Any) -> Any:
     if f == "get":
         return state, Outcome.OK, state
-    return text if f == "put" else state + text, Outcome.OK, UNKNOWN
+    return text if f == "put" else state + text, Outcome.OK, NO_VALUE
 
 
 def _some_text(rng: Any, f: Any) -> Any:
-    return rng.choice(["", "a", "b", "ab", "ba"]) if f == "get" else UNKNOWN
+    return rng.choice(["", "a", "b", "ab", "ba"]) if f == "get" else NO_VALUE
 
 
 def _token(rng: Any, f: Any) -> Any:
-    return rng.randint(1, 4) if f == "acquire" else UNKNOWN
+    return rng.randint(1, 4) if f == "acquire" else NO_VALUE
 
 
 def _nothing(_: Any, __: Any) -> Any:
-    return UNKNOWN
+    return NO_VALUE
 
 
 KINDS = {
@@ -269,7 +269,7 @@ def _changed(rng: random.Random, kind: Kind, op: Operation) -> Operation:
         return replace(op, output=kind.outputs(rng, op.f))
     if change == "outcome":
         ok = op.outcome is Outcome.FAIL
-        known = kind.outputs(rng, op.f) if ok or op.f == "cas" else UNKNOWN
+        known = kind.outputs(rng, op.f) if ok or op.f == "cas" else NO_VALUE
         return replace(op, outcome=Outcome.OK if ok else Outcome.FAIL, output=known)
     if change == "lost":
         return _lost(op)
@@ -277,4 +277,4 @@ def _changed(rng: random.Random, kind: Kind, op: Operation) -> Operation:
 
 
 def _lost(op: Operation) -> Operation:
-    return replace(op, outcome=Outcome.INFO, output=UNKNOWN, returned=None)
+    return replace(op, outcome=Outcome.INFO, output=NO_VALUE, returned=None)

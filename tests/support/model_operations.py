@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
@@ -19,7 +19,7 @@ def op(
     called: int,
     returned: int | None = None,
     value: int | str | tuple[int, int] | None = None,
-    answer: Any = UNKNOWN,
+    answer: Any = NO_VALUE,
     **others: Any,
 ) -> Operation:
     """An operation; without a return it is an info."""
@@ -32,7 +32,7 @@ def op(
 
 
 def failed(
-    f: str, called: int, returned: int, value: int | tuple[int, int] | None = None, answer: Any = UNKNOWN
+    f: str, called: int, returned: int, value: int | tuple[int, int] | None = None, answer: Any = NO_VALUE
 ) -> Operation:
     return op(f, called, returned, value, answer, outcome=Outcome.FAIL)
 

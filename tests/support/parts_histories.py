@@ -6,7 +6,7 @@ import random
 from collections.abc import Hashable
 from typing import Any
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from tests.support.model_operations import op
 
 _END = 12
@@ -33,7 +33,7 @@ def set_history(rng: random.Random) -> tuple[Operation, ...]:
 
 def _change(rng: random.Random) -> Operation:
     called, returned = _interval(rng)
-    answer: Hashable = UNKNOWN if returned is None else rng.choice([UNKNOWN] * 5 + [True, False])
+    answer: Hashable = NO_VALUE if returned is None else rng.choice([NO_VALUE] * 5 + [True, False])
     return op(rng.choice(["add", "add", "remove"]), called, returned, rng.choice("abc"), answer)
 
 

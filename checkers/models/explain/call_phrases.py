@@ -9,7 +9,7 @@ from checkers.explain.story import Step, step
 from checkers.formats.event import Call
 from checkers.formats.operations import with_article
 from checkers.formats.values import written
-from checkers.history.operation import UNKNOWN, expected_and_new
+from checkers.history.operation import NO_VALUE, expected_and_new
 from checkers.history.records import Outcome
 from checkers.text.places import cited
 
@@ -69,7 +69,7 @@ class CallWords:
             return f"it found {shown(expected)} and put {shown(new)} there"
         return (
             f"it found {shown(call.seen)}"
-            if call.seen is not UNKNOWN
+            if call.seen is not NO_VALUE
             else f"it found something else than {shown(expected)}"
         )
 
@@ -141,10 +141,10 @@ def what(call: Call) -> str:
 def answer(call: Call) -> str:
     """The answer that the client got."""
     if call.outcome is Outcome.FAIL:
-        return f"refused, the value was {'different' if call.seen is UNKNOWN else shown(call.seen)}"
+        return f"refused, the value was {'different' if call.seen is NO_VALUE else shown(call.seen)}"
     if call.f in {"read", "get", "contains"}:
         return shown(call.answered)
-    if call.f == "acquire" and call.answered not in {UNKNOWN, None}:
+    if call.f == "acquire" and call.answered not in {NO_VALUE, None}:
         return f"granted, {shown(call.answered)}"
     return f"{noun(call)} done"
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from checkers.formats.event import Call
 from checkers.formats.operations import Operations
 from checkers.formats.values import pair_of
-from checkers.history.operation import UNKNOWN
+from checkers.history.operation import NO_VALUE
 from checkers.history.records import Outcome
 
 
@@ -35,7 +35,7 @@ def _seen(call: Call) -> Iterator[Hashable]:
         yield call.seen if change is None else change[0]
     elif call.f == "contains":
         yield call.asked
-    elif call.outcome is Outcome.OK and call.f in {"read", "get"} and call.answered is not UNKNOWN:
+    elif call.outcome is Outcome.OK and call.f in {"read", "get"} and call.answered is not NO_VALUE:
         yield call.answered
         if isinstance(call.answered, frozenset | tuple):
             yield from call.answered  # the elements of a set

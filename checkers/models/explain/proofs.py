@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from checkers.history.operation import UNKNOWN, Operation, expected_and_new, owner_of
+from checkers.history.operation import NO_VALUE, Operation, expected_and_new, owner_of
 from checkers.history.records import Outcome
 from checkers.models.model_verdict import ModelVerdict
 from checkers.vocabulary.verdict import Validity
@@ -44,7 +44,7 @@ _QUESTIONS = frozenset({"read", "get", "contains"})
 _OWNED = frozenset({"owned-mutex", "fenced-mutex"})
 
 _ALL_HOLDERS = -1  # of a lock: a refused acquire depends on them
-_EVERYTHING: Final[tuple[object]] = (UNKNOWN,)
+_EVERYTHING: Final[tuple[object]] = (NO_VALUE,)
 """What an operation sees that depends on every change."""
 
 
@@ -260,7 +260,7 @@ def _sees(model: str, op: Operation) -> tuple[object] | None:
             return (op.output if op.outcome is Outcome.FAIL else expected_and_new(op.input)[0],)
         case "set", "contains":
             return (op.input,)
-        case _, ("write" | "put" | "add" | "remove") if op.output is UNKNOWN:
+        case _, ("write" | "put" | "add" | "remove") if op.output is NO_VALUE:
             return None
     return _EVERYTHING
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.objects.model import (
     IMPOSSIBLE,
@@ -92,7 +92,7 @@ class Counter:
 
     def part(self, op: Operation) -> Hashable:
         """The number that is added: sums do not depend on the order. An answer depends on the whole."""
-        is_sum = op.f == "add" and op.output is UNKNOWN and isinstance(op.input, int)
+        is_sum = op.f == "add" and op.output is NO_VALUE and isinstance(op.input, int)
         return (op.input,) if is_sum else None
 
     def reach(self, read: Operation, groups: Sequence[Sequence[Operation]]) -> Reaches:

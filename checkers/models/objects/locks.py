@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from checkers.history.operation import UNKNOWN, Operation, owner_of
+from checkers.history.operation import NO_VALUE, Operation, owner_of
 from checkers.history.records import Outcome
 from checkers.models.objects.model import IMPOSSIBLE, State, key_of
 
@@ -186,7 +186,7 @@ def _reentered(state: FencedNested, op: Operation) -> State:
 
 def _token(op: Operation) -> int | None:
     """The token of a grant, None if it is unknown."""
-    if op.output is UNKNOWN or op.output is None:
+    if op.output is NO_VALUE or op.output is None:
         return None
     if not isinstance(op.output, int):
         raise ValueError(f"the output of an acquire is its token, an integer, not {op.output!r}")  # noqa: TRY004 - data

@@ -28,7 +28,7 @@ import enum
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 
 State = Any
@@ -157,4 +157,4 @@ def observed(state: State, op: Operation) -> State:
 
 def answered(expected: Hashable, op: Operation, after: State) -> State:
     """The state `after` an operation whose answer should be `expected`; a missing answer may be any."""
-    return after if op.output is UNKNOWN or op.output == expected else IMPOSSIBLE
+    return after if op.output is NO_VALUE or op.output == expected else IMPOSSIBLE

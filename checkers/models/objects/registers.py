@@ -74,7 +74,7 @@ class CasRegister:
     """A register with `cas`, whose input is (expected, new): it replaces only the expected value.
 
     A failed cas did not find the expected value; its output is the value that it found, or
-    `UNKNOWN`. Leave out a cas that failed for another reason.
+    `NO_VALUE`. Leave out a cas that failed for another reason.
     """
 
     initial: Hashable = None

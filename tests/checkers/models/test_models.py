@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.objects import (
     IMPOSSIBLE,
@@ -39,12 +39,12 @@ DOCUMENTATION = ROOT / "docs/models.md"
 
 
 def ok(
-    f: str, value: int | str | tuple[int, ...] | None = None, answer: Any = UNKNOWN, **others: Any
+    f: str, value: int | str | tuple[int, ...] | None = None, answer: Any = NO_VALUE, **others: Any
 ) -> Operation:
     return Operation(**{"f": f, "input": value, "output": answer, "called": 0, "returned": 1} | others)
 
 
-def failed(f: str, value: int | str | tuple[int, ...] | None = None, answer: Any = UNKNOWN) -> Operation:
+def failed(f: str, value: int | str | tuple[int, ...] | None = None, answer: Any = NO_VALUE) -> Operation:
     return ok(f, value, answer, outcome=Outcome.FAIL)
 
 
@@ -67,11 +67,11 @@ LOCK = [
     for make in (ok, lambda f, owner, _: failed(f, owner), lambda f, owner, _: lost(f, owner))
     for f in ("acquire", "release")
     for owner in "ab"
-    for token in (UNKNOWN, 1, 2)
-    if not (f == "release" and token is not UNKNOWN)
+    for token in (NO_VALUE, 1, 2)
+    if not (f == "release" and token is not NO_VALUE)
 ]
 REGISTER = [
-    *(ok("read", None, value) for value in (0, 1, None, UNKNOWN)),
+    *(ok("read", None, value) for value in (0, 1, None, NO_VALUE)),
     *(make("write", value) for make in (ok, failed, lost) for value in (0, 1, None)),
 ]
 CAS = [make("cas", pair) for make in (ok, failed, lost) for pair in itertools.product((0, 1), repeat=2)] + [
@@ -89,16 +89,16 @@ ASKED = {
     "set": [
         *(make(f, x) for make in (ok, failed, lost) for f in ("add", "remove", "contains") for x in (0, 1)),
         *(ok(f, 0, answer) for f in ("add", "remove", "contains") for answer in (True, False)),
-        *(ok("read", None, answer) for answer in (frozenset(), frozenset({0}), UNKNOWN)),
+        *(ok("read", None, answer) for answer in (frozenset(), frozenset({0}), NO_VALUE)),
     ],
     "counter": [
         *(make("add", by) for make in (ok, failed, lost) for by in (1, -1)),
         *(ok("add", 1, total) for total in (1, 2)),
-        *(ok("read", None, total) for total in (0, 1, UNKNOWN)),
+        *(ok("read", None, total) for total in (0, 1, NO_VALUE)),
     ],
     "kv": [
         *(make(f, text) for make in (ok, failed, lost) for f in ("put", "append") for text in "ab"),
-        *(ok("get", None, text) for text in ("", "a", "ab", UNKNOWN)),
+        *(ok("get", None, text) for text in ("", "a", "ab", NO_VALUE)),
     ],
 }
 
@@ -295,7 +295,7 @@ def test_the_example_in_the_documentation_does_what_it_says() -> None:
 def asked(
     f: str,
     value: int | str | tuple[int, int] | None = None,
-    answer: Any = UNKNOWN,
+    answer: Any = NO_VALUE,
     outcome: Outcome = Outcome.OK,
 ) -> Operation:
     return Operation(f=f, input=value, output=answer, called=0, returned=1, outcome=outcome)

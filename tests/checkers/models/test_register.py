@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.history.operation import UNKNOWN, Operation
+from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.blocks import both_first
 from checkers.models.model_verdict import Clash, Contradiction, DeadEnd, OutOfScopeError
@@ -262,7 +262,7 @@ def test_each_register_is_judged_in_its_own_way() -> None:
 
 
 def test_a_read_without_an_answer_is_ignored() -> None:
-    assert clash_of(read(UNKNOWN, 0, 1), read("a", 2, None, outcome=Outcome.INFO)) is None
+    assert clash_of(read(NO_VALUE, 0, 1), read("a", 2, None, outcome=Outcome.INFO)) is None
 
 
 @settings(max_examples=examples(300), deadline=None)
