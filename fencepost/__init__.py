@@ -15,34 +15,72 @@ violations, each with the operations that prove it. Every moment and length of t
 nanoseconds. Every exception raised on purpose is a `FencepostError`, whose message names the
 value that caused it; a violation is a verdict, never an exception.
 
-Each name is imported on first use, so `import fencepost` itself costs nothing.
+Test your own lock or storage: write a class with the methods of `Lock` or `Storage`, which
+raises `Stale`, `NotApplied` or `Unknown`, and name it in a target file.
+
+The names in `__all__` are public and stay. Every other name, and every other package that is
+installed with this one, is private and may change at any time. Each name is imported on first
+use, so `import fencepost` itself costs nothing.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from checkers.history.reader import read, read_commits
-    from checkers.text.errors import FencepostError
-    from checkers.verdict.judge import judge
-    from checkers.vocabulary.verdict import Verdict
-    from harness.run.run_to_verdict import run
-    from harness.spec import Target, load
-
-__all__ = ["FencepostError", "Target", "Verdict", "judge", "load", "read", "read_commits", "run"]
-
-_HOMES = {
-    "FencepostError": "checkers",
-    "Target": "harness.spec",
-    "Verdict": "checkers",
-    "judge": "checkers",
-    "load": "harness.spec",
-    "read": "checkers",
-    "read_commits": "checkers",
-    "run": "harness.run.run_to_verdict",
+_NAMES = {
+    "checkers.history.commits": ("read_commits",),
+    "checkers.history.operation": ("NO_VALUE", "Operation"),
+    "checkers.history.reader": ("parse", "read"),
+    "checkers.history.records": ("Commit", "History", "Outcome"),
+    "checkers.models.budget": ("Budget",),
+    "checkers.models.judge": ("MODELS", "ForeignVerdict", "judge_foreign"),
+    "checkers.models.model_verdict": ("ModelVerdict",),
+    "checkers.models.mutex": ("judge_mutex",),
+    "checkers.models.objects": ("IMPOSSIBLE", "Model"),
+    "checkers.models.register": ("judge_register",),
+    "checkers.models.search": ("search",),
+    "checkers.text.errors": ("FencepostError", "HistoryError", "ModelError"),
+    "checkers.verdict.judge": ("judge",),
+    "checkers.vocabulary.anomalies": ("ANOMALIES", "Anomaly"),
+    "checkers.vocabulary.counts": ("COVERAGE",),
+    "checkers.vocabulary.verdict": ("Finding", "Validity", "Verdict"),
+    "harness.core.errors": (
+        "ConfigurationError",
+        "EngineUnavailableError",
+        "FaultNotInstalledError",
+        "InfrastructureError",
+        "ResourceExhaustedError",
+        "ServerNotReadyError",
+    ),
+    "harness.core.events": (
+        "Event",
+        "FaultObserved",
+        "Notice",
+        "Progress",
+        "RunJudged",
+        "RunStarted",
+        "StageReached",
+    ),
+    "harness.run.run_to_verdict": ("run",),
+    "harness.spec": ("Target", "load"),
+    "workloads.client": (
+        "Answer",
+        "Grant",
+        "Lock",
+        "NoTokenError",
+        "NotApplied",
+        "Session",
+        "Stale",
+        "Storage",
+        "Unknown",
+    ),
+    "workloads.settings": ("LockSettings", "StorageSettings"),
 }
+"""The module of each public name. `__init__.pyi` has the same for type checkers."""
+
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - a list
 
 
 def __getattr__(name: str) -> object:
@@ -54,4 +92,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *(name for name in __all__ if name not in globals())]
+    return __all__

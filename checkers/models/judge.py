@@ -84,7 +84,7 @@ _PROOF_BUDGET = Budget(
 _OF_TOKENS = ("duplicate-token", "token-regression")
 
 
-class Judged(NamedTuple):
+class ForeignVerdict(NamedTuple):
     """A verdict, with the notices about the file."""
 
     verdict: Verdict
@@ -93,7 +93,7 @@ class Judged(NamedTuple):
 
 def judge_foreign(
     path: str | os.PathLike[str], model: str, budget: Budget = BUDGET, initial: object = NO_VALUE
-) -> Judged:
+) -> ForeignVerdict:
     """Judge a history in any format by a model of `MODELS`, from the value that the object starts with.
 
     Raises:
@@ -104,7 +104,9 @@ def judge_foreign(
     return judge_read(formats.read(Path(path)), model, budget, initial)
 
 
-def judge_read(history: Foreign, model: str, budget: Budget = BUDGET, initial: object = NO_VALUE) -> Judged:
+def judge_read(
+    history: Foreign, model: str, budget: Budget = BUDGET, initial: object = NO_VALUE
+) -> ForeignVerdict:
     """As `judge_foreign`, for a history that has been read.
 
     Raises:
@@ -121,7 +123,7 @@ def judge_read(history: Foreign, model: str, budget: Budget = BUDGET, initial: o
     if untold:
         results = tuple(replace(each, validity=max(each.validity, Validity.UNKNOWN)) for each in results)
         reasons = (*reasons, _UNTOLD)
-    return Judged(_verdict(results, reasons), notices)
+    return ForeignVerdict(_verdict(results, reasons), notices)
 
 
 def _check_known(model: str) -> None:

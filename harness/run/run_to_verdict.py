@@ -44,7 +44,7 @@ def run(
         seed: Determines the schedule of faults: the same seed gives the same schedule. None: a new seed.
         faults: False leaves out the faults; a target that requires stale writes is then unknown.
         runs: The folder for the run's folder.
-        notify: Gets each event of the run as it happens; see `harness.core.events`.
+        notify: Gets each event of the run as it happens, one of the classes of `Event`.
 
     Raises:
         ConfigurationError: The target cannot be run; nothing was started.

@@ -1,8 +1,7 @@
-"""The package `fencepost`: lazy, complete, and used as docs/python.md says."""
+"""The package `fencepost`, used as docs/python.md and the README say."""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
@@ -15,9 +14,7 @@ from typing import Any
 import pytest
 
 import fencepost
-from checkers import Validity
-from harness.core.errors import ConfigurationError
-from harness.core.events import Event, FaultObserved, RunJudged, RunStarted
+from fencepost import ConfigurationError, Event, FaultObserved, RunJudged, RunStarted, Validity
 from tests.support.challenged import repeated, was_not_exercised
 from tests.support.repository import HISTORIES, ROOT
 
@@ -44,39 +41,6 @@ def printed_by(done: CompletedProcess[str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_importing_it_imports_nothing_of_the_packages_behind_it() -> None:
-    script = "import sys, fencepost; print(*sys.modules)"
-
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
-    assert not {"checkers", "workloads", "harness", "numpy", "pydantic"} & set(loaded.stdout.split())
-
-
-def test_its_names_are_sorted_and_each_is_there() -> None:
-    assert fencepost.__all__ == sorted(fencepost.__all__)
-    assert set(fencepost.__all__) <= set(dir(fencepost))
-    assert all(getattr(fencepost, name).__doc__ for name in fencepost.__all__)
-
-
-def test_type_checkers_see_the_names_that_exist_at_run_time() -> None:
-    module = ast.parse((ROOT / "fencepost/__init__.py").read_text())
-    declared = [
-        alias.name
-        for branch in module.body
-        if isinstance(branch, ast.If)
-        for imports in branch.body
-        if isinstance(imports, ast.ImportFrom)
-        for alias in imports.names
-    ]
-
-    assert sorted(declared) == fencepost.__all__
-
-
-def test_a_name_that_it_does_not_have_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'fencepost' has no attribute 'Verdikt'"):
-        _ = fencepost.Verdikt
-
-
 def test_a_recorded_history_is_judged() -> None:
     history = fencepost.read(HISTORIES / "stale-write/by-the-log.jsonl")
     commits = fencepost.read_commits(HISTORIES / "stale-write/by-the-log.commits.jsonl")
@@ -86,6 +50,27 @@ def test_a_recorded_history_is_judged() -> None:
     assert isinstance(verdict, fencepost.Verdict)
     assert verdict.validity is Validity.INVALID
     assert verdict.anomalies["stale-write"] == 1
+
+
+def test_a_path_may_be_a_text() -> None:
+    history = str(HISTORIES / "stale-write/by-the-log.jsonl")
+    commits = str(HISTORIES / "stale-write/by-the-log.commits.jsonl")
+    foreign = str(HISTORIES / "foreign" / "register.valid.json")
+
+    verdict = fencepost.judge(fencepost.read(history), fencepost.read_commits(commits))
+
+    assert verdict.anomalies["stale-write"] == 1
+    assert fencepost.judge_foreign(foreign, "register").verdict.validity.word == "valid"
+
+
+def test_the_verdict_document_names_its_target_and_the_judged_file() -> None:
+    file = HISTORIES / "stale-write/ghost.jsonl"
+
+    verdict = fencepost.judge(fencepost.read(file))
+
+    document = verdict.to_document(file)
+    assert (document["target"], document["history"]) == ("stale-write-ghost", str(file))
+    assert verdict.to_document()["history"] is None
 
 
 def test_the_documented_judgement_prints_what_it_says(
