@@ -22,10 +22,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import checkers
 from benchmarks.many_faults import MANY
 from benchmarks.measuring import peak
 from benchmarks.plot import Series, plot, slope
+from checkers.history.commits import read_commits
+from checkers.history.reader import read
+from checkers.verdict.judge import judge
 
 _SIZES = "1000,4000,16000"
 
@@ -38,8 +40,8 @@ def judged(kind: str, operations: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         history, log = MANY[kind].script(operations).written_to(Path(folder))
         began = sum(os.times()[:4])
-        commits = None if log is None else checkers.read_commits(log)
-        verdict = checkers.judge(checkers.read(history), commits, same_run=True)
+        commits = None if log is None else read_commits(log)
+        verdict = judge(read(history), commits, same_run=True)
         seconds = max(sum(os.times()[:4]) - began, 0.01)  # of a second process that reads, too; a tick
     finds = MANY[kind].finds
     count = 0 if finds is None else verdict.anomalies[finds]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import checkers
+import fencepost
 from benchmarks import peer
 from benchmarks.generated import Shape, generate, generate_with_log, lines
 from benchmarks.keys import keys
@@ -35,9 +35,9 @@ def register(shape: dict[str, Any], times: int, peer_file: str | None = None) ->
         with Path(peer_file).open("w", encoding="utf-8") as file:
             file.writelines(peer.fenced_lines(history))
         history = generate(Shape(**shape))  # the other one has materialized its operations
-    verdict = checkers.judge(history)
+    verdict = fencepost.judge(history)
     found = {"verdict": verdict.to_document()["verdict"], "findings": len(verdict.findings)}
-    return measured(times, lambda: checkers.judge(history)) | found
+    return measured(times, lambda: fencepost.judge(history)) | found
 
 
 def many(histories: int, times: int) -> dict[str, Any]:
@@ -47,11 +47,11 @@ def many(histories: int, times: int) -> dict[str, Any]:
         for seed in range(histories)
     ]
     texts = [list(lines(generate(shape))) for shape in shapes]
-    wrong = sum(bool(checkers.judge(checkers.parse(text)).findings) for text in texts)
+    wrong = sum(bool(fencepost.judge(fencepost.parse(text)).findings) for text in texts)
 
     def judge_all() -> None:
         for text in texts:
-            checkers.judge(checkers.parse(text))
+            fencepost.judge(fencepost.parse(text))
 
     return measured(times, judge_all) | {"findings": wrong}
 
@@ -60,25 +60,25 @@ def register_with_log(shape: dict[str, Any], times: int) -> dict[str, Any]:
     """Judge one generated history with its commit log, both already in memory."""
     history, log = generate_with_log(Shape(**shape))
     with tempfile.TemporaryDirectory() as folder:
-        commits = checkers.read_commits(_written(Path(folder) / "commits.jsonl", log))
-    verdict = checkers.judge(history, commits)
+        commits = fencepost.read_commits(_written(Path(folder) / "commits.jsonl", log))
+    verdict = fencepost.judge(history, commits)
     found = {"verdict": verdict.to_document()["verdict"], "findings": len(verdict.findings)}
-    return measured(times, lambda: checkers.judge(history, commits)) | found
+    return measured(times, lambda: fencepost.judge(history, commits)) | found
 
 
 def lock_run(operations: int, times: int, *, log: bool = False) -> dict[str, Any]:
     """Judge a run of many grants, with or without its commit log."""
     with tempfile.TemporaryDirectory() as folder:
         path = _lock_run_in(Path(folder), operations, log=log)
-        commits = checkers.read_commits(path.with_name("commits.jsonl")) if log else None
+        commits = fencepost.read_commits(path.with_name("commits.jsonl")) if log else None
 
         def judge() -> None:
-            checkers.judge(checkers.read(path, cache=path.parent), commits)
+            fencepost.judge(fencepost.read(path, cache=path.parent), commits)
 
-        history = checkers.read(path, cache=path.parent)
-        verdict = checkers.judge(history, commits).to_document()
+        history = fencepost.read(path, cache=path.parent)
+        verdict = fencepost.judge(history, commits).to_document()
         found = measured(times, judge)
-        reading = measured(times, lambda: checkers.read(path, cache=path.parent))
+        reading = measured(times, lambda: fencepost.read(path, cache=path.parent))
     found["seconds"] -= reading["seconds"]
     return found | {"verdict": verdict["verdict"], "operations": len(history.operations)}
 
@@ -122,7 +122,7 @@ def reading(file: str, operations: int, times: int) -> dict[str, Any]:
     """Read a file of a run's folder; `processor` is the CPU time, that of a second process included."""
     with tempfile.TemporaryDirectory() as folder:
         in_own_process("store_run", folder=folder, operations=operations)
-        read = checkers.read_commits if file == "commits.jsonl" else checkers.read
+        read = fencepost.read_commits if file == "commits.jsonl" else fencepost.read
         began = sum(os.times()[:4])
         found = measured(times, lambda: read(Path(folder) / file))
         return found | {"processor": (sum(os.times()[:4]) - began) / times}
@@ -132,7 +132,7 @@ def parsing(histories: int, times: int) -> dict[str, Any]:
     """Parse many short histories."""
     texts = [list(lines(generate(Shape(operations=20, clients=5, seed=seed)))) for seed in range(histories)]
     began = time.process_time()
-    found = measured(times, lambda: [checkers.parse(text) for text in texts])
+    found = measured(times, lambda: [fencepost.parse(text) for text in texts])
     return found | {"processor": (time.process_time() - began) / times}
 
 

@@ -40,10 +40,11 @@ def _readers() -> Mapping[str, Callable[[bytes], None]]:
     import atheris
 
     with atheris.instrument_imports(include=["checkers", "harness.spec", "workloads"]):
-        import checkers
-        import checkers.formats
         import harness.spec
+        from checkers import formats
+        from checkers.history.reader import parse
         from checkers.text.errors import FencepostError
+        from checkers.verdict.judge import judge
         from fuzzing.surfaces import ROOT
         from workloads.client import NotApplied, Unknown
         from workloads.http_connection import Reply
@@ -61,11 +62,11 @@ def _readers() -> Mapping[str, Callable[[bytes], None]]:
         harness.spec.load(shipped, [data.decode(errors="replace")])
 
     def history(data: bytes) -> None:
-        checkers.judge(checkers.parse(data.splitlines(keepends=True)))
+        judge(parse(data.splitlines(keepends=True)))
 
     def foreign(data: bytes) -> None:
         (folder / "history").write_bytes(data)
-        checkers.formats.operations(checkers.formats.read(folder / "history"), "cas-register")
+        formats.operations(formats.read(folder / "history"), "cas-register")
 
     def line(data: bytes) -> None:
         _, carried = messages.parse_line(data)

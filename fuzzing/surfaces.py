@@ -223,12 +223,13 @@ def _run_folders() -> tuple[Files, ...]:
 
 def _as_run_folder(recorded: Files) -> Files:
     """Return all files of a run folder, for a history."""
-    import checkers
+    from checkers.history.reader import parse
     from checkers.text.errors import HistoryError
+    from checkers.verdict.judge import judge
 
     lines = recorded["history.jsonl"].splitlines(keepends=True)
     with contextlib.suppress(HistoryError):
-        verdict = checkers.judge(checkers.parse(lines)).to_document()
+        verdict = judge(parse(lines)).to_document()
         return {
             **recorded,
             "verdict.json": json.dumps(verdict).encode(),

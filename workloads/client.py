@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from checkers.history.reader import Outcome
+from checkers.history.records import Outcome
 
 UNWRITTEN = -1
 """The mark of a resource without writes: below every token, including 0."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from checkers.text.printable import shorten
 from workloads.client import Lock, Session, Storage
 from workloads.settings import LockSettings, StorageSettings

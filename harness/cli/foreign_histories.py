@@ -10,15 +10,17 @@ from pathlib import Path
 from shlex import quote
 from typing import TextIO, cast
 
-from checkers import formats, judge, parse
+from checkers import formats
 from checkers.formats import Foreign, json_values
 from checkers.formats.operations import with_article
 from checkers.formats.text import read_text_of
 from checkers.formats.writing import as_ours, export, left_out, not_exported
 from checkers.history.operation import NO_VALUE
+from checkers.history.reader import parse
 from checkers.models.judge import judge_read
 from checkers.text.errors import HistoryError
 from checkers.text.printable import shorten
+from checkers.verdict.judge import judge
 from checkers.vocabulary.document import VerdictDocument
 from harness.cli.progress import progress
 from harness.cli.selection import STANDARD_INPUT

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-import checkers
 from checkers import formats
 from checkers.formats.text import read_text
-from checkers.history.reader import Commit, History
+from checkers.history.commits import read_commits
+from checkers.history.reader import read
+from checkers.history.records import Commit, History
 from checkers.text.errors import HistoryError
+from checkers.verdict.judge import judge
 from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import Reason, ReasonKind
 from checkers.vocabulary.verdict import Validity, Verdict, reasons_of
@@ -153,15 +155,15 @@ def judge_file(
     """
     stage(f"reading {history.name}")
     within = history.parent if same_run else None
-    read = _read(history, within)
-    order = None if commits is None else checkers.read_commits(commits, within=within)
-    stage(f"judging {len(read.operations):,} operations")
-    verdict = checkers.judge(read, order, same_run=same_run)
-    notices = (*read.notices, *verdict.notices)
+    recorded = _read(history, within)
+    order = None if commits is None else read_commits(commits, within=within)
+    stage(f"judging {len(recorded.operations):,} operations")
+    verdict = judge(recorded, order, same_run=same_run)
+    notices = (*recorded.notices, *verdict.notices)
     return Judged(
         verdict=verdict,
         document=verdict.documented(history),
-        history=read,
+        history=recorded,
         commits=order,
         notices=notices,
     )
@@ -170,7 +172,7 @@ def judge_file(
 def _read(path: Path, within: Path | None) -> History:
     """Read one of our histories; HistoryError for another tool's says how to judge it."""
     try:
-        return checkers.read(path, cache=column_folder(), within=within)
+        return read(path, cache=column_folder(), within=within)
     except HistoryError as error:
         other = _what_else(path) if error.line == 1 else None
         if other is None:

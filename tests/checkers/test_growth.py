@@ -12,7 +12,7 @@ from types import FrameType
 
 import pytest
 
-import checkers
+import fencepost
 from benchmarks.many_faults import MANY
 from benchmarks.scripted import STEP, Script
 from checkers.explain import proof
@@ -26,13 +26,13 @@ MANY_OPERATIONS = 200
 MOST = 2.6  # times as many calls for twice the operations: n log n, and some room
 
 
-def judged(name: str, operations: int, folder: Path) -> Callable[[], checkers.Verdict]:
+def judged(name: str, operations: int, folder: Path) -> Callable[[], fencepost.Verdict]:
     """Judge a run; its files are written before."""
     history, log = MANY[name].script(operations).written_to(folder)
 
-    def judge() -> checkers.Verdict:
-        commits = None if log is None else checkers.read_commits(log)
-        return checkers.judge(checkers.read(history), commits, same_run=True)
+    def judge() -> fencepost.Verdict:
+        commits = None if log is None else fencepost.read_commits(log)
+        return fencepost.judge(fencepost.read(history), commits, same_run=True)
 
     return judge
 
@@ -47,7 +47,7 @@ def test_the_anomaly_that_a_run_is_made_for_is_found(name: str, tmp_path: Path) 
 
 
 def test_there_is_a_run_with_many_of_each_anomaly() -> None:
-    assert {kind.finds for kind in MANY.values()} - {None} == set(checkers.ANOMALIES)
+    assert {kind.finds for kind in MANY.values()} - {None} == set(fencepost.ANOMALIES)
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -145,7 +145,7 @@ def test_a_stretch_of_many_short_waits_is_reduced(tmp_path: Path) -> None:
         run.now += 4 * STEP
         run.answer(call, "fail", error="held")
 
-    (finding,) = checkers.judge(checkers.read(run.written_to(tmp_path)[0])).findings
+    (finding,) = fencepost.judge(fencepost.read(run.written_to(tmp_path)[0])).findings
 
     assert not any("Not reduced" in step for step in finding.steps)
     assert len(finding.operations) < waits / 10

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from checkers import Commit, Verdict, judge, parse
+from checkers.history.reader import parse
+from checkers.history.records import Commit
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Verdict
 from tests.support.commit_logs import log
 
 Line = dict[str, Any]

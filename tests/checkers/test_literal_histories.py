@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import checkers
 from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
+from checkers.vocabulary.verdict import Validity
 from tests.support.literal_histories import BAD, LITERAL, judged
 
 
@@ -27,11 +27,11 @@ def test_each_history_shows_what_its_header_says_and_nothing_else(name: str) -> 
     anomalies = (*header(name)["expect"], *header(name).get("may", ()))
     assert found == dict.fromkeys(anomalies, 1) | counted, verdict.findings
     if header(name)["expect"]:
-        assert verdict.validity is checkers.Validity.INVALID
+        assert verdict.validity is Validity.INVALID
     else:
         unknown = name.startswith("unknown/")
-        assert verdict.validity is (checkers.Validity.UNKNOWN if unknown else checkers.Validity.VALID)
-    assert verdict.as_expected == (verdict.validity is not checkers.Validity.UNKNOWN)
+        assert verdict.validity is (Validity.UNKNOWN if unknown else Validity.VALID)
+    assert verdict.as_expected == (verdict.validity is not Validity.UNKNOWN)
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from checkers import Commit, History, Validity, Verdict, judge, parse
 from checkers.facts.evidence import Evidence
+from checkers.history.reader import parse
+from checkers.history.records import Commit, History
 from checkers.rules.early_grants import early_grants
 from checkers.rules.tokens import duplicate_tokens, token_regressions
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Validity, Verdict
 from tests.support.differential import SCALE
 from tests.support.simulated_services import TIMEOUT, TTL
 from tests.support.simulation import Simulation

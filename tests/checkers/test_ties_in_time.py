@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from checkers import Validity, judge, judge_foreign, parse
+from checkers.history.reader import parse
+from checkers.models.judge import judge_foreign
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Validity
 from tests.support.differential import disagreements, random_histories
 from tests.support.selection import seeds
 

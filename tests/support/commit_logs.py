@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from checkers import Commit
-from checkers.history.records import Op, Outcome
+from checkers.history.records import Commit, Op, Outcome
 from tests.support.brute_force import INITIAL
 
 

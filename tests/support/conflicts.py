@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from checkers import parse
 from checkers.explain.conflict import Breach, Conflict
 from checkers.facts.evidence import Evidence, gather
+from checkers.history.reader import parse
 from checkers.history.records import Op
 from checkers.rules.registers import observed
 from tests.support.brute_force import renumbered

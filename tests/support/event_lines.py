@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from checkers import HistoryError, parse
+from checkers.history.reader import parse
+from checkers.text.errors import HistoryError
 
 
 def changed(line: str, **fields: object) -> str:

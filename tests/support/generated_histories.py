@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from checkers import parse
+from checkers.history.reader import parse
 from checkers.history.records import Commit, Header, History, Op, Outcome
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import history_of, random_register_history

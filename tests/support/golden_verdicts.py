@@ -23,9 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import checkers
-from checkers import Finding, Verdict
+import fencepost
 from checkers.history.records import Op
+from checkers.vocabulary.verdict import Finding, Verdict
 from tests.support.foreign_histories import CASES, FACTS, model_of
 from tests.support.generated_histories import GENERATED, Case
 from tests.support.golden_words import write_words
@@ -60,15 +60,15 @@ def sources() -> dict[str, Source]:
 
 
 def _foreign(path: Path) -> Verdict:
-    return checkers.judge_foreign(path, model_of(path)).verdict
+    return fencepost.judge_foreign(path, model_of(path)).verdict
 
 
 def _recorded(name: str) -> Verdict:
     with tempfile.TemporaryDirectory() as folder:
         run = unpack(name, Path(folder))
         commits = run / "commits.jsonl"
-        order = checkers.read_commits(commits) if commits.exists() else None
-        verdict = checkers.judge(checkers.read(run / "history.jsonl"), order, same_run=True)
+        order = fencepost.read_commits(commits) if commits.exists() else None
+        verdict = fencepost.judge(fencepost.read(run / "history.jsonl"), order, same_run=True)
         verdict.to_document()  # explained while the files exist
         return verdict
 
@@ -131,7 +131,7 @@ def line_of_facts(number: int, case: Case) -> str:
 
     The second word is a checksum of the history itself: if it differs, the generator has changed.
     """
-    verdict = checkers.judge(case.history, case.commits, same_run=True)
+    verdict = fencepost.judge(case.history, case.commits, same_run=True)
     operations = case.history.operations
     explained = [_explained(operations, finding) for finding in (*verdict.findings, *verdict.counted)]
     notes = [

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, takewhile
 from pathlib import Path
 
-from checkers import Verdict
+from checkers.vocabulary.verdict import Verdict
 from tests.support.golden_sections import read_sections, write_sections
 from tests.support.repository import HISTORIES
 

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from checkers import History, HistoryError, Verdict, parse, read
 from checkers.history.event_columns import read_events
-from checkers.history.records import Op, Outcome
+from checkers.history.reader import parse, read
+from checkers.history.records import History, Op, Outcome
+from checkers.text.errors import HistoryError
+from checkers.vocabulary.verdict import Verdict
 
 
 def in_columns(lines: Sequence[str]) -> History:

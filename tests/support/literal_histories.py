@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import checkers
-from checkers import Commit, History, Verdict
+import fencepost
+from checkers.history.records import Commit, History
+from checkers.vocabulary.verdict import Verdict
 from tests.support.repository import HISTORIES
 
 COMMITS = ".commits.jsonl"
@@ -33,9 +34,9 @@ def commits_beside(history: Path) -> Path | None:
 def read(name: str) -> tuple[History, Sequence[Commit] | None]:
     """A literal history, and the storage's own order if there is one."""
     commits = commits_beside(LITERAL[name])
-    return checkers.read(LITERAL[name]), checkers.read_commits(commits) if commits else None
+    return fencepost.read(LITERAL[name]), fencepost.read_commits(commits) if commits else None
 
 
 def judged(name: str) -> Verdict:
     """The verdict on a literal history."""
-    return checkers.judge(*read(name))
+    return fencepost.judge(*read(name))

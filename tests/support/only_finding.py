@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import checkers
+from checkers.vocabulary.verdict import Finding
 from tests.support.literal_histories import judged
 
 
-def only_finding(name: str) -> checkers.Finding:
+def only_finding(name: str) -> Finding:
     (finding,) = judged(name).findings
     return finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from checkers import FaultEvent, Header, History, Op, Outcome
+from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 
 SECOND = 1_000_000_000
 

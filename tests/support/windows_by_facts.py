@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import checkers
 from checkers.facts.evidence import gather
 from checkers.facts.hits import FaultHits, HoldHit, hits_of
+from checkers.history.reader import read
 from checkers.vocabulary.hazards import Hit
 from harness.nemesis.faults import ClientFault, FaultSpec, aims_at_hazards, hits_servers, name_of
 from harness.nemesis.fields import WAITER
@@ -45,7 +45,7 @@ def compared(folder: Path) -> Iterator[Compared]:
     """Compare the windows of each fault on holders, in a finished run, that begins at a stop point."""
     windows = {each["fault"]: each for each in json.loads((folder / "plan.json").read_bytes())["windows"]}
     faults = [each for each in load(folder / "target.toml").faults if _endangers_a_holder(each)]
-    hits = hits_of(gather(checkers.read(folder / "history.jsonl")))
+    hits = hits_of(gather(read(folder / "history.jsonl")))
     for name, fault in {name_of(each): each for each in faults}.items():
         alike = [each for each in faults if name_of(each) == name]
         found = [hit for each in hits if _is_of(fault, each) for hit in _of_the_holder(each)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checkers import Commit
+from checkers.history.records import Commit
 from workloads.append import with_parsed_list
 from workloads.client import Unknown
 

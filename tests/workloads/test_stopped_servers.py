@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from checkers import Outcome
+from checkers.history.records import Outcome
 from harness.clients.recorder import RecordedSession
 from harness.network.topology import ServerSpec, Topology
 from tests.support.missing import need

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.history.reader import Commit
-from checkers.history.records import UNUSABLE
+from checkers.history.records import UNUSABLE, Commit
 from checkers.text.printable import quoted
 from workloads.client import Grant, Session, Unknown
 from workloads.commit_room import CommitRoom

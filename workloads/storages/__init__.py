@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Protocol
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from workloads.client import Storage
 from workloads.custom_class import CustomStorage
 from workloads.settings import StorageSettings

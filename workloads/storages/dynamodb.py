@@ -25,7 +25,7 @@ import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from workloads.client import NotApplied, Stale, Unknown, as_stored, from_stored
 from workloads.commit_room import CommitRoom
 from workloads.settings import StorageSettings

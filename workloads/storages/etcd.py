@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from workloads.client import NotApplied, Stale
 from workloads.etcd_api import (
     CREATE_REVISION,

@@ -14,7 +14,7 @@ from contextlib import closing
 from msgspec import Struct
 
 from checkers.history.lines import Token
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from checkers.text.limits import MIB
 from checkers.text.printable import quoted, shorten
 from workloads.client import NotApplied, Unknown

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored, from_stored
 from workloads.settings import StorageSettings, host_and_port
 from workloads.storages.postgres_connection import PostgresConnection

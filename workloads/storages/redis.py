@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Protocol
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, as_stored, from_stored
 from workloads.commit_room import CommitRoom
 from workloads.redis_connection import RedisConnection, connection

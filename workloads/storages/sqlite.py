@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from urllib.parse import quote
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored, from_stored
 from workloads.settings import StorageSettings
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError, RolledBackError
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored
 from workloads.settings import StorageSettings
 from workloads.zookeeper_session import FORBIDDEN, ZookeeperSession, login_of

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-import checkers
+from checkers.history.reader import parse
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Account
 
 Moments = tuple[float, float]  # s
@@ -29,7 +30,7 @@ def explained(*faults: Moments, older: Moments, newer: Moments, tokens: tuple[in
         json.dumps({"time": round(time * 1e9), **event}) + "\n"
         for time, event in sorted(events, key=lambda each: each[0])
     ]
-    (finding,) = checkers.judge(checkers.parse([header, *lines])).findings
+    (finding,) = judge(parse([header, *lines])).findings
     return finding.account
 
 
@@ -91,7 +92,7 @@ def test_a_token_drawn_after_a_pause_is_the_root_of_an_early_grant(at: str, caus
 {{"time":1400000000,"process":"nemesis","type":"info","f":"pause","value":{{"state":"healed",{hit}}}}}
 {{"time":1500000000,"process":0,"type":"ok","f":"acquire","resource":"r0","owner":"0-1","token":8,"ttl":1000000000,"attempt":150000000}}
 """
-    (finding,) = checkers.judge(checkers.parse(history.splitlines(keepends=True))).findings
+    (finding,) = judge(parse(history.splitlines(keepends=True))).findings
     account = finding.account
 
     assert (account.cause and account.cause.target) == cause
@@ -123,6 +124,6 @@ def test_one_client_with_a_token_for_two_owners_is_named_once(other: int, says: 
 {{"time":3,"process":{other},"type":"invoke","f":"acquire","resource":"r0","owner":"other"}}
 {{"time":4,"process":{other},"type":"ok","f":"acquire","resource":"r0","owner":"other","token":7,"ttl":null}}
 """
-    (finding,) = checkers.judge(checkers.parse(history.splitlines(keepends=True))).findings
+    (finding,) = judge(parse(history.splitlines(keepends=True))).findings
 
     assert finding.summary == f"{says} with token 7"

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-import checkers
+import fencepost
 from checkers.explain import shapes
 from checkers.explain.conflict import Breach, Conflict
 from checkers.facts.evidence import gather
@@ -175,7 +175,7 @@ def test_a_read_without_a_token_contradicts_by_that_of_its_value() -> None:
         '{"time":7,"process":1,"type":"ok","f":"write","resource":"r0","token":2,"value":"b"}',
     ]
 
-    verdict = checkers.judge(checkers.parse(lines))
+    verdict = fencepost.judge(fencepost.parse(lines))
 
     (finding,) = verdict.findings
     assert finding.summary == (
@@ -190,7 +190,7 @@ def test_a_read_without_a_token_contradicts_by_that_of_its_value() -> None:
 
 def test_a_finding_is_explained_on_demand_only() -> None:
     path = HISTORIES / "stale-write/observed.jsonl"
-    evidence = gather(checkers.read(path))
+    evidence = gather(fencepost.read(path))
 
     done = [finding for finding in explained(evidence, registers.OBSERVED) if "account" in vars(finding)]
 
@@ -212,7 +212,7 @@ def test_a_finding_can_be_sent_to_another_process() -> None:
 
 def test_a_proof_that_is_not_wrong_by_itself_stays_a_finding() -> None:
     path = HISTORIES / "stale-write/observed.jsonl"
-    history = checkers.read(path)
+    history = fencepost.read(path)
     conflicts = list(registers.observed(gather(history)))
 
     def sees_it_in_the_whole_run_only(evidence: Any) -> list[Conflict]:
@@ -240,7 +240,7 @@ def test_an_unexplained_finding_stays_and_is_in_the_reasons(
         by_clients, "SENT_AFTER_NEWER", Breach(anomaly="stale-write", rule="none", story=speechless)
     )
 
-    verdict = checkers.judge(checkers.read(HISTORIES / "stale-write/observed.jsonl"))
+    verdict = fencepost.judge(fencepost.read(HISTORIES / "stale-write/observed.jsonl"))
 
     assert [finding.operations for finding in verdict.findings] == [(7, 8, 10, 11)]
     assert verdict.reasons == ("stale-write on r0: it could not be explained: ZeroDivisionError: no words",)
@@ -250,7 +250,7 @@ def test_an_unexplained_finding_stays_and_is_in_the_reasons(
 def test_every_finding_names_the_operation_that_is_wrong(name: str) -> None:
     history, order = read(name)
 
-    verdict = checkers.judge(history, order)
+    verdict = fencepost.judge(history, order)
 
     for finding, document in zip(verdict.findings, verdict.to_document()["findings"], strict=True):
         sent = history.operations[finding.accused : finding.accused + 1]  # none: a write that no client sent

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-import checkers
+from checkers.history.reader import parse
 from checkers.history.records import Commit
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Account, FindingCause
 from tests.support.repository import HISTORIES
 
@@ -21,7 +22,7 @@ def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]
         if line.get("process") == "nemesis":
             line["f"] = kind
             line["value"] |= {"target": target, **hold}
-    (finding,) = checkers.judge(checkers.parse([json.dumps(line) + "\n" for line in lines])).findings
+    (finding,) = judge(parse([json.dumps(line) + "\n" for line in lines])).findings
     return finding.steps
 
 
@@ -68,7 +69,7 @@ def with_another(target: str, *, began: float, healed: float) -> Account:
         lines.append({"time": time, "process": "nemesis", "type": "info", "f": "partition", "value": value})
     ordered = sorted(lines[1:], key=lambda line: line["time"])
     text = [json.dumps(line) + "\n" for line in (lines[0], *ordered)]
-    (finding,) = checkers.judge(checkers.parse(text)).findings
+    (finding,) = judge(parse(text)).findings
     return finding.account
 
 
@@ -102,8 +103,8 @@ def test_a_lost_write_says_who_still_reached_the_old_primary() -> None:
                 "target": "storage",
                 "left_behind": [0, 1] if line["value"]["state"] == "in force" else [],
             }
-    history = checkers.parse([json.dumps(line) + "\n" for line in lines])
-    findings = checkers.judge(history, (Commit(seq=1, resource="r0", token=33, value="0-1"),)).findings
+    history = parse([json.dumps(line) + "\n" for line in lines])
+    findings = judge(history, (Commit(seq=1, resource="r0", token=33, value="0-1"),)).findings
     steps = [step for finding in findings if finding.anomaly == "lost-write" for step in finding.steps]
 
     assert (

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-import checkers
+from checkers.history.reader import parse
 from checkers.history.records import Commit
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Account
 from tests.support.repository import HISTORIES
 
@@ -22,8 +23,8 @@ def cut_off(history: str, began: float, healed: float, *commits: Commit) -> Acco
         fault = {"process": "nemesis", "type": "info", "f": "partition", "value": value}
         lines.append({"time": round((1 + moment) * 1e9), **fault})
     ordered = [header, *sorted(lines, key=lambda line: line["time"])]
-    parsed = checkers.parse([json.dumps(line) + "\n" for line in ordered])
-    (finding,) = checkers.judge(parsed, commits or None).findings
+    parsed = parse([json.dumps(line) + "\n" for line in ordered])
+    (finding,) = judge(parsed, commits or None).findings
     return finding.account
 
 

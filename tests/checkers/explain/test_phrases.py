@@ -8,22 +8,24 @@ from typing import Any
 
 import pytest
 
-import checkers
+from checkers.history.reader import parse
 from checkers.models.budget import Budget
 from checkers.models.judge import judge_foreign
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Finding, Validity
 from tests.support.literal_histories import judged
 from tests.support.repository import HISTORIES
 
 
-def reported(name: str, anomaly: str | None = None) -> checkers.Finding:
+def reported(name: str, anomaly: str | None = None) -> Finding:
     (finding,) = (each for each in judged(name).findings if anomaly in {None, each.anomaly})
     return finding
 
 
-def finding_of(lines: list[dict[str, Any]], **header: Any) -> checkers.Finding:
+def finding_of(lines: list[dict[str, Any]], **header: Any) -> Finding:
     first = {"fencepost": 1, "target": "t", "require": {"stale_writes_attempted": 0}, **header}
-    history = checkers.parse([json.dumps(line) + "\n" for line in (first, *lines)])
-    return checkers.judge(history).findings[0]
+    history = parse([json.dumps(line) + "\n" for line in (first, *lines)])
+    return judge(history).findings[0]
 
 
 def test_a_storage_without_a_fence_is_not_argued_by_one() -> None:
@@ -197,7 +199,7 @@ def test_a_search_that_gave_up_says_at_which_answer_and_what_to_do(budget: Budge
     verdict = judge_foreign(HISTORIES / "foreign" / "kv.valid.txt", "kv", budget).verdict
 
     cases = "what the object may hold, and which of the operations in progress have happened"
-    assert verdict.validity is checkers.Validity.UNKNOWN
+    assert verdict.validity is Validity.UNKNOWN
     assert verdict.reasons[0] == (
         f"the search gave up on x: {why.format(cases)}, and so far none of them explains the answer to"
         " process 0 at line 3; it costs less to judge a history with fewer operations in progress at the"

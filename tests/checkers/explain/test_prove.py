@@ -15,8 +15,12 @@ from pathlib import Path
 
 import pytest
 
-import checkers
-from checkers.history.records import Op, Outcome
+from checkers.history.commits import read_commits
+from checkers.history.reader import parse
+from checkers.history.records import Commit, Op, Outcome
+from checkers.text.errors import HistoryError
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Finding, Verdict
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.commit_logs import random_log
 from tests.support.examples import Cases
@@ -29,7 +33,7 @@ FEW = 10  # of a run's findings, some are looked at
 Event = tuple[str, int, int]
 
 
-def stored(one: Op | checkers.Commit) -> object:
+def stored(one: Op | Commit) -> object:
     """What tells one entry of the log from the others: its value, or the token of a fence."""
     is_fence = one.f == "fence" if isinstance(one, Op) else one.fence
     return ("fence", one.token) if is_fence else one.value
@@ -38,13 +42,13 @@ def stored(one: Op | checkers.Commit) -> object:
 class Recorded:
     """A history's lines, and the storage's own order of its writes, if that is known."""
 
-    def __init__(self, lines: Sequence[str], commits: Sequence[checkers.Commit] | None = None) -> None:
+    def __init__(self, lines: Sequence[str], commits: Sequence[Commit] | None = None) -> None:
         self.lines = lines
-        self.operations = checkers.parse(lines).operations
+        self.operations = parse(lines).operations
         self._commits = commits
 
-    def verdict(self) -> checkers.Verdict:
-        return checkers.judge(checkers.parse(self.lines), self._commits)
+    def verdict(self) -> Verdict:
+        return judge(parse(self.lines), self._commits)
 
     def cut(self, operations: Sequence[Op]) -> Recorded:
         """The header, the faults, the lines of some operations, and the commits of what they wrote."""
@@ -60,11 +64,11 @@ class Recorded:
         others = {stored(op) for op in self.operations if op.f != "read"} - kept_here
         return Recorded(lines, [commit for commit in self._commits if stored(commit) not in others])
 
-    def shown(self, finding: checkers.Finding, evidence: str) -> set[Event]:
+    def shown(self, finding: Finding, evidence: str) -> set[Event]:
         """Whom the same anomaly on the same resource accuses, by one evidence."""
         try:
             results = self.verdict().checkers
-        except checkers.HistoryError:  # what is left of the log is of nothing that is left of the history
+        except HistoryError:  # what is left of the log is of nothing that is left of the history
             return set()
         return {
             self.event(found)
@@ -74,7 +78,7 @@ class Recorded:
             if (found.anomaly, found.resource) == (finding.anomaly, finding.resource)
         }
 
-    def event(self, finding: checkers.Finding) -> Event:
+    def event(self, finding: Finding) -> Event:
         """The accused operation by what stays the same when lines are cut out."""
         if finding.accused < 0:  # a write that only the log has
             return "log", finding.accused, 0
@@ -82,7 +86,7 @@ class Recorded:
         return op.f, op.process, op.called
 
 
-def check(lines: Sequence[str], commits: Sequence[checkers.Commit] | None = None) -> Iterator[str]:
+def check(lines: Sequence[str], commits: Sequence[Commit] | None = None) -> Iterator[str]:
     """Check the proof of each finding of a history; its anomaly, for counting.
 
     What is still found without one of the operations may only be an event that is another
@@ -105,7 +109,7 @@ def check(lines: Sequence[str], commits: Sequence[checkers.Commit] | None = None
         yield finding.anomaly
 
 
-def evidence_of(finding: checkers.Finding, verdict: checkers.Verdict) -> str:
+def evidence_of(finding: Finding, verdict: Verdict) -> str:
     """The evidence that a finding rests on: the log's, if that shows it."""
     return min(
         result.evidence
@@ -146,7 +150,7 @@ def some_fences(rng: random.Random, operations: Sequence[Op]) -> tuple[Op, ...]:
 @pytest.mark.parametrize("path", LITERAL.values(), ids=LITERAL)
 def test_a_recorded_history_shows_the_smallest_set_that_is_wrong(path: Path) -> None:
     log = path.with_suffix(".commits.jsonl")
-    commits = checkers.read_commits(log) if log.exists() else None
+    commits = read_commits(log) if log.exists() else None
 
     list(check(path.read_text().splitlines(), commits))
 
@@ -187,7 +191,7 @@ def test_a_finding_in_the_log_is_proved_by_a_minimal_set(seed: int, cases: Cases
         operations = random_register_history(rng)
         writes = random_log(rng, operations)
         commits = [
-            checkers.Commit(seq=place + 1, resource="r0", token=write.token, value=write.value)
+            Commit(seq=place + 1, resource="r0", token=write.token, value=write.value)
             for place, write in enumerate(writes)
         ]
         found.update(check(lines_of(operations, policy=rng.choice(["strict", "inclusive"])), commits))
@@ -206,7 +210,7 @@ def test_planted_bugs_are_proved_by_the_smallest_set_that_is_wrong(bug: dict[str
     for seed in range(4):
         run = Simulation(seed=seed, **bug)
         commits = [
-            checkers.Commit(seq=seq, resource="r0", token=token, value=value)
+            Commit(seq=seq, resource="r0", token=token, value=value)
             for seq, (value, token) in enumerate(run.storage.log, start=1)
         ]
         lines = [line.rstrip("\n") for line in run.lines()]

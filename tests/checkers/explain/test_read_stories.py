@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-import checkers
+from checkers.history.reader import parse
 from checkers.history.records import Commit
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Account, FindingCause
 
 COMMITS = tuple(
@@ -37,7 +38,7 @@ def stale_read(*, failover: bool) -> Account:
         if failover or event["f"] != "failover"
     ]
     header = '{"fencepost":1,"target":"test","fenced":true,"policy":"strict","clients":2}\n'
-    (finding,) = checkers.judge(checkers.parse([header, *lines]), COMMITS).findings
+    (finding,) = judge(parse([header, *lines]), COMMITS).findings
     assert finding.anomaly == "stale-read"
     return finding.account
 

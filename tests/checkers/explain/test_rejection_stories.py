@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-import checkers
+from checkers.history.reader import parse
+from checkers.verdict.judge import judge
 
 
 @pytest.mark.parametrize(("policy", "tokens"), [("strict", "newer or equal"), ("inclusive", "newer")])
@@ -17,7 +18,7 @@ def test_a_false_rejection_says_which_tokens_would_have_been_its_cause(policy: s
         {"time": 0, **write, "type": "invoke"},
         {"time": 100_000_000, **write, "type": "fail", "error": "stale"},
     ]
-    (finding,) = checkers.judge(checkers.parse([json.dumps(line) + "\n" for line in lines])).findings
+    (finding,) = judge(parse([json.dumps(line) + "\n" for line in lines])).findings
 
     assert finding.account.summary == (
         "the storage refused process 0's write of 'a' with token 33 to r0 as stale,"

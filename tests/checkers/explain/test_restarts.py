@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-import checkers
+from checkers.history.reader import parse
 from checkers.history.records import Commit
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Account
 from tests.support.repository import HISTORIES
 
@@ -30,8 +31,8 @@ def killed(history: str, *commits: Commit, unanswered: str = "") -> Mapping[str,
         fault = {"process": "nemesis", "type": "info", "f": "kill", "value": value}
         lines.append({"time": round(moment * 1e9), **fault})
     ordered = [header, *sorted(lines, key=lambda line: line["time"])]
-    parsed = checkers.parse([json.dumps(line) + "\n" for line in ordered])
-    return {each.anomaly: each.account for each in checkers.judge(parsed, commits or None).findings}
+    parsed = parse([json.dumps(line) + "\n" for line in ordered])
+    return {each.anomaly: each.account for each in judge(parsed, commits or None).findings}
 
 
 def test_a_read_is_not_said_to_come_after_the_storage_was_up_again() -> None:

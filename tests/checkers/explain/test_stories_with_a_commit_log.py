@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from checkers import Verdict, judge, parse
+from checkers.history.reader import parse
 from checkers.history.records import Commit, Op
-from checkers.vocabulary.verdict import Finding
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Finding, Verdict
 from tests.support.brute_force import fenced as fence
 from tests.support.brute_force import read, renumbered, write
 from tests.support.commit_logs import log

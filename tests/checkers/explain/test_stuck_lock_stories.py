@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
-import checkers
-from checkers.vocabulary.verdict import Account
+from checkers.history.reader import parse
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Account, Finding
 from tests.support.literal_histories import judged
 
 
-def only(name: str, anomaly: str) -> checkers.Finding:
+def only(name: str, anomaly: str) -> Finding:
     (finding,) = (each for each in judged(name).findings if each.anomaly == anomaly)
     assert not finding.account.doubt
     return finding
@@ -72,7 +73,7 @@ def stuck(*requests: Request, attempt: float | None = None) -> Account:
         json.dumps({"time": round(time * 1e9), **event}) + "\n"
         for time, event in sorted(events, key=lambda each: each[0])
     ]
-    verdict = checkers.judge(checkers.parse([header, *lines]))
+    verdict = judge(parse([header, *lines]))
     (finding,) = (each for each in verdict.findings if each.anomaly == "stuck-lock")
     return finding.account
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
-import checkers
+from checkers.history.reader import parse
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Finding
 from tests.support.literal_histories import judged
 from tests.support.repository import HISTORIES
 
 
-def only(name: str, anomaly: str) -> checkers.Finding:
+def only(name: str, anomaly: str) -> Finding:
     (finding,) = (each for each in judged(name).findings if each.anomaly == anomaly)
     assert not finding.account.doubt
     return finding
@@ -74,14 +76,14 @@ def test_two_appends_to_one_list_are_explained_as_such() -> None:
     )
 
 
-def found(*events: tuple[int, int, str, str, dict[str, object]]) -> checkers.Finding:
+def found(*events: tuple[int, int, str, str, dict[str, object]]) -> Finding:
     """The lost update that is found: of each event the time, the process, the type, the operation and more."""
     header = {"fencepost": 1, "target": "t", "policy": "inclusive", "fence_on_acquire": True}
     lines = [
         {"time": time, "process": process, "type": kind, "f": f, "resource": "r0", **fields}
         for time, process, kind, f, fields in events
     ]
-    verdict = checkers.judge(checkers.parse(json.dumps(line) + "\n" for line in [header, *lines]))
+    verdict = judge(parse(json.dumps(line) + "\n" for line in [header, *lines]))
     (finding,) = (each for each in verdict.findings if each.anomaly == "lost-update")
     return finding
 
@@ -112,7 +114,7 @@ def test_without_an_answer_it_is_not_known_which_list_an_append_had_read() -> No
     unanswered = json.loads(answered) | {"type": "info", "error": "timed out"}
     del unanswered["read"], unanswered["written"]
 
-    history = checkers.parse([json.dumps(unanswered) if line == answered else line for line in lines])
+    history = parse([json.dumps(unanswered) if line == answered else line for line in lines])
 
-    (finding,) = checkers.judge(history).findings
+    (finding,) = judge(history).findings
     assert "and it is not known which list it had read." in finding.steps[3]

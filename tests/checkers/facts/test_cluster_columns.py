@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from checkers import Commit
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import gather
 from checkers.history.commit_log import UNRECORDED
 from checkers.history.ranks import UNRANKED
-from checkers.history.records import Op
+from checkers.history.records import Commit, Op
 from checkers.rules.non_linearizable.misreads import misreads
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log

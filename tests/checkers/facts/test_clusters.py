@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-import checkers
-from checkers import judge
+import fencepost
 from checkers.facts.clusters import Zone, initial_zone, written_zone
 from checkers.facts.evidence import gather
 from checkers.history import reader
 from checkers.history.records import Commit, Header, Op, Outcome
 from checkers.rules.non_linearizable.misreads import UNWRITTEN
 from checkers.rules.stale_reads import went_back
+from checkers.verdict.judge import judge
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.events import event, history_file
 from tests.support.operations.registers import Register, flip_flops, registers
@@ -120,7 +120,7 @@ def test_a_read_that_returned_when_its_write_was_called_may_have_seen_it(
         event(3, "ok", 0, "r0", "v0"),
     )
 
-    assert judge(checkers.read(path)).findings == ()
+    assert judge(fencepost.read(path)).findings == ()
 
 
 def test_a_value_that_returns_over_a_higher_token_is_a_stale_read(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_value_that_returns_over_a_higher_token_is_a_stale_read(tmp_path: Path
         seen = {"token": token, "value": f"v{token}"}
         lines += [event(10 * i + 10, "invoke", 2, "r0"), event(10 * i + 11, "ok", 2, "r0") | seen]
 
-    verdict = judge(checkers.read(history_file(tmp_path / "history.jsonl", *lines)))
+    verdict = judge(fencepost.read(history_file(tmp_path / "history.jsonl", *lines)))
 
     assert [(each.anomaly, each.operations[-1]) for each in verdict.findings] == [("stale-read", 9)]
 
@@ -146,4 +146,4 @@ def test_the_initial_value_has_the_initial_token(
         tmp_path / "history.jsonl", event(1, "invoke", 1, "r0"), event(2, "ok", 1, "r0") | seen
     )
 
-    assert [each.anomaly for each in judge(checkers.read(path)).findings] == ["non-linearizable"]
+    assert [each.anomaly for each in judge(fencepost.read(path)).findings] == ["non-linearizable"]

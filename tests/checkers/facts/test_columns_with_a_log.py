@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from checkers import judge
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.columns import Operations
@@ -26,6 +25,7 @@ from checkers.rules import (
 from checkers.rules.non_linearizable import commit_order, mismatched_commits, misreads
 from checkers.rules.stale_writes import by_log
 from checkers.verdict.coverage import coverage
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Verdict
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import checkers
 from checkers.facts.evidence import Evidence
 from checkers.facts.hits import hazards_hit, sent_from
 from checkers.history.columns import Operations
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.verdict.coverage import coverage
+from checkers.verdict.judge import judge
 from checkers.vocabulary.fault_kinds import KINDS
 from checkers.vocabulary.hazards import HazardTable, Point
 from tests.support.differential import disagreements, random_histories
@@ -227,7 +227,7 @@ def test_a_run_misses_what_its_faults_could_have_hit() -> None:
     history = run(FIRST, write(1, 50, 51, 33), OVER, began=10, healed=25).history
     table = HazardTable(possible=["before-write/expired/holder", "granted/superseded/holder"], required=2)
 
-    verdict = checkers.judge(replace(history, header=replace(history.header, hazards=table)))
+    verdict = judge(replace(history, header=replace(history.header, hazards=table)))
 
     assert verdict.to_document()["hazards"] == {
         "hit": {"before-write/expired/holder": 1},

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from checkers import Commit
 from checkers.facts.evidence import gather, log_of
 from checkers.facts.log_columns import LogColumns
 from checkers.history.commit_log import CommitLog
-from checkers.history.records import Op
+from checkers.history.records import Commit, Op
 from tests.support.brute_force import fenced, history_of, renumbered, write
 
 

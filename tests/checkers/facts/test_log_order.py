@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from checkers import Commit
 from checkers.facts.evidence import Evidence, gather
 from checkers.facts.log_order import LogOrder, order_of
-from checkers.history.records import Op
+from checkers.history.records import Commit, Op
 from checkers.rules.non_linearizable.commit_order import AGAINST_THE_LOG, against_the_log
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import of_logged

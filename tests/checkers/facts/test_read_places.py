@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from checkers import Commit
 from checkers.facts.evidence import gather, log_of
 from checkers.facts.read_places import ReadPlaces, read_places
 from checkers.facts.recorded import recorded
-from checkers.history.records import Op
+from checkers.history.records import Commit, Op
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import checkers
 from checkers.facts.evidence import gather, in_columns
 from checkers.facts.token_shapes import shape_of
 from checkers.history.columns import Columns
+from checkers.history.reader import read
 from checkers.history.records import Op, Outcome
 from tests.support.literal_histories import LITERAL
 
@@ -109,11 +109,11 @@ def test_a_few_grants_look_like_nothing() -> None:
     ],
 )
 def test_recordings_of_real_locks_are_told_apart(recorded_run: Any, name: str, shape: str | None) -> None:
-    history = checkers.read(recorded_run(name) / "history.jsonl")
+    history = read(recorded_run(name) / "history.jsonl")
 
     assert shape_of(in_columns(gather(history)).columns, history.header.clients) == shape
 
 
 @pytest.mark.parametrize("name", [name for name in LITERAL if name.startswith("valid/")])
 def test_literal_histories_look_like_nothing(name: str) -> None:
-    assert shape_of(in_columns(gather(checkers.read(LITERAL[name]))).columns) is None
+    assert shape_of(in_columns(gather(read(LITERAL[name]))).columns) is None

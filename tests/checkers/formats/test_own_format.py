@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-import checkers
 from checkers import formats
 from checkers.formats import Foreign
 from checkers.formats.event import Event
 from checkers.formats.writing import as_ours, export
+from checkers.history.reader import parse
 from checkers.history.records import Outcome
 from checkers.models.judge import judge_foreign
 from checkers.text.errors import HistoryError
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
 from tests.support.foreign_histories import (
     FOLDER,
@@ -61,16 +62,16 @@ def test_an_imported_register_gets_the_same_verdict_as_by_its_model(made: list[E
             list(as_ours(history, "register"))
         return
 
-    imported = checkers.parse(as_ours(history, "register"))
+    imported = parse(as_ours(history, "register"))
 
     by_model = verdict_of(history, "register") if imported.operations else Validity.UNKNOWN
-    assert checkers.judge(imported).validity is by_model
+    assert judge(imported).validity is by_model
 
 
 def test_an_imported_lock_gets_the_same_findings() -> None:
     for name in ("valid", "duplicate-token", "token-regression"):
         history = formats.read(FOLDER / f"fenced-mutex.{name}.edn")
-        verdict = checkers.judge(checkers.parse(as_ours(history, "fenced-mutex")))
+        verdict = judge(parse(as_ours(history, "fenced-mutex")))
 
         assert {found for found, count in verdict.anomalies.items() if count} <= {
             name,

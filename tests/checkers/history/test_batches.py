@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers import History, HistoryError, parse
 from checkers.history import jsonl
+from checkers.history.reader import parse
+from checkers.history.records import History
+from checkers.text.errors import HistoryError
 from tests.support.events import BYTES, HOSTILE
 
 EVENT = '{"time":%d,"process":%d,"type":"%s","f":"read","resource":"r0"%s}\n'

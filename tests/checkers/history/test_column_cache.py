@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers import History, judge, parse, read
 from checkers.history import column_cache, reader
 from checkers.history.columns import ABSENT, on_lines
+from checkers.history.reader import parse, read
+from checkers.history.records import History
+from checkers.verdict.judge import judge
 from tests.support.in_columns import read_or_error, without_times
 from tests.support.simulation import Simulation
 

@@ -16,14 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.generated import Shape, generate, lines
-from checkers import Commit, judge, parse, read
 from checkers.facts.evidence import Evidence, gather
 from checkers.history import growing, reader
 from checkers.history.columns import Operations
 from checkers.history.irregular import IrregularError
-from checkers.history.records import Op, Outcome
+from checkers.history.reader import parse, read
+from checkers.history.records import Commit, Op, Outcome
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
+from checkers.verdict.judge import judge
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.events import BYTES, HOSTILE
 from tests.support.examples import Cases, examples

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checkers import parse, read
 from checkers.history.columns import Columns, Operations
 from checkers.history.ranks import UNRANKED, rank
+from checkers.history.reader import parse, read
 from checkers.history.records import Op, Outcome, op_of
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import random_register_history, renumbered

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers import HistoryError, judge, parse
 from checkers.history import commits, growing
 from checkers.history.commit_columns import Commits
 from checkers.history.commits import read_commits
+from checkers.history.reader import parse
 from checkers.history.records import Commit
+from checkers.text.errors import HistoryError
+from checkers.verdict.judge import judge
 from tests.support.events import GOOD
 
 LINES = [

@@ -10,7 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from checkers import HistoryError, Outcome, judge, parse
+from checkers.history.reader import parse
+from checkers.history.records import Outcome
+from checkers.text.errors import HistoryError
+from checkers.verdict.judge import judge
 from tests.support.event_lines import changed, refusal
 from tests.support.events import (
     APPEND,

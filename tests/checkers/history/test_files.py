@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from checkers import read
 from checkers.formats.text import read_text
 from checkers.history import files
+from checkers.history.reader import read
 from checkers.text import limits
 from checkers.text.errors import HistoryError
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from checkers import HistoryError, parse
 from checkers.history.merge import merge
+from checkers.history.reader import parse
+from checkers.text.errors import HistoryError
 from tests.support.event_lines import changed
 from tests.support.events import ACQUIRE, ACQUIRED, HEADER, READ, WAS_READ, WRITE, WRITTEN
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checkers import read
 from checkers.facts.high_water import HighWater
 from checkers.history import reader
 from checkers.history.columns import ABSENT, Columns, Operations
@@ -24,6 +23,7 @@ from checkers.history.ranks import (
     rank,
     stable_order,
 )
+from checkers.history.reader import read
 from tests.support.events import event, history_file
 from tests.support.in_columns import in_columns
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from checkers import HistoryError, Outcome, parse, read
+from checkers.history.reader import parse, read
+from checkers.history.records import Outcome
+from checkers.text.errors import HistoryError
 from tests.support.event_lines import changed, refusal, without
 from tests.support.events import (
     ACQUIRE,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import checkers
+from checkers.history.reader import parse, read
 from checkers.history.repeated_names import may_repeat_a_name, repeats_a_name
 from checkers.text.errors import HistoryError
 
@@ -81,15 +81,15 @@ def test_a_history_with_a_field_twice_is_refused(tmp_path: Path, count: int) -> 
         for time, kind in ((2 * token, "invoke"), (2 * token + 1, "ok"))
     ]
     path.write_text(HEADER + "".join(events))
-    assert checkers.read(path).operations
+    assert read(path).operations
 
     events[-1] = events[-1].replace('"token"', '"value":7,"token"')
     path.write_text(HEADER + "".join(events))
 
     with pytest.raises(HistoryError, match=f":{2 * count + 1}: a field that occurs twice, in: "):
-        checkers.read(path)
+        read(path)
 
 
 def test_a_header_with_a_field_twice_is_refused() -> None:
     with pytest.raises(HistoryError, match="history:1: a field that occurs twice"):
-        checkers.parse([HEADER.replace('"fenced":true', '"policy":"inclusive"')])
+        parse([HEADER.replace('"fenced":true', '"policy":"inclusive"')])

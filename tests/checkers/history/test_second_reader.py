@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from benchmarks.lock_runs import run_lines
-from checkers import History, HistoryError, read
 from checkers.history import growing, reader, second_reader
 from checkers.history.columns import Columns, Operations
 from checkers.history.event_columns import Part
+from checkers.history.reader import read
+from checkers.history.records import History
+from checkers.text.errors import HistoryError
 from tests.support.in_columns import read_or_error
 
 HALF_WRITTEN = b'{"time":'

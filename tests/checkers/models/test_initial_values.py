@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-import checkers
 from checkers import formats
 from checkers.formats.writing import as_ours, export
+from checkers.history.reader import parse
 from checkers.models.initial_values import state_of
 from checkers.models.judge import MODELS, judge_foreign
 from checkers.models.objects import Fenced, FencedNested, Nested
 from checkers.text.errors import HistoryError, ModelError
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
 
 OURS = '{"fencepost":1,"target":"t"}\n'
@@ -284,11 +285,11 @@ def test_a_fencepost_history_has_its_initial_value_in_its_header(file: Callable[
 def test_an_imported_register_starts_with_the_given_value(file: Callable[[Any], Path]) -> None:
     history = formats.read(file(read("0") + change(":write", "1") + read("1")))
 
-    ours = checkers.parse(as_ours(history, "register", initial=0))
+    ours = parse(as_ours(history, "register", initial=0))
 
     assert ours.header.initial_value == 0
-    assert checkers.judge(ours).validity is Validity.VALID
-    assert checkers.judge(checkers.parse(as_ours(history, "register"))).validity is Validity.INVALID
+    assert judge(ours).validity is Validity.VALID
+    assert judge(parse(as_ours(history, "register"))).validity is Validity.INVALID
 
 
 def test_an_imported_register_cannot_write_its_initial_value(file: Callable[[Any], Path]) -> None:

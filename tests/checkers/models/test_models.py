@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import itertools
 import re
 from typing import Any
@@ -275,21 +273,6 @@ def test_a_store_of_texts_puts_and_appends() -> None:
 def test_models_are_listed_by_name() -> None:
     assert list(MODELS) == sorted(MODELS)
     assert set(re.findall(r"^\| `([a-z-]+)` \|", DOCUMENTATION.read_text(), re.MULTILINE)) == set(MODELS)
-
-
-def test_the_example_in_the_documentation_does_what_it_says() -> None:
-    (example,) = [
-        block
-        for block in re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
-        if "class Queue" in block
-    ]
-    promised = re.findall(r"print\(.*\)  # ([^:\n]+)", example)
-
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(example, {})  # noqa: S102 - the documentation is ours
-
-    assert printed.getvalue().splitlines() == promised
 
 
 def asked(

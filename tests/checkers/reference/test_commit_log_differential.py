@@ -9,9 +9,9 @@ import random
 
 import pytest
 
-from checkers import parse
 from checkers.facts.evidence import gather
 from checkers.history.irregular import IrregularError
+from checkers.history.reader import parse
 from checkers.history.records import Commit, History
 from checkers.verdict.judge import examine
 from checkers.vocabulary.verdict import Finding

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from checkers import judge
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, History, Op
@@ -24,6 +23,7 @@ from checkers.rules.double_grants import double_grants
 from checkers.rules.early_grants import early_grants
 from checkers.rules.lost_updates import lost_updates
 from checkers.rules.tokens import duplicate_tokens, token_regressions
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
 from tests.support.brute_force import history_of
 from tests.support.differential import SCALE, disagreements, random_histories

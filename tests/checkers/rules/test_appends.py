@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from checkers import Commit, judge
 from checkers.explain.conflict import Conflict
 from checkers.facts.appends import with_lists
 from checkers.facts.evidence import gather
-from checkers.history.records import Op
+from checkers.history.records import Commit, Op
 from checkers.rules.registers import observed
+from checkers.verdict.judge import judge
 from tests.support.brute_force import history_of, random_register_history, read, renumbered, write
 from tests.support.examples import Cases
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from checkers import Verdict, judge
 from checkers.facts.evidence import Evidence, gather
 from checkers.facts.log_order import LogOrder
 from checkers.history.records import Op, Outcome
 from checkers.rules import rejections
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Verdict
 from tests.support.brute_force import history_of, random_register_history, renumbered
 from tests.support.commit_logs import committed, explained, random_log
 from tests.support.examples import Cases

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from checkers import judge
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.rules.double_grants import double_grants
+from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
 from tests.support.grants import acquire, locks
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from checkers import Commit, judge
-from checkers.history.records import WRITES, List, Op, Outcome
+from checkers.history.records import WRITES, Commit, List, Op, Outcome
+from checkers.verdict.judge import judge
 from tests.support.appends import append, history, read
 from tests.support.examples import Cases
 

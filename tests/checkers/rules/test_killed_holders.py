@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import checkers
+from checkers.history.reader import parse
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Verdict
 
 SECOND = 1_000_000_000
 
@@ -21,10 +23,10 @@ def kill(time: int, target: str) -> dict[str, Any]:
     return {"time": time * SECOND, "process": "nemesis", "type": "info", "f": "kill", "value": value}
 
 
-def verdict(*lines: dict[str, Any], clients: int | None = 2) -> checkers.Verdict:
+def verdict(*lines: dict[str, Any], clients: int | None = 2) -> Verdict:
     header = {"fencepost": 1, "target": "t", "require": {"stale_writes_attempted": 0}}
     first = header if clients is None else header | {"clients": clients}
-    return checkers.judge(checkers.parse([json.dumps(line) + "\n" for line in (first, *lines)]))
+    return judge(parse([json.dumps(line) + "\n" for line in (first, *lines)]))
 
 
 def test_the_kill_of_a_client_counts_although_it_has_no_end() -> None:

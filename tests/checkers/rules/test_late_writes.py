@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from checkers import parse
 from checkers.facts.evidence import Evidence, gather
+from checkers.history.reader import parse
 from checkers.history.records import History
 from checkers.rules.late_writes import late_writes
 from checkers.verdict.coverage import coverage

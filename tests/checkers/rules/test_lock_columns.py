@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from checkers import parse
 from checkers.facts import narrowing as holds
 from checkers.facts.evidence import Evidence
+from checkers.history.reader import parse
 from checkers.rules.double_beliefs import double_beliefs
 from checkers.rules.early_grants import early_grants
 from checkers.rules.stuck_locks import stuck_locks

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers import Commit
 from checkers.explain.conflict import Conflict
 from checkers.facts.appends import with_lists
 from checkers.facts.evidence import gather
 from checkers.facts.list_history import as_list
-from checkers.history.records import History, List, Op
+from checkers.history.records import Commit, History, List, Op
 from checkers.reference.lists import lost_elements, overwritten
 from checkers.rules.lost_updates import lost_updates
 from checkers.rules.lost_updates.initial_elements import INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT

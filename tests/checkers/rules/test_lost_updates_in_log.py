@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from checkers import Commit
 from checkers.facts.evidence import gather
-from checkers.history.records import Op
+from checkers.history.records import Commit, Op
 from checkers.rules.lost_updates import dropped_in_log, lost_updates
 from tests.support.appends import append, history, read
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from checkers import Commit, parse
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import gather
+from checkers.history.reader import parse
+from checkers.history.records import Commit
 from checkers.rules.lost_updates import dropped_in_log, lost_updates
 from tests.support.simulation import Simulation
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from checkers import parse
 from checkers.explain.conflict import Conflict, firsts
 from checkers.facts.clusters import Zone
 from checkers.facts.evidence import Evidence, gather
+from checkers.history.reader import parse
 from checkers.history.records import FaultEvent, History, Op, Outcome
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.registers import observed

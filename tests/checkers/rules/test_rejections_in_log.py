@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from checkers import Commit
 from checkers.facts.evidence import gather
-from checkers.history.records import FaultEvent, Op
+from checkers.history.records import Commit, FaultEvent, Op
 from checkers.rules.rejections import of_logged
 from tests.support.brute_force import fenced as fence_of
 from tests.support.brute_force import history_of, read, renumbered, write

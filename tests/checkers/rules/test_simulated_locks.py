@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from checkers import History, parse
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence
 from checkers.history.faults import client_of, faults_of
+from checkers.history.reader import parse
+from checkers.history.records import History
 from checkers.reference import definitions, starvation
 from checkers.rules.double_grants import double_grants
 from checkers.rules.early_grants import early_grants

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers import parse
 from checkers.facts.evidence import Evidence, gather
 from checkers.facts.intervals import joined, without
 from checkers.history.faults import Fault, faults_of, is_client
+from checkers.history.reader import parse
 from checkers.history.records import Header, Op, Outcome
 from checkers.rules.stuck_locks import stuck_locks
 from tests.support.examples import examples

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from checkers import Commit, Verdict, judge
-from checkers.history.records import FaultEvent, Header, History, Op
+from checkers.history.records import Commit, FaultEvent, Header, History, Op
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Verdict
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write
 from tests.support.examples import Cases
 

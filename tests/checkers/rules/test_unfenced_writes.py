@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from checkers import Commit
 from checkers.facts.evidence import gather
-from checkers.history.records import Op, Outcome
+from checkers.history.records import Commit, Op, Outcome
 from checkers.verdict.judge import examine
 from tests.support.brute_force import history_of, read, renumbered, write
 

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from checkers import Commit, HistoryError, Validity, Verdict, judge, parse
-from checkers.history.records import Header, Op
+from checkers.history.reader import parse
+from checkers.history.records import Commit, Header, Op
+from checkers.text.errors import HistoryError
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Validity, Verdict
 from tests.support.brute_force import fenced as fence
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log

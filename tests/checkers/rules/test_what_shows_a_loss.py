@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from checkers import Commit
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import gather
-from checkers.history.records import FaultEvent, Op
+from checkers.history.records import Commit, FaultEvent, Op
 from checkers.rules.lost_writes import lost_in_log
 from checkers.rules.registers import observed
 from tests.support.brute_force import fenced as fence_of

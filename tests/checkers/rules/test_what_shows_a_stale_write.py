@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from checkers import Commit
 from checkers.facts.evidence import gather
-from checkers.history.records import Op
+from checkers.history.records import Commit, Op
 from checkers.rules.registers import stale_writes_of
 from tests.support.brute_force import fenced, history_of, renumbered, write
 

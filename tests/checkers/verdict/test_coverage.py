@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from checkers import parse
 from checkers.facts.evidence import gather
+from checkers.history.reader import parse
 from checkers.history.records import Commit
 from checkers.verdict.coverage import coverage
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from checkers import Commit, HistoryError, Verdict, judge
-from checkers.history.records import FaultEvent, Header, Op
+from checkers.history.records import Commit, FaultEvent, Header, Op
+from checkers.text.errors import HistoryError
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Verdict
 from tests.support.brute_force import fenced as fence
 from tests.support.brute_force import history_of, read, renumbered, write
 

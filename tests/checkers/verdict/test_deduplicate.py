@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-import checkers
+from checkers.history.reader import parse
+from checkers.verdict.judge import judge
 
 HEADER = '{"fencepost":1,"target":"t","ttl":4,"grace":10,"clients":2}'
 
@@ -15,7 +16,7 @@ def acquire(time: int, process: int, kind: str, owner: str, **fields: object) ->
 
 
 def test_an_early_grant_does_not_hide_that_the_lock_was_stuck_before() -> None:
-    history = checkers.parse(
+    history = parse(
         [
             HEADER,
             acquire(2, 0, "invoke", "a"),
@@ -27,6 +28,6 @@ def test_an_early_grant_does_not_hide_that_the_lock_was_stuck_before() -> None:
         ]
     )
 
-    (finding,) = checkers.judge(history).findings
+    (finding,) = judge(history).findings
 
     assert (finding.anomaly, finding.also) == ("early-grant", ("stuck-lock",))

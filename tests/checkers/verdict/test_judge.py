@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
-import checkers
-from checkers import Commit, Finding, History, Validity, judge
+import fencepost
 from checkers.explain.checker import Checker
-from checkers.history.records import Header, Op, Outcome
-from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS
+from checkers.history.records import Commit, Header, History, Op, Outcome
+from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS, judge
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.counts import COVERAGE, NONE, WORK
 from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import NO_GRANT, NO_TOKEN
+from checkers.vocabulary.verdict import Finding, Validity
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.repository import HISTORIES, ROOT
 
@@ -262,7 +262,7 @@ def test_findings_come_by_name_and_time() -> None:
 
 
 def test_a_lost_update_that_is_only_counted_is_explained() -> None:
-    verdict = judge(checkers.read(HISTORIES / "late-write/lost-update-observed.jsonl"))
+    verdict = judge(fencepost.read(HISTORIES / "late-write/lost-update-observed.jsonl"))
 
     assert verdict.findings == ()
     assert {finding.anomaly for finding in verdict.counted} == {"lost-update"}

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from checkers import Commit, parse
 from checkers.facts.evidence import gather
+from checkers.history.reader import parse
+from checkers.history.records import Commit
 from checkers.verdict.notices import notices
 
 SECOND = 1_000_000_000

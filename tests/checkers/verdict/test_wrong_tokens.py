@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-import checkers
-from checkers import Finding
+from checkers.history.reader import parse
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Finding
 
 HEADER = {"fencepost": 1, "target": "t", "fenced": False, "policy": "strict", "clients": 10}
 
@@ -18,7 +19,7 @@ def stale_write(*done: tuple[str, int, int]) -> Finding:
         fields = {"owner": f"{client}-1"} if f == "acquire" else {"token": token, "value": f"v{number}"}
         lines.append({"time": 10 * number + 1, "type": "invoke", **event, **fields})
         lines.append({"time": 10 * number + 5, "type": "ok", **event, **fields, "token": token})
-    verdict = checkers.judge(checkers.parse(json.dumps(line) + "\n" for line in [HEADER, *lines]))
+    verdict = judge(parse(json.dumps(line) + "\n" for line in [HEADER, *lines]))
     (found,) = (each for each in verdict.findings if each.anomaly == "stale-write")
     return found
 

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-import checkers
+from checkers.history.reader import parse
+from checkers.text.errors import HistoryError
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Verdict
 
 THROTTLE = {
     "lasting": "was throttled",
@@ -45,9 +48,9 @@ THROTTLED = [
 ]
 
 
-def verdict(lines: list[dict[str, Any]], **header: Any) -> checkers.Verdict:
+def verdict(lines: list[dict[str, Any]], **header: Any) -> Verdict:
     first = {"fencepost": 1, "target": "t", "expect": ["stale-write"], "clients": 2, **header}
-    return checkers.judge(checkers.parse([json.dumps(line) + "\n" for line in (first, *lines)]))
+    return judge(parse([json.dumps(line) + "\n" for line in (first, *lines)]))
 
 
 def test_a_fault_is_described_in_the_words_of_its_history() -> None:
@@ -89,17 +92,17 @@ def test_a_count_of_the_header_may_be_required() -> None:
 
 
 def test_a_count_that_no_fault_has_is_refused() -> None:
-    with pytest.raises(checkers.HistoryError, match="no count 'throttle'; did you mean 'throttles'"):
+    with pytest.raises(HistoryError, match="no count 'throttle'; did you mean 'throttles'"):
         verdict(THROTTLED, faults={"throttle": THROTTLE}, require={"throttle": 1})
 
 
 @pytest.mark.parametrize("faults", [{"pause": THROTTLE}, {"throttle": THROTTLE | {"count": "grants"}}])
 def test_a_history_cannot_give_a_known_name_another_meaning(faults: Any) -> None:
-    with pytest.raises(checkers.HistoryError, match="has another meaning already"):
+    with pytest.raises(HistoryError, match="has another meaning already"):
         verdict(THROTTLED, faults=faults)
 
 
 @pytest.mark.parametrize("kind", ["", "Throttle", "a throttle", "t" * 33])
 def test_the_name_of_a_kind_is_a_short_word(kind: str) -> None:
-    with pytest.raises(checkers.HistoryError):
+    with pytest.raises(HistoryError):
         verdict([fault(0, "in force", kind), *STALE_WRITE])

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-import checkers
 from checkers.history import faults
+from checkers.history.reader import parse
 from checkers.history.records import FaultEvent
 from checkers.text.nearest import nearest
+from checkers.verdict.judge import judge
 from harness.cli import main
 from harness.core.exit_codes import ExitCode
 from harness.report.run import write
@@ -302,7 +303,7 @@ def test_a_received_run_folder_runs_no_code_of_its_target(
 def test_a_report_stays_under_10_mb_and_says_what_it_leaves_out(tmp_path: Path) -> None:
     lines = HISTORY.read_text().splitlines(keepends=True)
     shutil.copy(HISTORY, tmp_path / "history.jsonl")
-    document = checkers.judge(checkers.parse(lines)).to_document()
+    document = judge(parse(lines)).to_document()
     document["findings"] = [document["findings"][0] | {"steps": ["x" * 4_000] * 40}] * 100
     (tmp_path / "verdict.json").write_text(json.dumps(document))
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from checkers import Commit, read_commits
+from checkers.history.commits import read_commits
+from checkers.history.records import Commit
 from checkers.text import limits
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, RunFolder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from checkers import FaultEvent, History
+from checkers.history.records import FaultEvent, History
 from harness.report.causes import Openings
 from tests.support.paused_writer import SECOND, STALE, paused_history
 from tests.support.verdicts import finding_of

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from checkers import judge, parse
+from checkers.history.reader import parse
+from checkers.verdict.judge import judge
 from harness.core.errors import EngineUnavailableError
 from harness.core.events import FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
 from harness.report.console import console

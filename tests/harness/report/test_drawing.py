@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import checkers
 from checkers.facts.evidence import gather
 from checkers.facts.leases import promises
 from checkers.history.reader import Commit, FaultEvent, Header, History, Op, Outcome
+from checkers.verdict.judge import judge
 from checkers.vocabulary.anomalies import ANOMALIES
 from harness.report.chart_columns import EXACT
 from harness.report.chart_data import fitted
@@ -28,7 +28,7 @@ from tests.support.literal_histories import BAD, read
 
 
 def run_of(run: History, commits: tuple[Commit, ...] | None = None) -> tuple[Timeline, Recorded]:
-    verdict = checkers.judge(run, commits).documented()
+    verdict = judge(run, commits).documented()
     recorded = Recorded(
         folder=Path(),
         verdict=verdict,
@@ -72,7 +72,7 @@ VIOLATIONS = [name for name, anomaly in ANOMALIES.items() if anomaly.violation]
 def test_what_a_verdict_accuses_is_what_the_drawing_shows_as_wrong(name: str) -> None:
     document = drawn(name)
     run, commits = read(name)
-    reported = checkers.judge(run, commits).documented().findings
+    reported = judge(run, commits).documented().findings
 
     for scene, finding in zip(document["scenes"], reported, strict=True):
         ops = document["operations"]

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import checkers
 from checkers.formats import atoms
+from checkers.history.reader import parse
 from checkers.text import printable
-from checkers.text.errors import HistoryError
+from checkers.text.errors import FencepostError, HistoryError
+from checkers.verdict.judge import judge
 from harness.cli import app
 from harness.cli.progress import progress
 from harness.clients.recorder import Recorder
@@ -151,7 +152,7 @@ def test_a_line_of_progress_escapes_what_it_quotes(monkeypatch: pytest.MonkeyPat
     assert len(out.getvalue()) < 1_000
 
 
-@pytest.mark.parametrize("error", [ValueError, checkers.FencepostError, click.UsageError, OSError])
+@pytest.mark.parametrize("error", [ValueError, FencepostError, click.UsageError, OSError])
 def test_whatever_ends_a_command_escapes_what_it_quotes(
     error: type[Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,7 +187,7 @@ def stale(resource: str, value: str) -> list[str]:
 
 @pytest.mark.parametrize("hostile", [HOSTILE.replace("\ud800", ""), "x" * 500_000])
 def test_a_finding_escapes_and_cuts_values_and_names(hostile: str) -> None:
-    verdict = checkers.judge(checkers.parse([f"{line}\n" for line in stale(hostile, f"v{hostile}")]))
+    verdict = judge(parse([f"{line}\n" for line in stale(hostile, f"v{hostile}")]))
 
     assert [finding.anomaly for finding in verdict.findings] == ["stale-write"]
     for sentence in (verdict.findings[0].summary, *verdict.findings[0].steps):
@@ -246,7 +247,7 @@ def test_a_newline_in_a_line_begins_no_other() -> None:
 
 
 def test_an_error_is_its_lines() -> None:
-    error = checkers.FencepostError("a\nb", "::c")
+    error = FencepostError("a\nb", "::c")
 
     assert error.lines == (r"a\nb", "::c")
     assert str(error) == "a\\nb\n\\x3a:c"

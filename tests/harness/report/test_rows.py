@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from checkers import parse
 from checkers.history.columns import ABSENT
+from checkers.history.reader import parse
 from harness.report.rows import Grants, Groups, Lines, ends, with_columns
 
 HISTORY = parse(

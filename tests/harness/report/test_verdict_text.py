@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from checkers import ANOMALIES
+from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.reasons import Reason, ReasonKind
 from harness.core.invocation import Repetition
 from harness.report.answer import answer
