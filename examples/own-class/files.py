@@ -14,9 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from checkers import Commit
-from workloads.client import Grant, NotApplied, Session, Stale
-from workloads.settings import LockSettings, StorageSettings
+from fencepost import Commit, Grant, LockSettings, NotApplied, Session, Stale, StorageSettings
 
 FOLDER = Path("files-of-the-example")
 
