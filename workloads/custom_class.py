@@ -1,7 +1,7 @@
 """A user's class as a lock or a storage: a target names it as `package.module:Class`.
 
 Fencepost calls `Class(settings, renewals)` for a lock and `Class(settings)` for a storage;
-they implement the protocols `Lock` and `Storage` of `workloads.client`. A lock that grants
+they implement the protocols `Lock` and `Storage` of `fencepost`. A lock that grants
 in steps calls `renewals.granted(resource, owner)` between them. A storage may also have two
 static methods: `set_up(settings, resources)`, called before the first write, and
 `committed(settings)`, which returns the accepted writes and fences in order.
@@ -17,38 +17,30 @@ from typing import Any
 
 from checkers.history.records import Commit
 from checkers.text.printable import shorten
+from workloads.class_fit import misfits_of_lock, misfits_of_storage
 from workloads.client import Lock, Session, Storage
 from workloads.settings import LockSettings, StorageSettings
 
-LOCK_METHODS = ("acquire", "release", "revoke", "reconnect", "close")
-STORAGE_METHODS = ("write", "read", "reconnect")
-
 
 class InvalidClassError(Exception):
-    """The class cannot be loaded, or is not a lock or a storage; the message says why."""
+    """The class cannot be loaded, or does not fit; the message says why."""
 
 
-def load(path: str, needed: Sequence[str]) -> Any:
+def load(path: str) -> Any:
     """Import a class, from the installed packages or else from the current folder.
 
     Raises:
-        InvalidClassError: the class does not exist, or lacks a method.
+        InvalidClassError: there is none.
     """
     module, _, name = path.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds strings
         sys.path.append(os.getcwd())  # noqa: PTH109 - as above
     try:
-        found = getattr(import_module(module), name)
+        return getattr(import_module(module), name)
     except Exception as error:  # importing a user's module may raise anything
         raise InvalidClassError(
             f"{path} cannot be loaded: {type(error).__name__}: {error} ({_searched()})"
         ) from error
-    if hasattr(found, "__getattr__"):  # it may delegate missing methods to another client
-        return found
-    missing = [method for method in needed if not callable(getattr(found, method, None))]
-    if missing:
-        raise InvalidClassError(f"{path} has no {', no '.join(missing)}: it needs {', '.join(needed)}")
-    return found
 
 
 def _searched() -> str:
@@ -59,9 +51,24 @@ def _searched() -> str:
     )
 
 
+def check_lock(path: str) -> None:
+    """Raise InvalidClassError if there is no such class, or it is no lock."""
+    _refuse(path, misfits_of_lock(load(path)))
+
+
+def check_storage(path: str, *, fences: bool) -> None:
+    """Raise InvalidClassError if there is no such class, or it is no storage whose mark can be raised."""
+    _refuse(path, misfits_of_storage(load(path), fences=fences))
+
+
+def _refuse(path: str, misfits: Iterable[str]) -> None:
+    if said := "; ".join(f"{path}{misfit}" for misfit in misfits):
+        raise InvalidClassError(said)
+
+
 def connect_lock(settings: LockSettings, renewals: Session) -> Lock:
     """Make a client of the lock."""
-    lock: Lock = load(settings.kind, LOCK_METHODS)(settings, renewals)
+    lock: Lock = load(settings.kind)(settings, renewals)
     return lock
 
 
@@ -69,7 +76,7 @@ class CustomStorage:
     """A kind of storage that a user's class implements."""
 
     def __init__(self, path: str) -> None:
-        self._class = load(path, STORAGE_METHODS)
+        self._class = load(path)
 
     def connect(self, settings: StorageSettings) -> Storage:
         """Make a client."""

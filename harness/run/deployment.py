@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -183,13 +184,14 @@ def check(target: Target) -> None:
     """Raise ConfigurationError or ServerNotReadyError if the target names something that cannot be used."""
     for wrong in missing_programs(target):
         raise ConfigurationError(wrong)
-    for key, kind, needed in (
-        ("lock.kind", target.lock.kind, custom_class.LOCK_METHODS),
-        ("storage.kind", target.storage.kind, custom_class.STORAGE_METHODS),
+    check_storage = partial(custom_class.check_storage, fences=target.storage.fence_on_acquire)
+    for key, kind, check_class in (
+        ("lock.kind", target.lock.kind, custom_class.check_lock),
+        ("storage.kind", target.storage.kind, check_storage),
     ):
         if ":" in kind:
             try:
-                custom_class.load(kind, needed)
+                check_class(kind)
             except custom_class.InvalidClassError as error:
                 raise ConfigurationError(f"{key}: {error}") from error
     passwords(target)

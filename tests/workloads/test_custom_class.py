@@ -25,6 +25,20 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "own-class"
 
 
+CHANGED = """
+from files import FileLock, FileStorage
+
+class NotSent(FileStorage):
+    def write(self, resource, token, value):
+        pass
+
+held = object.__new__(FileLock)
+
+async def acquire(resource, owner):
+    pass
+"""
+
+
 def run(folder: Path, *settings: str) -> CompletedProcess[str]:
     return run_until_challenged(
         lambda duration: run_target(folder, "files.toml", duration, *settings), seconds=6
@@ -57,11 +71,22 @@ def test_the_example_runs_and_is_judged(folder: Path, settings: tuple[str, ...],
         ("lock.kind=files:Nothing", "files: lock.kind: files:Nothing cannot be loaded: AttributeError"),
         ("lock.kind=files:FileStorage", "files:FileStorage has no acquire, no release, no revoke, no close"),
         ("storage.kind=files:FileLock", "files:FileLock has no write, no read"),
+        (
+            "storage.kind=changed:NotSent",
+            "files: storage.kind: changed:NotSent.write takes resource, token, value",
+        ),
+        ("lock.kind=changed:held", "files: lock.kind: changed:held is an instance of FileLock: name a class"),
+        (
+            "lock.kind=changed:acquire",
+            "files: lock.kind: changed:acquire is a function: name a class that has",
+        ),
         ("storage.kind=files:", 'storage.kind = "files:": must be "package.module:Class"'),
         ("lock.nodes=3", "nodes, image and memory are for servers that Fencepost starts: set server too"),
     ],
 )
 def test_an_invalid_class_is_refused_in_one_sentence(folder: Path, setting: str, said: str) -> None:
+    (folder / "changed.py").write_text(CHANGED)
+
     done = refused(folder, *run_words("files.toml", setting))
 
     assert done.returncode == 4
