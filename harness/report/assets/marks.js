@@ -12,18 +12,39 @@ Object.assign(Swimlane.prototype, {
     const byPlace = [...this.spots].sort(([, a], [, b]) => a.y - b.y || a.x - b.x);
     for (const [badge, spot] of byPlace) {
       const wide = this.badgeWidth(badge);
+      const apart = (other) => (other.wide + wide) / 2 + 4;
       let x = Math.min(Math.max(spot.x, this.gutter + wide / 2 + 1), this.width - wide / 2 - 1);
-      const near = settled.filter((other) => Math.abs(other.y - spot.y) < 17);
+      const near = settled.filter((other) => Math.abs(other.y - spot.y) < 22);
       for (const other of near.sort((a, b) => a.x - b.x))
-        if (Math.abs(other.x - x) < (other.wide + wide) / 2 + 1) x = other.x + (other.wide + wide) / 2 + 1;
+        if (Math.abs(other.x - x) < apart(other)) x = other.x + apart(other);
+      if (x > this.width - wide / 2) for (const other of near.reverse()) x = Math.min(x, other.x - apart(other));
       settled.push({ badge, x, y: spot.y, wide, colour: spot.colour, seen: spot.x >= this.gutter - 8 && spot.x <= this.width + 8 });
     }
     return settled;
   },
 
+  /** Decide where the badges go, before anything is written next to them. */
+  placeBadges() {
+    if (this.scene) for (const operation of this.actors) this.placeBadge(operation);
+    this.settledMarks = this.settled().filter((mark) => mark.seen);
+    for (const { x, y, wide } of this.settledMarks) this.taken.push({ left: x - wide / 2 - 3, right: x + wide / 2 + 3, top: y - 11, bottom: y + 11 });
+  },
+
+  placeBadge(operation) {
+    const { operations: ops } = this.data;
+    const badge = this.badges.get(operation);
+    const top = this.row.get(ops.lane[operation]);
+    const extent = this.extent(ops.from[operation], ops.to[operation], 6);
+    if (!badge || top === undefined || !extent) return;
+    const [left, wide] = extent;
+    const granted = this.isGrant(operation); // what counts is its end
+    const inside = wide > this.badgeWidth(badge) + 6 && !granted;
+    this.taken.push({ left: granted ? left + wide - 8 : left - 4, right: left + wide + 4, top: top + 25, bottom: top + 50, bar: true });
+    this.spots.set(badge, { x: granted ? left + wide : left + wide / 2, y: top + (inside || granted ? 38 : 30), colour: this.colourOf(operation) });
+  },
+
   paintMarks() {
     const { pen, colours } = this;
-    this.settledMarks = this.settled().filter((mark) => mark.seen);
     for (const { badge, x, y, wide, colour } of this.settledMarks) {
       const lit = badge.steps.some((step) => this.lit.has(step));
       pen.fillStyle = lit ? colours.link : colours.paper;

@@ -36,20 +36,10 @@ Object.assign(Swimlane.prototype, {
       const badge = this.hurt.get(i);
       const spot = { x: Math.min(Math.max(left, this.gutter) + 14, this.width - 12), y: top + high - 13, colour: colours[kind] };
       if (badge) this.spots.set(badge, spot);
-      const room = [badge ? spot.x + this.badgeWidth(badge) / 2 : Math.max(left, this.gutter), Math.min(left + wide, this.width)];
-      this.captionBand(band, end, room, spot.y, kind);
+      const ways = [`${band.short} ${format.duration(end - band.from)}`, band.short];
+      this.captions.push({ ways, from: Math.max(left, this.gutter), to: Math.min(left + wide, this.width), y: spot.y, colour: kind });
       this.hits.push({ left, right: left + wide, top, bottom: top + high, band: i });
     });
-  },
-
-  /** Describe a fault, in as many words as fit next to its badge. */
-  captionBand(band, end, [from, to], y, kind) {
-    for (const words of [`${band.short} ${format.duration(end - band.from)}`, band.short]) {
-      const { left, right } = this.patch(words, (from + to) / 2, y, { size: 12, weight: 600, align: "center" });
-      if (left < from || right > to) continue;
-      this.captions.push([words, (from + to) / 2, y, kind]);
-      return;
-    }
   },
 
   paintHolds() {
@@ -98,7 +88,9 @@ Object.assign(Swimlane.prototype, {
     const [shown, token] = [Math.max(left, this.gutter) + 6, hold[HOLD.TOKEN]];
     const room = Math.min(left + wide, this.width) - shown - 5;
     if (token === null || room < 8 || this.strength(hold[HOLD.RESOURCE]) < 1) return;
-    this.fit([`token ${token}`, token, format.token(token)], shown, top + 12.5, { colour: "lease-ink", weight: 600, size: 11.5, room });
+    const options = { colour: "lease-ink", weight: 600, size: 11.5, room };
+    const words = this.fit([`token ${token}`, `token ${format.token(token)}`], shown, top + 12.5, options);
+    if (words) this.taken.push(this.patch(words, shown, top + 12.5, options));
   },
 
   paintOperations() {

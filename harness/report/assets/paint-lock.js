@@ -64,7 +64,7 @@ Object.assign(Swimlane.prototype, {
     const room = Math.min(left + wide, this.width) - shown - 4;
     if (room < 8) return;
     const [who, token] = [this.data.lanes[hold[HOLD.LANE]], hold[HOLD.TOKEN]];
-    const ways = token === null ? [`${who}, no token`, who] : [`${who} · token ${token}`, `token ${token}`, token, format.token(token)];
+    const ways = token === null ? [`${who}, no token`, who] : [`${who} · token ${token}`, `${who} · token ${format.token(token)}`, `token ${token}`, `token ${format.token(token)}`];
     this.fit(ways, shown, y + high / 2 + 0.5, { colour: marked ? "stale" : "lease-ink", weight: 600, size: 12, room });
   },
 
@@ -105,6 +105,7 @@ Object.assign(Swimlane.prototype, {
     pen.strokeRect(left, top + 3, wide, high);
     const words = `${span.words} ${format.duration(span.to - span.from)}`;
     const middle = (Math.max(left, this.gutter) + Math.min(left + wide, this.width)) / 2;
-    this.captions.push([words, middle, top + high + 4 + SIZES.words / 2, "stale"]);
+    const half = Math.max(wide, this.wide(words, 12, 600) + 12) / 2; // it may be longer than what it names
+    this.captions.push({ ways: [words], from: middle - half, to: middle + half, y: top + high + 4 + SIZES.words / 2, colour: "stale" });
   },
 });

@@ -25,10 +25,13 @@ Object.assign(Swimlane.prototype, {
       marks.set(y, x);
       this.diamond(x, y, wrong ? 7 : 5, wrong ? colours.stale : colours.commit);
       this.hits.push({ left: x - 6, right: x + 6, top: y - 9, bottom: y + 9, accepted: i });
-      const words = format.token(accepted.token[i]);
-      if (x - (labels.get(y) ?? -99) > 12 + 7 * words.length) {
-        this.text(words, x, y + 18, { align: "center", size: 12, colour: wrong ? "stale" : "soft", weight: wrong ? 700 : 400 });
-        labels.set(y, x);
+      const words = accepted.token[i] === null ? "no token" : `token ${format.token(accepted.token[i])}`;
+      const options = { align: "center", size: 12, colour: wrong ? "stale" : "soft", weight: wrong ? 700 : 400 };
+      const half = this.wide(words, options.size, options.weight) / 2 + 4;
+      const place = Math.min(Math.max(x, this.gutter + half), this.width - half);
+      if (place - half > (labels.get(y) ?? 0)) {
+        this.text(words, place, y + 18, options);
+        labels.set(y, place + half);
       }
     }
     this.paintRefusals(start, end);
@@ -97,26 +100,35 @@ Object.assign(Swimlane.prototype, {
   paintProof() {
     if (!this.scene) return;
     for (const operation of this.actors) this.paintActor(operation);
-    const marks = this.scene.accused.map((i) => this.mark(i)).filter(Boolean);
+    const marks = [...this.scene.accused.map((i) => this.mark(i)).filter(Boolean), ...this.unmatchedMarks()];
     const others = this.scene.against.map((i) => this.mark(i)).filter(Boolean);
-    for (const place of this.scene.unmatched) marks.push({ x: this.x(this.data.accepted.at[place]), y: this.baseline(this.scene.resource) });
     if (this.scene.wrong) for (const mark of marks) this.ring(mark.x, mark.y);
     if (this.scene.wrong && marks.length === 1 && others.length === 1) this.arrow(others[0], marks[0]);
-    this.paintVerdict(marks[0]);
+    if (this.verdict) this.label(...this.verdict);
   },
 
-  /** What is wrong with the accused, in a few words next to it. */
-  paintVerdict(mark) {
+  /** Decide where it is said what is wrong with the accused: next to it, in a few words. */
+  placeVerdict() {
+    this.verdict = null;
+    if (!this.scene) return;
     const [accused] = this.scene.accused;
+    const mark = this.scene.accused.map((i) => this.mark(i)).find(Boolean) ?? this.unmatchedMarks()[0];
     const spot = mark ? { left: mark.x - 16, right: mark.x + 16, y: mark.y - 24 } : accused === undefined ? null : this.besideBar(accused);
     if (!spot || spot.right < this.gutter || spot.left > this.width) return;
     const wide = this.wide(this.scene.label, 13, 700) + 10;
     const [right, left] = [spot.right + wide < this.width, spot.left - wide > this.gutter];
-    const y = right || left || mark ? spot.y : spot.y - 19; // above it if there is no room next to it
-    const align = right || !left ? "left" : "right";
-    const x = align === "left" ? spot.right : spot.left;
+    const sides = [...(right || !left ? ["left"] : []), ...(left ? ["right"] : [])];
+    const places = [0, -20, 24].flatMap((shift) => sides.map((align) => ({ x: align === "left" ? spot.right : spot.left, y: spot.y + shift, align })));
+    const { x, y, align } = this.uncovered(this.scene.label, places, { weight: 700 });
     const options = { colour: this.alarm, weight: 700, align };
-    this.label(this.scene.label, x, this.uncovered(this.scene.label, x, [y, y - 19, y + 19], options), options);
+    this.verdict = [this.scene.label, x, y, options];
+    this.taken.push(this.patch(this.scene.label, x, y, options));
+  },
+
+  /** The stored writes of the scene that no client sent. */
+  unmatchedMarks() {
+    const y = this.baseline(this.scene.resource);
+    return this.scene.unmatched.map((place) => ({ x: this.x(this.data.accepted.at[place]), y }));
   },
 
   /** The edges of an operation's bar, and of the badge on it. */
@@ -169,10 +181,6 @@ Object.assign(Swimlane.prototype, {
       pen.lineWidth = 3;
       pen.strokeRect(left - 6, top + 23, wide + 12, 29);
     }
-    if (!badge) return;
-    const half = this.badgeWidth(badge) / 2;
-    const room = wide > 2 * half + 6 && !granted;
-    this.spots.set(badge, { x: granted ? left + wide : left + wide / 2, y: room ? top + 37.5 : top + (granted ? 38 : 24), colour });
   },
 
   colourOf(operation) {

@@ -21,9 +21,9 @@ Object.assign(Swimlane.prototype, {
     return this.pen.measureText(words).width;
   },
 
-  /** The first of several wordings that fits. */
+  /** Write the first of several wordings that fits, and return it. */
   fit(ways, x, y, options) {
-    return ways.some((words) => this.text(words, x, y, options) > 0);
+    return ways.find((words) => this.text(words, x, y, options) > 0);
   },
 
   /** The background rectangle of a label, kept within the drawing. */
@@ -45,19 +45,36 @@ Object.assign(Swimlane.prototype, {
     this.text(words, left + 4, y, { ...options, align: "left" });
   },
 
-  /** What the bands are, above whatever was drawn on them. */
+  /** What the bands are: next to the scene's bars if there is room, else on them, but on no other words. */
   paintCaptions() {
-    this.captioned = this.captions.map(([words, x, y, colour]) => {
+    for (const { ways, from, to, y, colour } of this.captions) {
       const options = { colour, size: 12, weight: 600, align: "center" };
-      this.label(words, x, y, options);
-      return this.patch(words, x, y, options);
-    });
+      const gaps = [this.widestGap(this.taken, from, to, y), this.widestGap(this.taken.filter(({ bar }) => !bar), from, to, y)];
+      const fitting = gaps.flatMap((gap) => ways.map((words) => [words, gap])).find(([words, [start, end]]) => this.wide(words, 12, 600) + 10 <= end - start);
+      if (!fitting) continue;
+      const [words, [start, end]] = fitting;
+      this.label(words, (start + end) / 2, y, options);
+      this.taken.push(this.patch(words, (start + end) / 2, y, options));
+    }
   },
 
-  /** The first of several heights at which a label covers no caption; the first of all if there is none. */
-  uncovered(words, x, heights, options) {
-    const covers = (one) => this.captioned.some((other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom);
-    return heights.find((y) => !covers(this.patch(words, x, y, options))) ?? heights[0];
+  /** The widest part of a line of words that none of some rectangles covers. */
+  widestGap(taken, from, to, y) {
+    const inTheWay = taken.filter(({ left, right, top, bottom }) => left < to && right > from && top < y + 8 && bottom > y - 8);
+    let [widest, start] = [[from, from], from];
+    for (const { left, right } of [...inTheWay.sort((a, b) => a.left - b.left), { left: to, right: to }]) {
+      if (left - start > widest[1] - widest[0]) widest = [start, left];
+      start = Math.max(start, right);
+    }
+    return widest;
+  },
+
+  /** The first of several places where words cover nothing, or at least no other words; the first of all if there is none. */
+  uncovered(words, places, options) {
+    const patches = places.map(({ x, y, align }) => this.patch(words, x, y, { ...options, align }));
+    const free = (taken) => patches.findIndex((one) => !taken.some((other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom));
+    const best = [this.taken, this.taken.filter(({ bar }) => !bar)].map(free).find((place) => place >= 0);
+    return places[best ?? 0];
   },
 
   paintGutter() {

@@ -182,12 +182,15 @@ class Swimlane {
     this.hits = [];
     this.captions = [];
     this.spots = new Map(); // of the badges
+    this.taken = []; // by words, badges and what the scene is about: no other words go there
     this.paintGround();
     this.paintBands();
     this.paintLocks();
     this.paintHolds();
     this.paintOperations();
     this.paintStorage();
+    this.placeBadges();
+    this.placeVerdict();
     this.paintCaptions();
     this.paintProof();
     this.paintGutter();

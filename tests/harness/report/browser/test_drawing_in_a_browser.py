@@ -28,6 +28,11 @@ def data(page: Page) -> Any:
     return json.loads(page.locator("#data").text_content() or "")["drawing"]
 
 
+def painted(page: Page) -> str:
+    """The drawing as it is, without scrolling to it."""
+    return str(page.evaluate("document.getElementById('lanes').toDataURL()"))
+
+
 def mark(page: Page, step: int) -> Locator:
     """The badge of the first operation that a step is about."""
     return page.locator(f'.mark[data-steps~="{step}"]').first
@@ -79,12 +84,12 @@ def test_pointing_at_a_badge_lights_its_steps(visitor: Visitor, unfenced: Path) 
 def test_pointing_at_a_step_lights_what_it_is_about_in_the_drawing(visitor: Visitor, unfenced: Path) -> None:
     page = visitor.open(unfenced).page
     drawn(page)
-    before = page.locator("#lanes").screenshot()
+    before = painted(page)
 
     page.locator("#finding-1-step-2").hover()
     drawn(page)
 
-    assert page.locator("#lanes").screenshot() != before
+    assert painted(page) != before
 
 
 def test_a_badge_that_is_clicked_leads_to_its_step(visitor: Visitor, unfenced: Path) -> None:

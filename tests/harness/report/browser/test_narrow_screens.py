@@ -80,50 +80,7 @@ def test_step_numbers_are_whole_in_the_table_of_operations(
     assert scrolling == []
 
 
-@pytest.mark.parametrize(
-    "width",
-    [320, pytest.param(360, marks=pytest.mark.slow), pytest.param(390, marks=pytest.mark.slow)],
-)
-def test_what_is_wrong_does_not_cover_what_a_fault_is(
-    visitor: Visitor, reported: Callable[[str], Path], width: int
-) -> None:
-    report_of_run = reported("etcd-postgres")
-    page = visitor.open(report_of_run, own_page=True, viewport={"width": width, "height": 800}).page
-    page.add_init_script(
-        """window.written = new Map();
-        const fillText = CanvasRenderingContext2D.prototype.fillText;
-        CanvasRenderingContext2D.prototype.fillText = function (words, x, y, ...rest) {
-          const wide = this.measureText(words).width;
-          const left = this.textAlign === "center" ? x - wide / 2 : this.textAlign === "right" ? x - wide : x;
-          if (this.canvas.id === "lanes") window.written.set(words, [left, left + wide, y]);
-          return fillText.call(this, words, x, y, ...rest);
-        };"""
-    )
-    scenes = page.locator("#scene option").count()
-
-    for scene in range(1, scenes + 1):
-        page.goto(f"{report_of_run.resolve().as_uri()}?{scene}#finding-{scene}")
-        drawn(page)
-        written = page.evaluate("Object.fromEntries(window.written)")
-        left, right, height = written["stale write refused"]
-        faults = {words: place for words, place in written.items() if words.startswith("paused")}
-        covered = [
-            words
-            for words, (start, end, y) in faults.items()
-            if start < right and left < end and abs(y - height) < 14
-        ]
-        assert covered == [], scene
-
-
 PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
-RECORDS_WORDS = """window.texts = [];
-const write = CanvasRenderingContext2D.prototype.fillText;
-CanvasRenderingContext2D.prototype.fillText = function (words, x, y, ...rest) {
-  const wide = this.measureText(words).width;
-  const left = this.textAlign === "center" ? x - wide / 2 : this.textAlign === "right" ? x - wide : x;
-  if (this.canvas.id === "lanes") window.texts.push([words, left, left + wide, y]);
-  return write.call(this, words, x, y, ...rest);
-};"""
 
 
 def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Callable[[str], Path]) -> None:
@@ -164,28 +121,3 @@ def test_a_phone_shows_no_hints_about_keys(visitor: Visitor, reported: Callable[
 
     assert phone.locator("#hint").inner_text() == "Tap a number for details."
     assert desk.locator("#hint kbd").first.is_visible()
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param("etcd-postgres", marks=pytest.mark.slow), "etcd-postgres-unfenced"]
-)
-def test_no_step_number_covers_what_a_fault_is(
-    visitor: Visitor, reported: Callable[[str], Path], name: str
-) -> None:
-    report_of_run = reported(name)
-    page = visitor.open(report_of_run, own_page=True, **PHONE).page
-    page.add_init_script(RECORDS_WORDS)
-
-    for scene in range(1, page.locator("#scene option").count() + 1):
-        page.goto(f"{report_of_run.resolve().as_uri()}?{scene}#finding-{scene}")
-        drawn(page)
-        texts = page.evaluate("window.texts")
-        numbers = [text for text in texts if text[0].replace("–", "").isdigit()]
-        faults = [text for text in texts if text[0].startswith("paused")]
-        covered = [
-            (fault, number)
-            for fault, left, right, y in faults
-            for number, start, end, height in numbers
-            if start - 6 < right and left < end + 6 and abs(y - height) < 12
-        ]
-        assert covered == [], scene
