@@ -39,12 +39,13 @@ def _campaign_file(context: click.Context, option: click.Parameter, path: Path |
     """Read the path of a campaign file, or the name of one that ships."""
     from harness.core.paths import as_seen_from_here
     from harness.core.shipped import shipped_files
+    from harness.spec.reading import in_folder
 
     file = as_path(context, option, path)
     if file is None or file.exists():
         return file
-    by_name = {each.stem: each for each in shipped_files("campaigns").glob("*.toml")}
-    return as_seen_from_here(by_name[str(file)]) if str(file) in by_name else file
+    ship = in_folder(shipped_files("campaigns"))
+    return as_seen_from_here(ship[str(file)]) if str(file) in ship else file
 
 
 class _CampaignGroup(click.Group):
