@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import email
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -62,6 +64,19 @@ def test_the_wheel_has_every_file_of_the_packages_and_what_ships(checkout: Path,
     shipped = {f"harness/shipped/{file}" for file in committed(checkout, *SHIPPED)}
     assert len(shipped) > 100
     assert packed == committed(checkout, *PACKAGES) | shipped
+
+
+def test_what_the_description_links_is_in_the_repository(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith("/METADATA"))
+        text = email.message_from_bytes(archive.read(name)).get_payload()
+
+    links = re.findall(r'(?:\]\(|\b(?:href|src|srcset)=")([^)"\s]+)', str(text))
+    ours = re.compile(rf"{PROJECT['urls']['Repository']}/(?:blob|raw)/v{PROJECT['version']}/([^#]+)")
+    named = [found[1] for link in links if (found := ours.match(link))]
+    assert [link for link in links if not re.match("https?:|#", link)] == []
+    assert "ARCHITECTURE.md" in named
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_the_source_distribution_builds_the_same_wheel(checkout: Path, wheel: Path, tmp_path: Path) -> None:
