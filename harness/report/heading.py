@@ -14,11 +14,9 @@ from harness.report.interruption import in_words
 from harness.report.recorded_run import Recorded
 from harness.report.rows import with_columns
 from harness.report.timeline import Timeline
-from harness.report.zoo_twins import shipped_target
 from harness.spec.toml import changed_in, head_comment
 
 _RUN_ID = re.compile(r"(\d{8}T\d{6})-[0-9a-f]+")
-_OLD_CHANGES = re.compile(r"\S+\.toml with (?P<options>--set .*)")  # as older versions wrote them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +32,8 @@ class Heading:
 def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
     """Read the head of a page from a run's folder, without what was not recorded."""
     target = recorded.history.header.target if recorded.history else recorded.folder.parent.name
-    story, changed = _story(recorded.target_file or "", target)
+    file = recorded.target_file or ""
+    changed = tuple(f"{key} = {value}" for key, value in changed_in(file))
     if NO_FAULTS in recorded.environment.repetition.options:
         changed = (*changed, NO_FAULTS)
     facts = (
@@ -44,17 +43,7 @@ def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
         "" if recorded.plan.seed is None else f"seed {recorded.plan.seed}",
         _worked(laid_out.operations) if laid_out else "",
     )
-    return Heading(target=target, story=story, facts=tuple(filter(None, facts)), changed=changed)
-
-
-def _story(text: str, target: str) -> tuple[str, tuple[str, ...]]:
-    """The description of a target, and the changes to it."""
-    said = head_comment(text)
-    if old := _OLD_CHANGES.fullmatch(said):
-        file = shipped_target(target)
-        story = head_comment(file.read_text(encoding="utf-8")) if file else ""
-        return story, tuple(each.strip() for each in old["options"].split("--set ") if each.strip())
-    return said, tuple(f"{key} = {value}" for key, value in changed_in(text))
+    return Heading(target=target, story=head_comment(file), facts=tuple(filter(None, facts)), changed=changed)
 
 
 def _date(recorded: Recorded) -> str:

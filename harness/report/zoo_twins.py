@@ -20,11 +20,6 @@ def correct_twin(target: str) -> Path | None:
     return next((known[name] for name in names if name in known), None)
 
 
-def shipped_target(name: str) -> Path | None:
-    """The file of a shipped target, or of an exhibit of the zoo; None if there is none of this name."""
-    return (shipped() | _zoo()).get(name)
-
-
 def is_planted(target: str) -> bool:
     """Was its bug planted: is it an exhibit of the zoo, or a storage without a fence?"""
     return target in _zoo() or (target.endswith(_UNFENCED) and target in shipped())
