@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checkers.vocabulary.anomalies import VIOLATIONS
+
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs/known-bugs.json"
 TRIES = 5
@@ -130,7 +132,8 @@ def table() -> str:
 
 def _row(name: str, seen: dict[str, Any]) -> str:
     affected, fixed = seen["affected"], seen["fixed"]
-    found = ", ".join(f"{anomaly} ×{count}" for anomaly, count in affected["found"].items())
+    violations = ((name, count) for name, count in affected["found"].items() if name in VIOLATIONS)
+    found = ", ".join(f"{name} ×{count}" for name, count in violations)
     cells = (
         f"[`{name}`](../{affected['target']})",
         seen["date"],
