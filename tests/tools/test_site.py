@@ -51,7 +51,7 @@ NARROW = 84  # characters that fit into it
 
 
 def test_no_code_scrolls_sideways_in_a_small_window(site: Path, browser: Browser) -> None:
-    window = browser.new_page(viewport={"width": WIDTH, "height": 900})
+    window = browser.new_page(viewport={"width": WIDTH, "height": 900}, java_script_enabled=False)
 
     scrolling: dict[str, list[str]] = {}
     for page in PAGES:
