@@ -59,13 +59,12 @@ Object.assign(Swimlane.prototype, {
   nameHolder(hold, [left, wide], y) {
     const free = this.scene?.spans.find((span) => span.free && span.from > hold[HOLD.GRANTED] && span.from < hold[HOLD.LEASED]);
     if (free && this.scene.resource === hold[HOLD.RESOURCE]) wide = Math.min(wide, this.x(free.from) - left);
-    const [high, marked] = [SIZES.leases - 3, this.scene?.wrong && this.isMarked(hold)];
     const shown = Math.max(left, this.gutter) + 5;
     const room = Math.min(left + wide, this.width) - shown - 4;
     if (room < 8) return;
     const [who, token] = [this.data.lanes[hold[HOLD.LANE]], hold[HOLD.TOKEN]];
     const ways = token === null ? [`${who}, no token`, who] : [`${who} · token ${token}`, `${who} · token ${format.token(token)}`, `token ${token}`, `token ${format.token(token)}`];
-    this.fit(ways, shown, y + high / 2 + 0.5, { colour: marked ? "stale" : "lease-ink", weight: 600, size: 12, room });
+    this.fit(ways, shown, y + (SIZES.leases - 3) / 2 + 0.5, { colour: "lease-ink", weight: 600, size: 12, room });
   },
 
   /** The gaps without a lease. A thinned record cannot show them. */

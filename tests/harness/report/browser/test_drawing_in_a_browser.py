@@ -199,6 +199,7 @@ def test_paper_has_every_finding_with_its_steps_and_its_drawing(visitor: Visitor
     expect(page.locator(".scene >> visible=true")).to_have_count(findings)
     expect(page.locator(".scene .steps >> visible=true")).to_have_count(findings)
     expect(page.locator(".printed >> visible=true")).to_have_count(findings)
+    assert box(page, "#details")["height"] > 1000  # its content, although it is closed
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(page.locator(".printed")).to_have_count(0)
 
@@ -271,5 +272,6 @@ def test_axe_finds_nothing_serious(
 ) -> None:
     page = visitor.open(request.getfixturevalue(name), viewport=viewport, color_scheme=scheme).page
     drawn(page)
+    page.locator("#details").evaluate("details => (details.open = true)")
 
     assert serious_findings(page) == []
