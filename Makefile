@@ -18,7 +18,7 @@ CASES ?=
 # Tests start the command hundreds of times: compile its modules once, also where bytecode is unwanted elsewhere.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install run zoo cards test test-slow test-nightly test-all check lint types coverage docs bench fuzz mutants lock schemas clean golden known-bugs
+.PHONY: install run zoo cards test test-slow test-nightly test-all check lint types coverage docs bench fuzz mutants lock schemas clean golden known-bugs pictures
 
 install: $(STAMP)
 
@@ -115,6 +115,9 @@ cards: install  ## docs/libraries.md: run the series of each lock library of exa
 
 known-bugs: install  ## find the known bugs again, and record the date and the commit: docs/known-bugs.json; NAMES=... some of them
 	$(BIN)/python -m tools.known_bugs $(NAMES)
+
+pictures: install  ## docs/pictures: the drawing of a recorded stale write; needs chromium
+	$(BIN)/python -m tools.pictures
 
 golden: install  ## rewrite the golden verdicts and texts: read the diff
 	$(BIN)/python -m tests.support.golden_verdicts

@@ -1,0 +1,22 @@
+"""The pictures of the documentation can be drawn again from the recorded run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from tools import pictures
+
+PNG = b"\x89PNG"
+SMALL = 200_000  # bytes
+
+
+def test_the_pictures_are_small_and_differ_by_scheme(browser: Browser, tmp_path: Path) -> None:
+    pictures.draw(browser, tmp_path)
+
+    drawn = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert sorted(drawn) == ["stale-write-dark.png", "stale-write-light.png"]
+    assert all(picture.startswith(PNG) and len(picture) < SMALL for picture in drawn.values())
+    assert len(set(drawn.values())) == 2
+    assert drawn.keys() <= {file.name for file in pictures.PICTURES.iterdir()}
