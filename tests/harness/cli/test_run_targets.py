@@ -1,6 +1,6 @@
 import io
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,14 +8,17 @@ from typing import Any, NoReturn
 
 import pytest
 
+from harness.cli import run_targets
 from harness.cli.run_targets import run_all
 from harness.core.errors import InfrastructureError
+from harness.core.events import Event, RunJudged
 from harness.core.exit_codes import ExitCode
 from harness.engines.engine import Engine, Refusal
 from harness.network.topology import Topology
 from harness.run import deployment
+from harness.run.recheck import judge_folder
 from harness.run.runner import RunOptions
-from harness.spec import load
+from harness.spec import Target, load
 from tests.support.missing import need
 from tests.support.report_folder import text_of
 
@@ -186,6 +189,38 @@ def test_a_failed_removal_after_the_verdict_is_reported(
     assert code is ExitCode.INFRASTRUCTURE
     assert len(verdicts) == 1
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(("verbose", "stories"), [(False, 1), (True, 3)])
+def test_of_several_runs_only_what_is_not_as_expected_is_told(
+    recorded_run: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, verbose: bool, stories: int
+) -> None:
+    def recorded(target: Target, *_anything: Any) -> Iterator[Event]:
+        folder = recorded_run("not-exercised" if target.name == "redis-sqlite" else target.name)
+        judged = judge_folder(folder)
+        yield RunJudged(
+            folder=folder,
+            verdict=judged.verdict,
+            document=judged.document,
+            history=judged.history,
+            report=folder / "report.html",
+        )
+
+    monkeypatch.setattr(run_targets, "run", recorded)
+    names = ["etcd-postgres-unfenced", "redis-sqlite", "etcd-postgres"]
+    text = io.StringIO()
+    options = RunOptions(seed=7, runs=Path("unused"))
+
+    code = run_all(
+        [*map(load, names)], BrokenEngine(), options, verbose=verbose, text=text, judged=lambda _: None
+    )
+
+    said = text.getvalue()
+    assert code is ExitCode.UNKNOWN
+    assert said.count("\n  What to do: ") == stories
+    assert [line.split()[0] for line in said.splitlines()[-3:]] == names
+    for headline in ("Found as planned: ", "Not tested: ", "The fence held: "):
+        assert said.count(f"  {headline}") == 2
 
 
 def page_of(runs: Path) -> str:
