@@ -1,4 +1,4 @@
-"""The package `fencepost`, used as docs/python.md and the README say."""
+"""The package `fencepost`, used as docs/python.md says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
 
 import pytest
 
@@ -20,9 +19,6 @@ from tests.support.repository import HISTORIES, ROOT
 
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(), re.DOTALL)
 RUN, JUDGE, TEST = EXAMPLES
-
-
-README = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 
 
 def printed(example: str) -> list[str]:
@@ -84,21 +80,6 @@ def test_the_documented_judgement_prints_what_it_says(
     script.write_text(JUDGE)
 
     assert printed_by(called(script, tmp_path)) == printed(JUDGE) == ["invalid", "True"]
-
-
-@pytest.mark.parametrize("example", README)
-def test_the_example_of_the_readme_judges_a_recorded_run(
-    example: str, recorded_run: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    latest = tmp_path / "runs/etcd-postgres/latest"
-    latest.parent.mkdir(parents=True)
-    latest.symlink_to(recorded_run("etcd-postgres"))
-    monkeypatch.chdir(tmp_path)
-    names: dict[Any, Any] = {}
-
-    exec(compile(example, "README.md", "exec"), names)  # noqa: S102 - our own documentation
-
-    assert names["verdict"].validity is Validity.VALID
 
 
 def test_a_target_that_is_wrong_raises_before_anything_starts() -> None:
