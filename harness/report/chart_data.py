@@ -22,6 +22,7 @@ from checkers.text.printable import shorten
 from checkers.vocabulary.fault_kinds import named
 from harness.report.bands import Band
 from harness.report.chart_columns import EXACT, Scale, accepted_columns, as_text, operation_columns
+from harness.report.chart_packing import packed
 from harness.report.holds import Hold
 from harness.report.lanes import Lanes
 from harness.report.scenes import Scene, Span
@@ -50,7 +51,7 @@ def fitted(
 
     def drawn(most: int) -> Drawing:
         kept = keep(timeline, scenes, most)
-        return Drawing(text=script_safe(drawing(timeline, scenes, lanes, kept)), kept=kept)
+        return Drawing(text=script_safe(packed(drawing(timeline, scenes, lanes, kept))), kept=kept)
 
     most = MOST_OPERATIONS
     if len(timeline.operations) > _SAMPLE:

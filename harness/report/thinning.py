@@ -34,7 +34,7 @@ def keep(timeline: Timeline, scenes: Iterable[Scene], most: int = MOST_OPERATION
         if np.count_nonzero(chosen) + len(inside) <= most:
             chosen[inside] = True
     others = np.flatnonzero(~chosen)
-    stride = -(-len(others) // max(1, most - int(np.count_nonzero(chosen))))
-    chosen[others[::stride]] = True
+    room = min(len(others), max(1, most - int(np.count_nonzero(chosen))))
+    chosen[others[np.arange(room) * len(others) // max(1, room)]] = True
     rows = np.flatnonzero(chosen)
     return Kept(rows=rows, left_out=count - len(rows))

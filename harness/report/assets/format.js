@@ -25,9 +25,17 @@ const format = {
   },
 };
 
-/** A drawing's times, from ticks to µs. */
+/** The numbers of a column, from their steps. */
+function summedUp(steps) {
+  let sum = 0;
+  return steps.map((step) => (sum += step));
+}
+
+/** A drawing's columns as numbers, with times in µs instead of ticks. */
 function inMicroseconds(drawing) {
   const { operations: ops, accepted, tick } = drawing;
+  for (const [part, names] of [[ops, ["from", "to", "call", "answer"]], [accepted, ["at", "earliest", "latest"]]])
+    for (const name of names) part[name] = summedUp(part[name]);
   const scaled = (ticks) => (ticks === null || ticks < 0 ? ticks : (ticks * tick) / 1000);
   const spans = [...drawing.bands, ...drawing.scenes, ...drawing.scenes.flatMap((scene) => scene.spans)];
   for (const span of spans) [span.from, span.to] = [scaled(span.from), scaled(span.to)];

@@ -24,6 +24,7 @@ from harness.report.recorded_run import Recorded
 from harness.report.scenes import REJECTED, Scene, Stage, findings
 from harness.report.step_references import label
 from harness.report.timeline import Timeline, timeline
+from tests.support.drawing_data import unpacked
 from tests.support.literal_histories import BAD, read
 
 
@@ -55,7 +56,7 @@ def scenes_of(name: str) -> tuple[tuple[Scene, ...], Timeline, Recorded]:
 def drawn(name: str) -> dict[str, Any]:
     scenes, laid_out, recorded = scenes_of(name)
     assert recorded.history is not None
-    document: dict[str, Any] = json.loads(fitted(laid_out, scenes, lanes(recorded.history)).text)
+    document: dict[str, Any] = unpacked(fitted(laid_out, scenes, lanes(recorded.history)).text)
     return document
 
 
@@ -185,7 +186,7 @@ def test_tokens_and_values_reach_the_page_to_the_last_digit() -> None:
     laid_out, _ = run_of(run)
 
     text = fitted(laid_out, (), lanes(run)).text
-    page = json.loads(text, parse_int=float)  # as a browser reads numbers
+    page = unpacked(text, parse_int=float)  # as a browser reads numbers
 
     assert page["operations"]["token"] == [str(token)]
     assert page["operations"]["value"] == [str(token)]
@@ -196,7 +197,7 @@ def test_times_are_exact_to_the_nanosecond() -> None:
     run = History(header=Header(target="t"), operations=[fence(1), fence(2, index=1, called=10, returned=12)])
     laid_out, _ = run_of(run)
 
-    document = json.loads(fitted(laid_out, (), lanes(run)).text)
+    document = unpacked(fitted(laid_out, (), lanes(run)).text)
 
     assert document["tick"] == 1
     assert (document["operations"]["from"], document["operations"]["to"]) == ([0, 9], [8, 11])
@@ -206,7 +207,7 @@ def test_times_too_large_for_a_browser_are_reported_in_larger_ticks() -> None:
     run = History(header=Header(target="t"), operations=[fence(1, returned=2**62)])
     laid_out, _ = run_of(run)
 
-    document = json.loads(fitted(laid_out, (), lanes(run)).text)
+    document = unpacked(fitted(laid_out, (), lanes(run)).text)
 
     assert document["tick"] > 1
     assert document["length"] < EXACT
@@ -216,7 +217,7 @@ def test_a_value_of_a_megabyte_is_cut_with_its_length() -> None:
     run = History(header=Header(target="t"), operations=[fence(1, value="x" * 1_000_000)])
     laid_out, _ = run_of(run)
 
-    document = json.loads(fitted(laid_out, (), lanes(run)).text)
+    document = unpacked(fitted(laid_out, (), lanes(run)).text)
 
     (value,) = document["operations"]["value"]
     assert len(value) < 250
@@ -244,7 +245,7 @@ def test_a_fault_of_a_server_has_a_lane_of_its_own() -> None:
     run = History(header=header, operations=[fence(1)], faults=(kill, cut))
     laid_out, _ = run_of(run)
 
-    document = json.loads(fitted(laid_out, (), lanes(run)).text)
+    document = unpacked(fitted(laid_out, (), lanes(run)).text)
 
     assert document["servers"] == ["storage"]
     assert [(band["lane"], band["server"]) for band in document["bands"]] == [(None, 0), (0, None)]
