@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -92,6 +93,15 @@ def test_an_invalid_class_is_refused_in_one_sentence(folder: Path, setting: str,
     assert done.returncode == 4
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_page_about_own_classes_shows_a_real_refusal(folder: Path) -> None:
+    (shown,) = re.findall(r"```\n(.*?)```", (ROOT / "docs/targets/own-class.md").read_text(), re.DOTALL)
+    (folder / "mine.py").write_text(CHANGED.replace("NotSent", "Table"))
+
+    done = refused(folder, *run_words("files.toml", "storage.kind=mine:Table", "name=mine"))
+
+    assert (done.returncode, done.stderr) == (4, shown)
 
 
 @pytest.mark.slow

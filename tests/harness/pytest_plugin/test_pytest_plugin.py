@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -18,6 +19,7 @@ from harness.run.runner import RunOptions
 from harness.spec import Target
 from harness.spec.drawing import of_seed
 from tests.support.challenged import repeated
+from tests.support.repository import ROOT
 
 pytest_plugins = ["pytester"]
 
@@ -36,11 +38,8 @@ target = "holder"
 at = "before-write"
 until = "superseded"
 """
-TEST = """
-def test_it(fencepost):
-    run = fencepost.run("targets/mine.toml", duration="20s", seed=7)
-    assert run.verdict == "valid", run.explanation
-"""
+TEST, COMMAND = re.findall(r"```(?:python|sh)\n(.*?)```", (ROOT / "docs/pytest.md").read_text(), re.DOTALL)
+"""The test and the command that the documentation shows."""
 
 
 class Recorded:
@@ -194,7 +193,7 @@ def test_target_files_are_collected_on_request_only(project: pytest.Pytester, re
     (project.path / "targets/pyproject.toml").write_text('[project]\nname = "x"\n')
 
     run(project, "targets").assert_outcomes()
-    result = run(project, "--fencepost", "targets", "-v")
+    result = run(project, *COMMAND.split()[1:], "-v")
 
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["targets/mine.toml::mine PASSED*"])
