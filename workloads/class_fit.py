@@ -41,11 +41,13 @@ def _misfits(found: object, protocol: type, needed: Sequence[str], made_with: Se
         what = "a function" if inspect.isroutine(found) else f"an instance of {type(found).__name__}"
         yield f" is {what}: name a class that has {', '.join(needed)}"
         return
-    missing = [name for name in needed if _is_missing(found, name, protocol)]
-    if missing and not hasattr(found, "__getattr__"):  # which may hand them on to another client
+    hands_on = hasattr(found, "__getattr__")  # methods that it lacks, perhaps to another client
+    asked = [name for name in needed if hasattr(found, name) or not hands_on]
+    missing = [name for name in asked if _is_missing(found, name, protocol)]
+    if missing:
         yield f" has no {', no '.join(missing)}: it needs {', '.join(needed)}"
     yield from _misfit("", found, made_with)
-    for name in needed:
+    for name in asked:
         attribute = inspect.getattr_static(found, name, None)
         if name not in missing and isinstance(attribute, FunctionType | staticmethod | classmethod):
             expected = list(inspect.signature(getattr(protocol, name)).parameters)[1:]

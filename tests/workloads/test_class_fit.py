@@ -151,6 +151,15 @@ def test_a_method_inherited_from_the_protocol_is_missing() -> None:
     assert misfit.startswith(" has no release, no revoke, no reconnect, no close")
 
 
+def test_a_method_inherited_from_the_protocol_is_not_handed_on() -> None:
+    class Mine(HandsOn, fencepost.Lock):  # type: ignore[misc]
+        def __init__(self, settings: Any, renewals: Any) -> None: ...
+
+    (misfit,) = misfits_of_lock(Mine)
+
+    assert misfit.startswith(" has no release, no revoke, no reconnect, no close")
+
+
 def test_an_abstract_method_is_missing() -> None:
     class Mine(fencepost.Lock):
         def __init__(self, settings: Any, renewals: Any) -> None: ...
