@@ -8,6 +8,7 @@ from checkers.vocabulary.reasons import Reason
 from checkers.vocabulary.verdict import reasons_of
 from harness.report.lines import WIDTH
 from harness.report.verdict_text import JudgedRun, verdict_lines
+from tests.support.paused_writer import STALE
 from tests.support.verdicts import verdict_of
 
 
@@ -39,3 +40,12 @@ def document(
 def printed(judged: dict[str, Any], *, verbose: bool = False, width: int = WIDTH, **run: Any) -> list[str]:
     shown = JudgedRun(target="t", document=verdict_of(judged), **run)
     return [str(line) for line in verdict_lines(shown, verbose=verbose, width=width)]
+
+
+STALE_WRITES = document(
+    "invalid",
+    expected=["stale-write"],
+    findings=[STALE, STALE],
+    stale_writes_attempted=2,
+    stale_writes_accepted=2,
+)

@@ -6,17 +6,9 @@ from pathlib import Path
 
 from harness.core.invocation import Repetition
 from harness.spec.executed import executed_again
-from tests.support.paused_writer import STALE
 from tests.support.printed_verdicts import document, printed
 from tests.support.target_files import OWN_PROGRAM
 
-STALE_WRITES = document(
-    "invalid",
-    expected=["stale-write"],
-    findings=[STALE, STALE],
-    stale_writes_attempted=2,
-    stale_writes_accepted=2,
-)
 FOLDER = Path("/runs/etcd-postgres/20260101T000000-abc123")
 
 

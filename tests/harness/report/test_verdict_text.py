@@ -12,16 +12,9 @@ from harness.report.sentences import capitalized
 from harness.report.terms import STALE_WRITE
 from harness.report.verdict_text import JudgedRun, explanation, headline, table, verdict_lines
 from tests.support.paused_writer import STALE, paused_history
-from tests.support.printed_verdicts import document, printed
+from tests.support.printed_verdicts import STALE_WRITES, document, printed
 from tests.support.verdicts import verdict_of
 
-STALE_WRITES = document(
-    "invalid",
-    expected=["stale-write"],
-    findings=[STALE, STALE],
-    stale_writes_attempted=2,
-    stale_writes_accepted=2,
-)
 FOLDER = Path("/runs/etcd-postgres/20260101T000000-abc123")
 
 
