@@ -116,7 +116,7 @@ cards: install  ## docs/libraries.md: run the series of each lock library of exa
 known-bugs: install  ## find the known bugs again, and record the date and the commit: docs/known-bugs.json; NAMES=... some of them
 	$(BIN)/python -m tools.known_bugs $(NAMES)
 
-pictures: install  ## docs/pictures: the drawing of a recorded stale write; needs chromium
+pictures: install  ## docs/pictures: what reports draw of recorded runs; needs chromium
 	$(BIN)/python -m tools.pictures
 
 golden: install  ## rewrite the golden verdicts and texts: read the diff

@@ -1,9 +1,9 @@
-"""Draw the pictures of the documentation: what a report shows of a recorded stale write.
+"""Draw the pictures of the documentation: what the pages of recorded runs and of a generated night show.
 
     make pictures
 
-Writes `docs/pictures/stale-write-light.png` and `-dark.png` with a headless Chromium, which it looks for on
-PATH or under FENCEPOST_CHROMIUM.
+Writes two files of each picture to `docs/pictures/`, `NAME-light.png` and `NAME-dark.png`, with a headless
+Chromium, which it looks for on PATH or under FENCEPOST_CHROMIUM.
 """
 
 from __future__ import annotations
@@ -17,11 +17,20 @@ from typing import Literal
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
+from benchmarks.generated_nights import generate
+from harness.campaign import outputs
 from harness.run.recheck import recheck
 
 ROOT = Path(__file__).parents[1]
-RECORDING = ROOT / "tests/histories/zoo/etcd-postgres-unfenced.tar.xz"
+RECORDINGS = ROOT / "tests/histories/zoo"
 PICTURES = ROOT / "docs/pictures"
+RUNS = {  # picture -> the recorded run whose first finding, or first refused write, it shows
+    "stale-write": "etcd-postgres-unfenced",
+    "refused-write": "etcd-postgres",
+    "early-grant": "get-then-del-unlock",
+    "lost-update": "etcd-postgres-append",
+}
+NIGHT = "night"
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 VIEWPORT = ViewportSize(width=900, height=900)  # about what a README has room for
@@ -42,15 +51,18 @@ def main() -> None:
 
 def draw(browser: Browser, folder: Path) -> None:
     """Draw each picture into a folder."""
-    with tempfile.TemporaryDirectory() as runs:
-        report = _report(Path(runs))
+    with tempfile.TemporaryDirectory() as made:
+        pages = {name: _report(recording, Path(made)) for name, recording in RUNS.items()}
+        night = generate(Path(made), nights=12, runs=200).path / outputs.PAGE
         for scheme in SCHEMES:
-            (folder / f"stale-write-{scheme}.png").write_bytes(_drawing(browser, report, scheme))
+            for name, page in pages.items():
+                (folder / f"{name}-{scheme}.png").write_bytes(_drawing(browser, page, scheme))
+            (folder / f"{NIGHT}-{scheme}.png").write_bytes(_matrix(browser, night, scheme))
 
 
-def _report(runs: Path) -> Path:
-    """Unpack the recorded run, and judge it again."""
-    with tarfile.open(RECORDING) as archive:
+def _report(recording: str, runs: Path) -> Path:
+    """Unpack a recorded run, and judge it again."""
+    with tarfile.open(RECORDINGS / f"{recording}.tar.xz") as archive:
         archive.extractall(runs, filter="data")
         folder = runs / Path(archive.getnames()[0]).parent
     recheck(folder)
@@ -58,13 +70,18 @@ def _report(runs: Path) -> Path:
 
 
 def _drawing(browser: Browser, report: Path, scheme: Scheme) -> bytes:
-    """The drawing of the first finding, as a PNG."""
-    page = browser.new_page(viewport=VIEWPORT, device_scale_factor=SCALE, color_scheme=scheme)
-    page.goto(report.as_uri())
-    page.wait_for_function("document.getElementById('lanes').height > 100")
-    picture = page.locator("#lanes").screenshot()
-    page.close()
-    return picture
+    """The drawing that a report opens with, as a PNG."""
+    with browser.new_page(viewport=VIEWPORT, device_scale_factor=SCALE, color_scheme=scheme) as page:
+        page.goto(report.as_uri())
+        page.wait_for_function("document.getElementById('lanes').height > 100")
+        return page.locator("#lanes").screenshot()
+
+
+def _matrix(browser: Browser, page_of_a_night: Path, scheme: Scheme) -> bytes:
+    """The matrix of a night, as a PNG."""
+    with browser.new_page(viewport=VIEWPORT, device_scale_factor=SCALE, color_scheme=scheme) as page:
+        page.goto(page_of_a_night.as_uri())
+        return page.locator("section:has(#matrix)").screenshot()
 
 
 if __name__ == "__main__":

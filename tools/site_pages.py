@@ -1,7 +1,7 @@
 """A hook of MkDocs: the pages of the repository's root join those of docs/.
 
 Pages link to one another as files of the repository, so that the links work on GitHub.
-On the site, a link to a page leads to that page, and a link to any other file or folder
+On the site, a link to a page or a picture leads there, and a link to any other file or folder
 to the repository, whose address is in pyproject.toml. A link to nothing fails the strict build.
 """
 
@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 ROOT_PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 FENCED = re.compile(r"(^ *```.*?^ *```)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
+PICTURE = re.compile(r'(?<=\ssrc=")[^":]+(?=")|(?<=\ssrcset=")[^":]+(?=")')
 
 log = logging.getLogger("mkdocs.hooks.site_pages")
 
@@ -65,6 +66,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         kind = "tree" if (ROOT / target).is_dir() else "blob"
         return f"{config.repo_url}/{kind}/main/{target}{anchor}"
 
+    def show(picture: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(folder, picture[0]))
+        if target not in pages:
+            log.warning("%s shows %s, which is not below docs/", source, target)
+            return picture[0]
+        file = files.get_file_from_path(pages[target])
+        return file.url_relative_to(page.file) if file else picture[0]
+
     pieces = FENCED.split(markdown)
-    pieces[::2] = (LINK.sub(lead, prose) for prose in pieces[::2])
+    pieces[::2] = (PICTURE.sub(show, LINK.sub(lead, prose)) for prose in pieces[::2])
     return "".join(pieces)

@@ -44,6 +44,7 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+SHOWN = re.compile(r'\ssrc(?:set)?="([^":]+\.png)"')
 SCROLLING = """() => [...document.querySelectorAll("article pre, article pre > code")]
     .filter((block) => block.scrollWidth > block.clientWidth).map((block) => block.innerText)"""
 WIDTH = 1000  # px, as of a small laptop's window
@@ -148,6 +149,17 @@ def test_a_link_to_a_recorded_run_leads_to_its_report(site: Path, run: str, said
     assert f'href="{run}.html"' in linked
     assert said in report
     assert f"fencepost recheck runs/{run}/" in report
+
+
+def test_a_page_shows_its_pictures_in_both_color_schemes(site: Path) -> None:
+    shown: set[str] = set()
+    for page in PAGES:
+        for address in SHOWN.findall(html_of(site, page)):
+            file = (place_of(site, page).parent / address).resolve()
+            assert file.is_file(), f"{page.name} shows {address}"
+            shown.add(file.name)
+
+    assert shown == {file.name for file in (ROOT / "docs/pictures").iterdir()}
 
 
 def test_the_header_names_the_repository(site: Path) -> None:
