@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from playwright.sync_api import Browser
 
 from harness.core.errors import EngineUnavailableError, InfrastructureError
 from harness.engines import local_toxiproxy
@@ -22,6 +23,7 @@ from harness.engines.docker_images import provide_before_any_run
 from harness.engines.engine import Cluster, Engine
 from harness.engines.local import LocalEngine
 from harness.network.topology import ServerSpec, Topology
+from tests.support.chromium import chromium
 from tests.support.differential import compared, disagreed
 from tests.support.examples import Cases, examples
 from tests.support.missing import miss
@@ -190,6 +192,13 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
     """A cluster of each engine, with proxies."""
     found: Cluster = request.getfixturevalue(f"{request.param}_cluster")
     return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The only one: Playwright starts once in a process."""
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pytest
 from markdown_it import MarkdownIt
 from playwright.sync_api import Browser
 
-from tests.support.chromium import chromium
 from tests.support.repository import ROOT
 from tools.site_pages import ROOT_PAGES, repository
 
@@ -36,12 +34,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stderr
     return folder
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 SHOWN = re.compile(r'\ssrc(?:set)?="([^":]+\.png)"')

@@ -62,4 +62,4 @@ def test_a_run_is_judged_although_a_link_lies_in_it(
     mine, theirs = recorded_run("etcd-postgres-unfenced"), recorded_run("etcd-postgres")
     (theirs / LATEST).symlink_to(mine)
 
-    assert "etcd-postgres:" in fencepost(tmp_path, "recheck", str(theirs)).stdout
+    assert "etcd-postgres  " in fencepost(tmp_path, "recheck", str(theirs)).stdout

@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
 
 from harness import report
 from harness.run.recheck import recheck
-from tests.support.chromium import chromium
 from tests.support.recorded_runs import unpack
 from tests.support.sample_run import write_sample
 
@@ -84,12 +83,6 @@ class Visitor:
                 visit.leave()
                 self._idle[key] = visit.page
         self._visits.clear()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="session")
