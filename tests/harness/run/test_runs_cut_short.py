@@ -136,7 +136,7 @@ def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
     stdout, stderr = process.communicate(timeout=DEADLINE)
 
     assert process.returncode == 130, stderr
-    assert "stale-write" in stdout
+    assert "stale write" in stdout
     assert json.loads((folder / "verdict.json").read_text())["verdict"] == "invalid"
     assert wait_for(lambda: not alive(children))
     assert left_behind(folder, *own_folders) == []
