@@ -21,7 +21,7 @@ from benchmarks import peer
 from benchmarks.generated import Shape, generate, generate_with_log, lines
 from benchmarks.keys import keys
 from benchmarks.lock_runs import run_lines
-from benchmarks.measuring import NOWHERE, in_own_process, measured, rechecked, result
+from benchmarks.measuring import in_own_process, measured, rechecked
 from checkers import formats
 from checkers.models.register import judge_register
 
@@ -73,53 +73,34 @@ def lock_run(operations: int, times: int, *, log: bool = False) -> dict[str, Any
         commits = fencepost.read_commits(path.with_name("commits.jsonl")) if log else None
 
         def judge() -> None:
-            fencepost.judge(fencepost.read(path, cache=path.parent), commits)
+            fencepost.judge(fencepost.read(path), commits)
 
-        history = fencepost.read(path, cache=path.parent)
+        history = fencepost.read(path)
         verdict = fencepost.judge(history, commits).to_document()
         found = measured(times, judge)
-        reading = measured(times, lambda: fencepost.read(path, cache=path.parent))
+        reading = measured(times, lambda: fencepost.read(path))
     found["seconds"] -= reading["seconds"]
     return found | {"verdict": verdict["verdict"], "operations": len(history.operations)}
 
 
-def from_disk(shape: dict[str, Any], times: int, *, kept: bool) -> dict[str, Any]:
-    """`fencepost recheck` of a history on disk, from its lines or from its columns."""
+def from_disk(shape: dict[str, Any], times: int) -> dict[str, Any]:
+    """`fencepost recheck` of a history on disk."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
         # In a separate process: a child inherits the peak memory of its parent.
         in_own_process("store", path=str(path), shape=shape)
-        caches = Path(folder) if kept else NOWHERE
-        if kept:
-            rechecked(1, path, caches)
-        return rechecked(times, path, caches)
+        return rechecked(times, path)
 
 
-def from_folder(operations: int, times: int) -> dict[str, Any]:
+def from_folder(operations: int, times: int, *, log: bool = False) -> dict[str, Any]:
     """`fencepost recheck` of a run's folder, including the report."""
     with tempfile.TemporaryDirectory() as folder:
-        _lock_run_in(Path(folder), operations)
-        return rechecked(times, Path(folder), Path(folder) / "caches")
-
-
-def from_new_folder(operations: int, times: int) -> dict[str, Any]:
-    """The same with a commit log, for a new folder each time: nothing is cached."""
-    with tempfile.TemporaryDirectory() as folder:
-        _lock_run_in(Path(folder), operations, log=True)
-        runs = [rechecked(1, Path(folder), Path(folder) / f"caches-{number}") for number in range(times)]
-    return result([run["seconds"] for run in runs], int(1024 * max(run["mebibytes"] for run in runs)))
-
-
-def from_known_folder(operations: int, times: int) -> dict[str, Any]:
-    """The same for a folder that has been judged before."""
-    with tempfile.TemporaryDirectory() as folder:
-        _lock_run_in(Path(folder), operations, log=True)
-        rechecked(1, Path(folder), Path(folder) / "caches")
-        return rechecked(times, Path(folder), Path(folder) / "caches")
+        _lock_run_in(Path(folder), operations, log=log)
+        return rechecked(times, Path(folder))
 
 
 def reading(file: str, operations: int, times: int) -> dict[str, Any]:
-    """Read a file of a run's folder; `processor` is the CPU time, that of a second process included."""
+    """Read a file of a run's folder; `processor` is the CPU time."""
     with tempfile.TemporaryDirectory() as folder:
         in_own_process("store_run", folder=folder, operations=operations)
         read = fencepost.read_commits if file == "commits.jsonl" else fencepost.read
@@ -174,8 +155,6 @@ _JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "etcd": etcd,
     "from_disk": from_disk,
     "from_folder": from_folder,
-    "from_known_folder": from_known_folder,
-    "from_new_folder": from_new_folder,
     "keys": keys,
     "lock_run": lock_run,
     "many": many,

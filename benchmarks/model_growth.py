@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.measuring import NOWHERE
-
 SIZES = (30, 100, 2_000, 100_000)
 _VERDICTS = {0: "valid", 1: "invalid", 2: "unknown"}
 _TIMEOUT = 300  # s
@@ -238,12 +236,10 @@ def _rechecked(model: str, events: Events) -> tuple[str, float, int]:
         path = Path(folder) / "history.edn"
         path.write_text("\n".join(map(str, events)) + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "harness.cli", "recheck", str(path), "--model", model]
-        environment = os.environ | {"XDG_CACHE_HOME": str(NOWHERE)}
         with subprocess.Popen(
             ["timeout", str(_TIMEOUT), *command],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=environment,
         ) as process:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)

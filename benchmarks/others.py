@@ -54,12 +54,7 @@ def rows(operations: int, times: int) -> list[Row]:
         (
             "lines",
             f"`fencepost recheck` of {operations:,} operations, from JSON lines",
-            lambda: in_own_process("from_disk", shape=shape, times=times, kept=False),
-        ),
-        (
-            "columns",
-            "the same from the columns in the cache folder",
-            lambda: in_own_process("from_disk", shape=shape, times=times, kept=True),
+            lambda: in_own_process("from_disk", shape=shape, times=times),
         ),
         (
             "folder",
@@ -68,13 +63,8 @@ def rows(operations: int, times: int) -> list[Row]:
         ),
         (
             "folder log",
-            "the same with a commit log, the first time",
-            lambda: in_own_process("from_new_folder", operations=operations, times=times),
-        ),
-        (
-            "folder log again",
-            "the same, the second time",
-            lambda: in_own_process("from_known_folder", operations=operations, times=times),
+            "the same with a commit log",
+            lambda: in_own_process("from_folder", operations=operations, times=times, log=True),
         ),
         (
             "short",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,15 +16,12 @@ from checkers.history.files import opened
 from checkers.history.gc_pause import gc_paused
 from checkers.history.growing import Column, GrowingColumns, chunks
 from checkers.history.irregular import IrregularError, require
-from checkers.history.jsonl import MAX_LINE, batches, decode, decoded, read_lines
+from checkers.history.jsonl import MAX_LINE, batches, decode, decoded, lines_of
 from checkers.history.lines import CommitLine
 from checkers.history.ranks import stable_order
 from checkers.history.records import Commit
 from checkers.history.scanner import Scan
 from checkers.text import limits
-
-LONG = 1 << 18
-"""The size in bytes from which a file is read as columns: below, that takes longer."""
 
 _DECODER = msgspec.json.Decoder(CommitLine)
 
@@ -37,18 +34,16 @@ def read_commits(path: str | os.PathLike[str], *, within: Path | None = None) ->
     """
     path = Path(path)
     with gc_paused(), opened(path, limits.COMMITS, limits.SPLIT, within) as file:
-        if os.fstat(file.fileno()).st_size >= LONG:
-            try:
-                return Commits(_scanned(file, str(path)))
-            except IrregularError:
-                pass  # it may still be valid; if not, the careful reader reports the error
-        return _parsed(path, within)
+        try:
+            return Commits(_scanned(file, str(path)))
+        except IrregularError:  # it may still be valid; if not, the careful reader reports the error
+            file.seek(0)
+            return Commits.of(_parsed(file, str(path)))
 
 
-def _parsed(path: Path, within: Path | None) -> tuple[Commit, ...]:
-    commits: list[Commit] = []
+def _parsed(file: BinaryIO, name: str) -> Iterator[Commit]:
     last: dict[str, int] = {}
-    numbered = batches(read_lines(path, limits.COMMITS, within=within), str(path))
+    numbered = batches(lines_of(file, name, limits.COMMITS), name)
     for line, commit in decoded(numbered, _DECODER, lambda line: decode(line, _DECODER)):
         if commit is None:
             raise line.error("the last line is only half written; read the storage's order again")
@@ -58,18 +53,15 @@ def _parsed(path: Path, within: Path | None) -> tuple[Commit, ...]:
                 " commits are in the storage's own order, each with its own seq"
             )
         last[commit.resource] = commit.seq
-        commits.append(
-            Commit(
-                seq=commit.seq,
-                resource=commit.resource,
-                token=commit.token,
-                value=None if isinstance(commit.value, msgspec.UnsetType) else commit.value,
-                fence=commit.fence,
-                line=line.number,
-                file=line.file,
-            )
+        yield Commit(
+            seq=commit.seq,
+            resource=commit.resource,
+            token=commit.token,
+            value=None if isinstance(commit.value, msgspec.UnsetType) else commit.value,
+            fence=commit.fence,
+            line=line.number,
+            file=line.file,
         )
-    return tuple(commits)
 
 
 def _scanned(file: BinaryIO, name: str) -> CommitColumns:
@@ -79,6 +71,7 @@ def _scanned(file: BinaryIO, name: str) -> CommitColumns:
     for chunk in chunks(file):
         require(chunk.endswith(b"\n"))
         growing.add(_columns(chunk, resources, values))
+    require(growing.count > 0)
     columns = growing.take()
     _check_order(columns["seq"], columns["resource"])
     return CommitColumns(

@@ -1,27 +1,20 @@
-"""Reads many events at a time into columns, one row per event: by the scanner, or else by the parser.
-
-Both return the same columns, and neither reports errors: `IrregularError` leaves that to the
-careful reader.
-"""
+"""Reads many events at a time into columns, one row per event."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from types import NoneType
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 import numpy as np
-from msgspec import UNSET
 
 from checkers.history import lines
 from checkers.history.columns import ABSENT, FUNCTIONS, OUTCOMES, Flags, Ints, Numbers
-from checkers.history.irregular import IrregularError, require
+from checkers.history.irregular import require
 from checkers.history.jsonl import MAX_LINE
 from checkers.history.records import Outcome, Value
-from checkers.history.repeated_names import may_repeat_a_name
 from checkers.history.scanner import Scan
 
 INVOKE = len(OUTCOMES)
@@ -31,9 +24,7 @@ _KINDS = (lines.Acquire, lines.Renew, lines.Release, lines.Revoke, lines.Write, 
 _KIND: dict[type, int] = {kind: number for number, kind in enumerate(_KINDS)}
 _TYPES = (*OUTCOMES, "invoke")
 _TYPE = {name: number for number, name in enumerate(_TYPES)}
-_NEWLINE, _OPENS, _CLOSES = b"\n{}"
 _ANSWERS_TOKEN = (_KIND[lines.Acquire], _KIND[lines.Read])  # null if there is none
-_DECODER = msgspec.json.Decoder(lines.PlainLine)
 
 
 class Tables:
@@ -75,16 +66,8 @@ def read_chunk(chunk: bytes, tables: Tables) -> dict[str, Ints]:
     """The columns of some complete lines, each with its newline, without those of the nemesis.
 
     Raises:
-        IrregularError: one of them is not such a line.
+        IrregularError: one is invalid, or has another layout than those of our recorders.
     """
-    try:
-        return scanned(chunk, tables)
-    except IrregularError:
-        return parsed(chunk, tables)
-
-
-def scanned(chunk: bytes, tables: Tables) -> dict[str, Ints]:
-    """The columns by the scanner; IrregularError if only a parser can read the lines."""
     found = Scan.of(chunk, ["f", *_PRESENCE])
     require(found.longest <= MAX_LINE)
     f = _named(found, "f", FUNCTIONS[: len(_KINDS)])
@@ -126,50 +109,3 @@ def _present(found: Scan, name: str, f: Ints, values: Ints) -> Ints:
     column = np.full(found.count, ABSENT, dtype=np.int64)
     column[field.lines] = values
     return column
-
-
-def parsed(chunk: bytes, tables: Tables) -> dict[str, Ints]:
-    """The columns by the parser; IrregularError if a line is wrong."""
-    _check_lines(chunk)
-    events = _decoded(chunk)
-    require(len(events) == chunk.count(b"\n") and not may_repeat_a_name(chunk))
-    n = len(events)
-    objects = np.empty(n, dtype=object)
-    objects[:] = events
-    f = np.fromiter(map(_KIND.__getitem__, map(type, events)), dtype=np.int64, count=n)
-    types = map(_TYPE.__getitem__, map(attrgetter("type"), events))
-    columns = {"f": f, "type": np.fromiter(types, dtype=np.int64, count=n)}
-    for name, presence in _PRESENCE.items():
-        if name not in columns:
-            columns[name] = np.full(n, ABSENT, dtype=np.int64)
-            having = presence.allowed[f]
-            values = map(attrgetter(name), objects[having].tolist())
-            columns[name][having] = _numbers(values, getattr(tables, name, None))
-    has_token = (getattr(event, "token", UNSET) is not UNSET for event in events)
-    _require_tokens(columns, np.fromiter(has_token, dtype=np.bool_, count=n))
-    return columns
-
-
-def _numbers(values: Iterable[Any], table: Mapping[Value, int] | None) -> list[int]:
-    """Integers, or the numbers of strings in a table; ABSENT for a missing field."""
-    if table is None:
-        return [value if isinstance(value, int) else ABSENT for value in values]
-    missing = UNSET if None in table else None
-    return [ABSENT if value is missing else table[value] for value in values]
-
-
-def _check_lines(chunk: bytes) -> None:
-    """Each line must look like one object: `}` is never followed by `{` in one, so none spans two lines."""
-    text = np.frombuffer(chunk, dtype=np.uint8)
-    ends = np.flatnonzero(text == _NEWLINE)
-    starts = np.zeros(len(ends), dtype=np.int64)
-    starts[1:] = ends[:-1] + 1
-    require(np.all(ends - starts < MAX_LINE))
-    require(np.all(text[starts] == _OPENS) and np.all(text[ends - 1] == _CLOSES))
-
-
-def _decoded(chunk: bytes) -> list[Any]:
-    try:
-        return _DECODER.decode_lines(chunk if chunk.isascii() else chunk.decode())
-    except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError, ValueError):
-        raise IrregularError from None

@@ -1,17 +1,14 @@
-"""Reads the events of a long history in bulk, straight into columns.
+"""Reads the events of a history in the layout of our recorders, straight into columns.
 
-The types of the lines are those of `lines`, and the rules are those of `assembly`,
-but checked on all events at once. Any violation raises `IrregularError` without
-details: then the careful reader, line by line, finds the first error. It also reads
-appends: with growing lists, a history is long because of its lists, and not because
-of the number of its operations.
+It applies the types of `lines` and the rules of `assembly` to all events at once. Any violation
+raises `IrregularError` without details: then the careful reader, line by line, finds the first
+error. It also reads what this reader does not know: other layouts, and appends.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,16 +50,6 @@ def read_events(file: Readable, header: Header, name: str) -> History:
         return events.history(header, name)
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines that another process has read; they follow those that this one reads."""
-
-    lines: int
-    columns: dict[str, memoryview]  # of 64-bit integers
-    names: dict[str, list[Value]]  # the tables of their numbers
-    faults: list[tuple[int, FaultLine]]
-    half_written: int | None
-
-
 class Events:
     """The events so far, in columns of their own: an operation is two of them."""
 
@@ -81,30 +68,6 @@ class Events:
         """
         for chunk in chunks(file):
             self._add(chunk)
-
-    def extend(self, part: Part) -> None:
-        """Add lines that another process has read."""
-        columns = {name: np.frombuffer(column, dtype=np.int64) for name, column in part.columns.items()}
-        for name, names in part.names.items():
-            numbers = map(getattr(self._tables, name).__getitem__, names)
-            columns[name] = np.array([*numbers, ABSENT])[np.maximum(columns[name], -1)]  # -1: the last
-        columns["line"] = columns["line"] + self._line
-        self._events.add(columns)
-        self._faults += ((line + self._line, fault) for line, fault in part.faults)
-        if part.half_written is not None:
-            self._half_written = part.half_written + self._line
-        self._line += part.lines
-
-    def part(self) -> Part:
-        """These lines for another process; nothing is left here."""
-        require(self._events.count > 0)
-        return Part(
-            lines=self._line,
-            columns={name: column.data.cast("B") for name, column in self._events.take().items()},
-            names={name: list(table) for name, table in vars(self._tables).items()},
-            faults=self._faults,
-            half_written=self._half_written,
-        )
 
     def history(self, header: Header, name: str) -> History:
         """Join invokes and completions; `name` is the name of the file in notices."""

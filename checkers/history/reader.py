@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import column_cache
 from checkers.history.assembly import Assembly
 from checkers.history.commits import read_commits
+from checkers.history.event_columns import read_events
 from checkers.history.fault_lines import FAULT_DECODER, is_fault
 from checkers.history.files import opened
 from checkers.history.gc_pause import gc_paused
@@ -44,7 +44,6 @@ from checkers.history.records import (
     Policy,
     Value,
 )
-from checkers.history.second_reader import read_long
 from checkers.text import limits
 from checkers.text.errors import HistoryError
 from checkers.text.nearest import nearest
@@ -81,19 +80,13 @@ _VERSION = msgspec.json.Decoder(_Version)
 _HEADER = msgspec.json.Decoder(HeaderLine)
 _CLIENT = msgspec.json.Decoder(ClientLine)
 
-LONG = 1 << 18
-"""The size in bytes from which a file is read as columns: below, that takes longer."""
-
 _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
 
 
-def read(path: str | os.PathLike[str], *, cache: Path | None = None, within: Path | None = None) -> History:
+def read(path: str | os.PathLike[str], *, within: Path | None = None) -> History:
     """Read a history.jsonl.
 
     `within`: the folder above it whose content may be a stranger's; no link in it is followed.
-
-    The columns of a long one are cached in the folder `cache`, if given, and read from there
-    the next time. The cache is trusted, so only the user may be able to write to it.
 
     Raises:
         HistoryError: it is not the record of a run; the message has file, line and value.
@@ -101,32 +94,21 @@ def read(path: str | os.PathLike[str], *, cache: Path | None = None, within: Pat
     path = Path(path)
     name = str(path)
     with opened(path, limits.HISTORY, limits.SPLIT, within) as file:
-        return _read_long(file, name, cache) or parse(lines_of(_from_start(file), name), name)
+        history = _read_plain(file, name)
+        file.seek(0)
+        return history or parse(lines_of(file, name), name)
 
 
-def _read_long(file: BufferedReader, name: str, cache: Path | None) -> History | None:
-    """Read a long history as columns; None if it is short or invalid."""
-    if os.fstat(file.fileno()).st_size < LONG:
-        return None
-    first = _from_start(file).readline(MAX_LINE)
+def _read_plain(file: BufferedReader, name: str) -> History | None:
+    """Read a history in the layout of our recorders; None if only the careful reader can say what it is."""
+    first = file.readline(MAX_LINE)
     if not first.endswith(b"\n"):
         return None
-    header = _read_header(Line(name, 1, first, unfinished=False), name)
+    header = _read_header(Line(name, 1, first), name)
     try:
-        digest = "" if cache is None else column_cache.digest(file)
-        if cache and (found := column_cache.kept(cache, digest, header, name)):
-            return found
-        found = read_long(file, header, name)
-        if cache and digest == column_cache.digest(file):  # it has not changed in the meantime
-            column_cache.keep(cache, digest, found, name)
+        return read_events(file, header, name)
     except IrregularError:
-        return None  # the careful reader reports the error and its line
-    return found
-
-
-def _from_start(file: BufferedReader) -> BufferedReader:
-    file.seek(0)
-    return file
+        return None
 
 
 def parse(lines: Iterable[str | bytes], name: str = "history") -> History:

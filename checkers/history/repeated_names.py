@@ -13,27 +13,9 @@ import re
 from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 _GAP = re.compile(rb'"[ \t\r\n]+:')
 _ANY = msgspec.json.Decoder()
-_QUOTE, _COLON, _NEWLINE, _BLANK = b'":\n '  # valid JSON has no byte below the blank but white space
-
-_NAMES = ["time", "process", "type", "f", "resource", "owner", "token", "value", "error", "ttl", "attempt"]
-_OTHER = 1 << len(_NAMES)
-
-
-def _bits() -> NDArray[np.int32]:
-    """A bit for the last two bytes of a name: our own names have one each, all others share one."""
-    bits = np.full(1 << 16, _OTHER, dtype=np.int32)
-    for number, name in enumerate(_NAMES):
-        before_last, last = f'"{name}'.encode()[-2:]
-        bits[before_last << 8 | last] = 1 << number
-    return bits
-
-
-_BITS = _bits()
 
 
 def repeats_a_name(line: bytes) -> bool:
@@ -70,26 +52,6 @@ def _has_names(text: bytes, count: int) -> bool:
     return text.count(b'":') == count and not (
         (b'" ' in text or b'"\t' in text or b'"\r' in text or b'"\n' in text) and _GAP.search(text)
     )
-
-
-def may_repeat_a_name(lines: bytes) -> bool:
-    """Might one of many lines, each one object of valid JSON, repeat a name?
-
-    False is certain; True is not, since unknown names look alike.
-    """
-    text = np.frombuffer(lines, dtype=np.uint8)
-    colons = text[1:] == _COLON
-    if np.any(colons & (text[:-1] <= _BLANK)) and _GAP.search(lines):
-        return True
-    marks = np.flatnonzero((colons & (text[:-1] == _QUOTE)) | (text[1:] == _NEWLINE))
-    ends = np.flatnonzero(text.take(marks + 1) == _NEWLINE)
-    last_two = text.take(marks - 2).astype(np.uint16) << 8 | text.take(marks - 1)
-    bits = _BITS.take(last_two)
-    bits[ends] = 0
-    if b"\\u" in lines and np.any(bits == _OTHER):
-        return True  # one of ours, perhaps, in other letters
-    starts = np.concatenate(([0], ends[:-1] + 1))
-    return bool(np.any(np.add.reduceat(bits, starts) != np.bitwise_or.reduceat(bits, starts)))
 
 
 class _TwiceError(Exception):

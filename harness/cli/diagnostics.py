@@ -48,7 +48,6 @@ def examine(runs: Path = Path("runs")) -> list[Finding]:
         "pausing": _pausing,
         "clock": _clock,
         "leftovers": _leftovers,
-        "column cache": _column_cache,
     }
     return [_look(name, look) for name, look in looks.items()]
 
@@ -215,17 +214,6 @@ def _leftovers() -> Finding:
             "leftovers", ok=False, seen=f"there are some, of {_killed(dead)}", remedy="fencepost clean"
         )
     return Finding("leftovers", ok=True, seen=f"none{_in_progress(alive)}")
-
-
-def _column_cache() -> Finding:
-    from checkers.text.limits import COLUMNS, described
-    from harness.files.column_folder import place, size, why_not
-
-    if why := why_not():
-        remedy = "long histories are read more slowly; set XDG_CACHE_HOME to another folder"
-        return Finding("column cache", ok=False, seen=why, remedy=remedy)
-    seen = f"{described(size())} of at most {described(COLUMNS)} in {place()}; it may be removed at any time"
-    return Finding("column cache", ok=True, seen=seen)
 
 
 def _killed(dead: int) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.errors import InfrastructureError
+from harness.files.cache_folder import cache_folder, unusable
 from harness.processes import ownership
 from harness.processes.ownership import Life
 from harness.processes.run_notes import WORK_FOLDERS, Note, read_notes
@@ -59,7 +60,16 @@ def clean() -> Sweep:
         swept += Sweep(tuple(removed), tuple(kept))
     except InfrastructureError as error:
         swept += Sweep(kept=(f"containers, if there are any: {error}",))
-    return swept + _end_processes(None)
+    return swept + _end_processes(None) + _remove_old_cache()
+
+
+def _remove_old_cache() -> Sweep:
+    """Remove the cache of recorded histories that Fencepost had before 0.1.0."""
+    folder = cache_folder() / "columns"
+    if not folder.is_dir():
+        return Sweep()
+    why = unusable(folder) or _remove_folder(folder)
+    return Sweep(kept=(f"{folder}: {why}",)) if why else Sweep(removed=(f"the unused cache {folder}",))
 
 
 def _notices(refused: tuple[str, ...]) -> tuple[str, ...]:

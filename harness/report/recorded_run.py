@@ -17,7 +17,6 @@ from checkers.vocabulary.document import VerdictDocument
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
 from harness.files import run_files
-from harness.files.column_folder import column_folder
 from harness.files.run_folder import COMMITS, HEADER, HISTORY, PLAN, VERDICT
 from harness.report.environment_facts import Environment, surroundings
 from harness.report.recorded_plan import RecordedPlan
@@ -120,7 +119,7 @@ def _history(folder: Path, problems: list[str]) -> History | None:
         problems.append("There is no history.jsonl, so there is no timeline.")
         return None
     try:
-        return reader.read(folder / HISTORY, cache=column_folder(), within=folder)
+        return reader.read(folder / HISTORY, within=folder)
     except HistoryError as error:
         problems.append(f"The history could not be read: {error}")
         return None

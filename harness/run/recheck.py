@@ -23,7 +23,6 @@ from checkers.vocabulary.verdict import Validity, Verdict, reasons_of
 from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files import received, run_files
-from harness.files.column_folder import column_folder
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, VERDICT, RunFolder
 from harness.report.interruption import interruption
 from harness.report.recorded_plan import RecordedPlan
@@ -151,7 +150,7 @@ def judge_file(
     `same_run`: both are in one run's folder, so the log is evidence even if nothing in it matches, and
     no link is followed.
 
-    Writes nothing except the columns of a long history, to the user's cache folder.
+    Writes nothing.
     """
     stage(f"reading {history.name}")
     within = history.parent if same_run else None
@@ -172,7 +171,7 @@ def judge_file(
 def _read(path: Path, within: Path | None) -> History:
     """Read one of our histories; HistoryError for another tool's says how to judge it."""
     try:
-        return read(path, cache=column_folder(), within=within)
+        return read(path, within=within)
     except HistoryError as error:
         other = _what_else(path) if error.line == 1 else None
         if other is None:

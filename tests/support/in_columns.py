@@ -1,24 +1,32 @@
-"""Small histories, read as long ones are: into columns."""
+"""Histories as columns."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from checkers.history.columns import Operations
 from checkers.history.event_columns import read_events
-from checkers.history.reader import parse, read
+from checkers.history.irregular import IrregularError
+from checkers.history.jsonl import read_lines
+from checkers.history.reader import parse
 from checkers.history.records import History, Op, Outcome
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Verdict
 
 
 def in_columns(lines: Sequence[str]) -> History:
+    """A history as columns, by the fast reader if it can read it."""
     header = parse(lines[:1]).header
     rest = "".join(line.rstrip("\n") + "\n" for line in lines[1:]).encode(errors="surrogatepass")
-    return read_events(io.BytesIO(rest), header, "history")
+    try:
+        return read_events(io.BytesIO(rest), header, "history")
+    except IrregularError:
+        found = parse(lines)
+        return replace(found, operations=Operations.of(found.operations, header.initial_value))
 
 
 def lines_of(operations: Sequence[Op], **header: object) -> list[str]:
@@ -43,9 +51,14 @@ def without_times(verdict: Verdict) -> Verdict:
     return replace(verdict, checkers=tuple(replace(each, seconds=0.0) for each in verdict.checkers))
 
 
-def read_or_error(path: Path) -> History | str:
+def read_or_error(read: Callable[[Path], History], path: Path) -> History | str:
     try:
         found = read(path)
     except HistoryError as error:
         return str(error)
     return replace(found, operations=tuple(found.operations))
+
+
+def read_carefully(path: Path) -> History:
+    """Read a file line by line, whatever its layout."""
+    return parse(read_lines(path), str(path))

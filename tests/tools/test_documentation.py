@@ -82,7 +82,6 @@ LIMITS = {
     "a history in the file of `--history`: its row; decompressed": (results._MOST_IN_ROW, stored.MOST_STORED),
     "a target file, a campaign file": (reading.MAX_SIZE,),
     "an entry of a corpus: compressed; each of its files": (corpus._MOST_STORED, corpus._MOST_JUDGED),
-    "the columns of one history, and of all in the cache folder": (limits.COLUMNS,),
     "a line of a program": (pipe.MAX_LINE,),
     "an answer over HTTP": (http_connection.MAX_BODY,),
     "an answer of Redis": (redis_connection.MAX_ANSWER,),

@@ -11,7 +11,6 @@ import pytest
 import fencepost
 from checkers.facts.clusters import Zone, initial_zone, written_zone
 from checkers.facts.evidence import gather
-from checkers.history import reader
 from checkers.history.records import Commit, Header, Op, Outcome
 from checkers.rules.non_linearizable.misreads import UNWRITTEN
 from checkers.rules.stale_reads import went_back
@@ -107,10 +106,7 @@ def test_with_a_log_exactly_its_writes_took_effect() -> None:
     assert [op.outcome for op in found.optional] == [Outcome.OK]
 
 
-def test_a_read_that_returned_when_its_write_was_called_may_have_seen_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reader, "LONG", 0)
+def test_a_read_that_returned_when_its_write_was_called_may_have_seen_it(tmp_path: Path) -> None:
     seen = {"token": 1, "value": "v0"}
     path = history_file(
         tmp_path / "history.jsonl",
@@ -138,10 +134,7 @@ def test_a_value_that_returns_over_a_higher_token_is_a_stale_read(tmp_path: Path
 
 
 @pytest.mark.parametrize("seen", [{"token": 5, "value": None}, {"token": 0, "value": "x"}], ids=str)
-def test_the_initial_value_has_the_initial_token(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen: dict[str, Any]
-) -> None:
-    monkeypatch.setattr(reader, "LONG", 0)
+def test_the_initial_value_has_the_initial_token(tmp_path: Path, seen: dict[str, Any]) -> None:
     path = history_file(
         tmp_path / "history.jsonl", event(1, "invoke", 1, "r0"), event(2, "ok", 1, "r0") | seen
     )

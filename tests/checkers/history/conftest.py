@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import reader
 from tests.support.events import event, history_file
 
 
 @pytest.fixture
-def two_registers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def two_registers(tmp_path: Path) -> Path:
     """On each register a write, and a read that is called when the write returns."""
-    monkeypatch.setattr(reader, "LONG", 0)
     return history_file(
         tmp_path / "history.jsonl",
         event(1, "invoke", 0, "r0", "v0"),

@@ -1,4 +1,4 @@
-"""Long histories are judged on columns: the same verdict, and the same findings, as line by line."""
+"""Histories are judged on columns: the same verdict, and the same findings, as line by line."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from benchmarks.generated import Shape, generate, lines
 from checkers.facts.evidence import Evidence, gather
-from checkers.history import growing, reader
+from checkers.history import growing
 from checkers.history.columns import Operations
-from checkers.history.irregular import IrregularError
 from checkers.history.reader import parse, read
 from checkers.history.records import Commit, Op, Outcome
 from checkers.rules.late_writes import late_writes
@@ -28,7 +27,7 @@ from checkers.verdict.judge import judge
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.events import BYTES, HOSTILE
 from tests.support.examples import Cases, examples
-from tests.support.in_columns import in_columns, lines_of, read_or_error, without_times
+from tests.support.in_columns import in_columns, lines_of, read_carefully, read_or_error, without_times
 from tests.support.literal_histories import LITERAL
 from tests.support.simulation import Simulation
 
@@ -117,11 +116,7 @@ def test_tokens_may_be_any_number(shift: int, cases: Cases) -> None:
 def test_known_histories(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
 
-    if '"f":"append"' in "".join(lines):  # lists are no matter of columns
-        with pytest.raises(IrregularError):
-            in_columns(lines)
-    else:
-        check_same(lines)
+    check_same(lines)
 
 
 def test_with_the_storages_own_order() -> None:
@@ -152,27 +147,22 @@ def test_refusals_are_left_to_the_careful_reader(data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(text)))
         upto = data.draw(st.integers(at, min(len(text), at + 40)))
         text[at:upto] = data.draw(st.sampled_from([*HOSTILE, b"\n", b"}\n{", b"\r\n", b"} {"]))
-    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
         path.write_bytes(bytes(text))
-        slow = read_or_error(path)
-        patch.setattr(reader, "LONG", 0)
 
-        assert read_or_error(path) == slow
+        assert read_or_error(read, path) == read_or_error(read_carefully, path)
 
 
 def test_a_long_file_is_read_in_chunks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
-    text = "".join(Simulation(seed=1, end=200_000).lines()).replace('"r0"', '"é"')
-    path.write_text(text + '{"time":')
-    slow = read_or_error(path)
+    path.write_text("".join(Simulation(seed=1, end=200_000).lines()) + '{"time":')
     monkeypatch.setattr(growing, "CHUNK", 1000)
-    monkeypatch.setattr(reader, "LONG", 0)
 
     found = read(path)
 
     assert isinstance(found.operations, Operations)
-    assert read_or_error(path) == slow
+    assert read_or_error(read, path) == read_or_error(read_carefully, path)
     assert found.operations[-2:] == tuple(found.operations)[-2:]
     assert found.notices
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.history import commits, growing
-from checkers.history.commit_columns import Commits
 from checkers.history.commits import read_commits
+from checkers.history.irregular import IrregularError
 from checkers.history.reader import parse
 from checkers.history.records import Commit
 from checkers.text.errors import HistoryError
@@ -34,10 +34,15 @@ PIECES = [
 ]  # fmt: skip
 
 
-def result(path: Path, long: int) -> str | tuple[Commit, ...]:
+def refuse(_file: object, _name: str) -> NoReturn:
+    raise IrregularError
+
+
+def result(path: Path, *, carefully: bool) -> str | tuple[Commit, ...]:
     """The commits, or what is wrong with them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(commits, "LONG", long)
+        if carefully:
+            patch.setattr(commits, "_scanned", refuse)
         patch.setattr(growing, "CHUNK", 90)
         try:
             return tuple(read_commits(path))
@@ -51,12 +56,11 @@ def test_a_long_log_is_read_as_columns(
 ) -> None:
     path = tmp_path / "commits.jsonl"
     path.write_text("".join(json.dumps(json.loads(line), separators=separators) + "\n" for line in LINES))
-    expected = read_commits(path)
-    monkeypatch.setattr(commits, "LONG", 0)
+    expected = result(path, carefully=True)
+    monkeypatch.setattr(commits, "_parsed", refuse)
 
     found = read_commits(path)
 
-    assert isinstance(found, Commits)
     assert tuple(found) == expected
     assert found[1:5:2] == expected[1:5:2]
 
@@ -74,7 +78,7 @@ def test_an_edited_log_gives_the_same_commits_or_the_same_error(lines: Any, edit
         path = Path(folder) / "commits.jsonl"
         path.write_text(text)
 
-        assert result(path, 0) == result(path, 1 << 30)
+        assert result(path, carefully=False) == result(path, carefully=True)
 
 
 @pytest.mark.parametrize(
@@ -92,10 +96,7 @@ def test_an_edited_log_gives_the_same_commits_or_the_same_error(lines: Any, edit
         ('{"seq":6,"resource":"r0","tok', "only half written"),
     ],
 )
-def test_a_wrong_line_of_a_long_log_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: Any, says: Any
-) -> None:
-    monkeypatch.setattr(commits, "LONG", 0)
+def test_a_wrong_line_of_a_long_log_is_named(tmp_path: Path, line: Any, says: Any) -> None:
     path = tmp_path / "commits.jsonl"
     path.write_text("\n".join((*LINES, line)))
 

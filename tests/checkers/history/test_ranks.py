@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from checkers.facts.high_water import HighWater
-from checkers.history import reader
 from checkers.history.columns import ABSENT, Columns, Operations
 from checkers.history.ranks import (
     UNRANKED,
@@ -210,10 +209,7 @@ def test_many_questions_are_answered_as_one() -> None:
     assert summit.entries_before(asked[:0]).dtype == np.int64
 
 
-def test_lines_of_one_register_are_ranked_by_the_first_of_their_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reader, "LONG", 0)
+def test_lines_of_one_register_are_ranked_by_the_first_of_their_time(tmp_path: Path) -> None:
     pause = {
         "time": 2,
         "process": "nemesis",
