@@ -16,7 +16,7 @@ from checkers.explain.fault_phrases import clients_left, restarted
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Step, step
 from checkers.facts.by_call import ByCall
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.history_index import HistoryIndex
 from checkers.facts.hits import hits_of
 from checkers.facts.holds import HoldIndex, holds_of
@@ -34,7 +34,7 @@ class Narrator:
 
     def __init__(self, evidence: Evidence) -> None:
         self.history = evidence.history
-        self.log = log_of(evidence)
+        self.log = evidence.log
         self.index = HistoryIndex(evidence)
         self.evidence = evidence
         self._own: dict[tuple[str, str | None, tuple[str, ...]], ByCall] = {}

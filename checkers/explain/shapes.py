@@ -15,7 +15,7 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.facts.evidence import Evidence
 from checkers.facts.restarts import restarts_of_storage
-from checkers.history.commit_log import CommitLog, Entry
+from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import Op, Value
 
@@ -40,7 +40,7 @@ def conflicts_among(whole: Evidence, part: Evidence, checker: Checker) -> Sequen
     """What a checker finds in some of a run's operations, which are evidence of their own."""
     if not may_be_known(whole, checker):
         return list(checker.check(part))
-    entries = part.log.entries if isinstance(part.log, CommitLog) else ()
+    entries = () if part.log is None else tuple(part.log.entries)
     operations = _operations(part, entries)
     shape = (checker, part.log is None, *_shape(part, operations, entries))
     known = _KNOWN.get(shape)

@@ -17,17 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from checkers.history.columns import Operations
+from checkers.history.columns import APPEND, Operations
 from checkers.history.records import Commit, Element, History, List, Op, Outcome
 
 
 def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
     """The history with a list for each append that has none."""
-    if isinstance(history.operations, Operations):  # appends are never kept in columns
-        return history
-    without_list = {
-        (op.resource, op.element): op for op in history.operations if op.f == "append" and op.value is None
-    }
+    operations = Operations.of(history.operations, history.header.initial_value)
+    if operations is not history.operations:
+        history = replace(history, operations=operations)
+    appends = operations.at(operations.columns.rows(APPEND))
+    without_list = {(op.resource, op.element): op for op in appends if op.value is None}
     if not without_list:
         return history
     lists = {op.index: _unseen(op) for op in without_list.values()}
@@ -37,12 +37,8 @@ def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
         for resource, shown in reversed(list(_shown(history, commits)))  # of several, the first stays
         if (resource, shown[-1]) in without_list
     }
-    return replace(
-        history,
-        operations=tuple(
-            replace(op, value=lists[op.index]) if op.index in lists else op for op in history.operations
-        ),
-    )
+    completed = [replace(op, value=lists[op.index]) if op.index in lists else op for op in operations]
+    return replace(history, operations=Operations.of(completed, history.header.initial_value))
 
 
 def _beginnings(

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from checkers.facts.clusters import BELOW_ALL, Zone, initial_zone, written_zone
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.log_columns import LogColumns
 from checkers.facts.recorded import Recorded, recorded
 from checkers.facts.shown_appends import ShownAppends, shown_appends
@@ -26,7 +26,7 @@ from checkers.history.records import Op
 @memoized
 def zones_of(evidence: Evidence) -> ZoneColumns:
     """The zones of a history; with a commit log, that says which writes took effect."""
-    return ZoneColumns(recorded(evidence), log_of(evidence), shown_appends(evidence))
+    return ZoneColumns(recorded(evidence), evidence.log, shown_appends(evidence))
 
 
 def was_rejected(columns: Columns, rows: Ints) -> Flags:

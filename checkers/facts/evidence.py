@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from checkers.facts.appends import with_lists
 from checkers.facts.log_columns import LogColumns
 from checkers.history.columns import FUNCTIONS, Operations
 from checkers.history.commit_columns import Commits
-from checkers.history.commit_log import CommitLog
 from checkers.history.memoized import memoized
 from checkers.history.records import Commit, History, Op
 
@@ -23,7 +22,7 @@ class Evidence:
     """All that the checkers look at."""
 
     history: History
-    log: LogColumns | CommitLog | None = None  # `CommitLog` is a part of one
+    log: LogColumns | None = None
     worked_out: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)  # see `memoized`
 
     def by_resource(self, *names: str) -> dict[str, list[Op]]:
@@ -35,20 +34,15 @@ class Evidence:
 
     def resources(self, name: str) -> list[str]:
         """The resources that operations of this name are on, by the first of them."""
-        operations = self.history.operations
-        if isinstance(operations, Operations):
-            columns = operations.columns
-            of_rows = columns.resource[columns.rows(FUNCTIONS.index(name))]
-            numbers, firsts = np.unique(of_rows, return_index=True)
-            return [columns.resources[number] for number in numbers[np.argsort(firsts)].tolist()]
-        return list(dict.fromkeys(op.resource for op in operations if op.f == name))
+        columns = in_columns(self).columns
+        of_rows = columns.resource[columns.rows(FUNCTIONS.index(name))]
+        numbers, firsts = np.unique(of_rows, return_index=True)
+        return [columns.resources[number] for number in numbers[np.argsort(firsts)].tolist()]
 
     def named(self, *names: str) -> Iterator[Op]:
         """The operations of these names, in the order of their calls."""
-        operations = self.history.operations
-        if isinstance(operations, Operations):  # most of a long history is never asked for
-            return operations.at(operations.columns.rows(*map(FUNCTIONS.index, names)))
-        return (op for op in operations if op.f in names)
+        operations = in_columns(self)
+        return operations.at(operations.columns.rows(*map(FUNCTIONS.index, names)))
 
 
 @memoized
@@ -67,13 +61,6 @@ def _in_columns(evidence: Evidence) -> Operations:
     return Operations.of(evidence.history.operations, evidence.history.header.initial_value)
 
 
-@memoized
-def log_of(evidence: Evidence) -> LogColumns | None:
-    """The commit log as columns."""
-    log = evidence.log
-    return LogColumns.of(in_columns(evidence), log) if isinstance(log, CommitLog) else log
-
-
 def gather(history: History, commits: Iterable[Commit] | None = None, *, same_run: bool = False) -> Evidence:
     """Match the storage's order to the history.
 
@@ -83,9 +70,8 @@ def gather(history: History, commits: Iterable[Commit] | None = None, *, same_ru
     if commits is None:
         return Evidence(history=with_lists(history))
     commits = Commits.of(commits)
-    history = with_lists(history, commits)
-    operations = Operations.of(history.operations, history.header.initial_value)
-    log = LogColumns.matched(operations, commits)
+    evidence = Evidence(history=with_lists(history, commits))
+    log = LogColumns.matched(in_columns(evidence), commits)
     if not same_run:
         log.check_same_run()
-    return Evidence(history=replace(history, operations=operations), log=log)
+    return Evidence(history=evidence.history, log=log)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.facts.evidence import Evidence, in_columns, log_of
+from checkers.facts.evidence import Evidence, in_columns
 from checkers.history.columns import ABSENT, FAIL, FENCE, FUNCTIONS, OUTCOMES, READ, Columns, Flags, Ints
 from checkers.history.ranges import Above
 from checkers.history.ranks import stable_order
@@ -60,7 +60,7 @@ class HistoryIndex:
     """All operations of a run, for questions about few of them."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self._log = log_of(evidence)
+        self._log = evidence.log
         self._ops = in_columns(evidence)
         self._columns = self._ops.columns
         self._raising: dict[tuple[str, bool], Raising] = {}

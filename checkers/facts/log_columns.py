@@ -29,7 +29,7 @@ from checkers.history.columns import (
     indices,
 )
 from checkers.history.commit_columns import Commits
-from checkers.history.commit_log import UNRECORDED, CommitLog, Entry, of_another_run
+from checkers.history.commit_log import UNRECORDED, Entry, of_another_run
 from checkers.history.ranks import Scale, distinct, stable_order
 from checkers.history.records import Op
 
@@ -72,13 +72,11 @@ class LogColumns:
         return log
 
     @classmethod
-    def of(cls, operations: Operations, log: CommitLog) -> Self:
-        """A log that is matched already, of all or some of these operations."""
-        entries = log.entries
+    def _matched_already(cls, operations: Operations, entries: Sequence[Entry], *, has_fences: bool) -> Self:
         found = cls(operations, Commits.of(each.commit for each in entries), entries)
         ordered = [entries[place] for place in found.place.tolist()]
         rows = operations.rows_of(each.sent for each in ordered)
-        found.has_fences = log.has_fences
+        found.has_fences = has_fences
         stored, values = [each.commit.value for each in ordered], operations.columns.values
         found.value = np.array(places_of(stored, values, range(len(values))), dtype=np.int64)
         found.value[found.fence] = -1
@@ -291,15 +289,18 @@ class LogColumns:
         latest: Ints = np.maximum.accumulate(moments.heights(self.resource, called))
         return latest
 
-    def only(self, indexes: AbstractSet[int]) -> CommitLog:
-        """What is left of it if nothing but these operations had taken effect."""
+    def only(self, indexes: AbstractSet[int], operations: Operations) -> LogColumns:
+        """What is left of it if nothing but these had taken effect; `operations` are the recorded ones."""
+        return LogColumns._matched_already(operations, self.entries_of(indexes), has_fences=self.has_fences)
+
+    def entries_of(self, indexes: AbstractSet[int]) -> list[Entry]:
+        """The places at which these operations stand, or to which they sent something."""
         senders, by_sender = self._by_sender
         rows = np.array([index for index in indexes if index >= 0], dtype=np.int64)
         bounds = np.searchsorted(senders, (rows, rows + 1)).T.tolist()
         left = {self.at_place(index - UNRECORDED) for index in indexes if index < 0}
         left.update(position for first, last in bounds for position in by_sender[first:last].tolist())
-        entries = map(self.entry, sorted(left, key=self.place.__getitem__))
-        return CommitLog(entries=tuple(entries), has_fences=self.has_fences)
+        return [self.entry(position) for position in sorted(left, key=self.place.__getitem__)]
 
     @cached_property
     def _by_sender(self) -> tuple[Ints, Ints]:

@@ -26,7 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.log_columns import LogColumns
 from checkers.facts.read_places import NOWHERE, ReadPlaces, read_places
 from checkers.facts.recorded import Recorded, recorded
@@ -41,7 +41,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 @memoized
 def order_of(evidence: Evidence) -> LogOrder | None:
     """The order that the log fixes; None without a log."""
-    log = log_of(evidence)
+    log = evidence.log
     return None if log is None else LogOrder(recorded(evidence), log)
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from checkers.facts.evidence import Evidence
+from checkers.facts.evidence import Evidence, in_columns
 from checkers.history.columns import (
     ABSENT,
     ACQUIRE,
@@ -28,19 +28,17 @@ from checkers.history.columns import (
     Columns,
     Flags,
     Ints,
-    Operations,
 )
 from checkers.history.memoized import memoized
 from checkers.history.ranks import distinct, is_repeated, stable_order
-from checkers.history.records import Outcome
 
 FEW = 256  # operations; the rules look at so many in less time than it takes to choose among them
 
 
 def narrowed(evidence: Evidence, relevant: Callable[[GrantColumns], Ints]) -> Evidence:
     """What the clients did; of a long history only the relevant rows."""
-    operations = evidence.history.operations
-    if not isinstance(operations, Operations) or len(operations) < FEW:
+    operations = in_columns(evidence)
+    if len(operations) < FEW:
         return evidence
     asked = bool(np.any(operations.columns.f == ACQUIRE))  # else no client waited or was granted anything
     chosen = tuple(operations.at(relevant(_holds(evidence)))) if asked else ()
@@ -49,29 +47,20 @@ def narrowed(evidence: Evidence, relevant: Callable[[GrantColumns], Ints]) -> Ev
 
 @memoized
 def _holds(evidence: Evidence) -> GrantColumns:
-    operations = evidence.history.operations
-    if not isinstance(operations, Operations):
-        raise TypeError("only a long history is narrowed")
-    return GrantColumns(operations.columns)
+    return GrantColumns(in_columns(evidence).columns)
 
 
 def count_of_grants(evidence: Evidence) -> int:
     """How often somebody got a lock."""
-    operations = evidence.history.operations
-    if isinstance(operations, Operations):
-        columns = operations.columns
-        return int(np.count_nonzero((columns.f == ACQUIRE) & (columns.outcome == OK)))
-    return sum(op.outcome is Outcome.OK for op in evidence.named("acquire"))
+    columns = in_columns(evidence).columns
+    return int(np.count_nonzero((columns.f == ACQUIRE) & (columns.outcome == OK)))
 
 
 def grants_without(evidence: Evidence, field: Literal["token", "ttl"]) -> int:
     """How often somebody got a lock, but no fencing token with it, or by a request that sets no lease."""
-    operations = evidence.history.operations
-    if isinstance(operations, Operations):
-        columns = operations.columns
-        granted = (columns.f == ACQUIRE) & (columns.outcome == OK)
-        return int(np.count_nonzero(granted & (getattr(columns, field) == ABSENT)))
-    return sum(op.outcome is Outcome.OK and getattr(op, field) is None for op in evidence.named("acquire"))
+    columns = in_columns(evidence).columns
+    granted = (columns.f == ACQUIRE) & (columns.outcome == OK)
+    return int(np.count_nonzero(granted & (getattr(columns, field) == ABSENT)))
 
 
 def of_shared_tokens(holds: GrantColumns) -> Ints:

@@ -224,8 +224,7 @@ def indices(flags: Flags) -> Ints:
 
 def on_lines(operations: Sequence[Op], lines: Collection[int]) -> list[Op]:
     """The operations that are recorded on some of these lines of their history."""
-    if not isinstance(operations, Operations):
-        return [op for op in operations if not set(lines).isdisjoint(op.lines)]
+    operations = Operations.of(operations)
     columns, wanted = operations.columns, list(lines)
     found = np.isin(columns.invoked_line, wanted) | np.isin(columns.completed_line, wanted)
     return list(operations.at(indices(found)))

@@ -83,14 +83,6 @@ class Entry:
         return self.sent is None or self.was_sent_elsewhere
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitLog:
-    """Some places of a log, as if only their operations had taken effect."""
-
-    entries: tuple[Entry, ...]
-    has_fences: bool  # does the storage log its fences?
-
-
 def of_another_run(entry: Entry) -> HistoryError:
     """The message about a log that does not fit, by its first entry."""
     commit, write = entry.commit, entry.sent

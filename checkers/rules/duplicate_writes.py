@@ -16,14 +16,14 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import listed, times
 from checkers.explain.story import Story, step
 from checkers.explain.telling import in_time_order
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.recorded import recorded
 from checkers.text.printable import content
 
 
 def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Writes that the log has more than once."""
-    log = log_of(evidence)
+    log = evidence.log
     if log is None:
         return
     writes = recorded(evidence).writes

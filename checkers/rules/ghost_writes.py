@@ -17,7 +17,7 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.story import Cause, Step, Story, step
 from checkers.explain.telling import in_time_order, tell
 from checkers.facts.cluster_columns import ZoneColumns
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.recorded import recorded
 from checkers.history.columns import FAIL, FENCE, indices
 from checkers.history.ranks import is_repeated
@@ -27,7 +27,7 @@ from checkers.text.printable import content
 
 def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Writes and fences that ended in fail and that the log has."""
-    log = log_of(evidence)
+    log = evidence.log
     if log is None:
         return
     asked = recorded(evidence)

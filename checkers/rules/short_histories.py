@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from checkers.facts.evidence import Evidence
-from checkers.history.columns import Operations
 from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op, Outcome
 
@@ -39,8 +38,7 @@ class _Accepted:
 def attempts_if_right(evidence: Evidence) -> dict[str, int] | None:
     """How many stale writes were tried, as `attempts` counts; None: the rules must say what is wrong."""
     operations, header = evidence.history.operations, evidence.history.header
-    is_long = isinstance(operations, Operations) or len(operations) > SHORT
-    if is_long or evidence.log is not None or not header.fenced:
+    if len(operations) > SHORT or evidence.log is not None or not header.fenced:
         return None
     registers: dict[str, list[Op]] = {}
     for op in operations:

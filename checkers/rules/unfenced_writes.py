@@ -19,7 +19,7 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.log_columns import LogColumns
 from checkers.history.columns import OK
 from checkers.history.ranks import stable_order
@@ -36,7 +36,7 @@ def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Writes without a token that took effect, and those that lost theirs on the way."""
     if not evidence.history.header.fenced or attempts_if_right(evidence) is not None:
         return
-    log = log_of(evidence)
+    log = evidence.log
     yield from _sent_without_a_token(zones_of(evidence))
     if log is not None:
         yield from _stored_without_a_token(log)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.hold_writes import writes_of
 from checkers.facts.raising import may_be_below
 from checkers.history.columns import ABSENT, FENCE, OK, Flags, Ints, indices
@@ -73,7 +73,7 @@ def _rejected(evidence: Evidence) -> Flags:
 
 def _logged_after_higher(evidence: Evidence) -> Ints:
     """The rows of the writes that the log has after something with a higher token."""
-    log = log_of(evidence)
+    log = evidence.log
     if log is None or not len(log):
         return np.zeros(0, dtype=np.int64)
     below = ~log.fence & (log.height > 0) & (log.height < log.marks) & (log.row >= 0)

@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.history_index import HistoryIndex
 from checkers.text.printable import shorten
 from checkers.vocabulary.verdict import Finding
@@ -48,7 +48,7 @@ def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iter
     for finding in committed:
         accused[finding.accused][finding.anomaly] = finding
     decided = {finding.resource for finding in committed}
-    log = log_of(evidence)
+    log = evidence.log
     if log is not None:  # clients cannot see what none of them sent
         decided.update(each.commit.resource for each in log.unmatched)
     index = HistoryIndex(evidence)

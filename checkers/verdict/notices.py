@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.facts.evidence import Evidence, in_columns, log_of
+from checkers.facts.evidence import Evidence, in_columns
 from checkers.facts.narrowing import count_of_grants, grants_without
 from checkers.facts.token_shapes import shape_of
 from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE
@@ -135,7 +135,7 @@ def _empty_order(evidence: Evidence) -> Iterator[str]:
     """Report a storage without any order of writes: a client program may not write it."""
     columns = in_columns(evidence).columns
     accepted = int(np.count_nonzero((columns.outcome == OK) & np.isin(columns.f, (WRITE, APPEND))))
-    log = log_of(evidence)
+    log = evidence.log
     if log is not None and not len(log) and accepted:
         yield (
             f"the storage's own order of writes is empty, although {accepted} of the clients' writes were"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.narrowing import count_of_grants, grants_without
 from checkers.history.records import Header
 from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS
@@ -35,7 +35,7 @@ def doubts(
 def _cut_short(evidence: Evidence) -> Iterator[Reason]:
     if not evidence.history.is_cut_short:
         return
-    log = log_of(evidence)
+    log = evidence.log
     missing = 0 if log is None else log.unsent
     more = f", and the storage's own order has {missing} writes of which it knows nothing" if missing else ""
     yield Reason(ReasonKind.CUT_SHORT, more)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from checkers.history.columns import Operations
 from checkers.vocabulary.document import VerdictDocument
 from harness.core.errors import ConfigurationError, FencepostError
 from harness.core.events import Event, RunJudged
@@ -28,7 +29,7 @@ from harness.report.groups import explained
 from harness.report.holds import end_of
 from harness.report.lines import Line, Tone
 from harness.report.recorded_run import recorded_plan
-from harness.report.rows import Lines, with_columns
+from harness.report.rows import Lines
 from harness.report.verdict_text import found_in
 from harness.run.runner import RunOptions, run
 from harness.spec import Target, load
@@ -182,7 +183,7 @@ def _outcome(target: Target, engine: Engine, options: RunOptions, watch: Callabl
 def _seconds_to_find(judged: RunJudged, expected: Sequence[str]) -> float | None:
     """The time until the last operation of the first proof; None without a proof."""
     started = recorded_plan(judged.folder).started
-    on_lines = Lines(with_columns(judged.history.operations))
+    on_lines = Lines(Operations.of(judged.history.operations))
     moments = [
         max(map(end_of, on_lines.of(finding.operations)))
         for finding in explained(judged.document)

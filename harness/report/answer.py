@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.history.columns import ACQUIRE, RELEASE
+from checkers.history.columns import ACQUIRE, RELEASE, Operations
 from checkers.history.records import History
 from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, Anomaly
 from checkers.vocabulary.document import VerdictDocument
@@ -19,7 +19,6 @@ from harness.report import advice
 from harness.report.effort import moments
 from harness.report.headline import CONTRADICTION, UNDECIDED, Answer, Tone
 from harness.report.interruption import in_words
-from harness.report.rows import with_columns
 from harness.report.sentences import capitalized
 from harness.report.stale_write_counts import refused
 from harness.report.terms import STALE_WRITE, terms_of
@@ -128,7 +127,7 @@ class _Verdict:
         """Did any client ask for a lock? A register of another tool has none."""
         if self.history is None or self.document.coverage.get("grants"):
             return True
-        return bool(len(with_columns(self.history.operations).columns.rows(ACQUIRE, RELEASE)))
+        return bool(len(Operations.of(self.history.operations).columns.rows(ACQUIRE, RELEASE)))
 
     @property
     def interrupted(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from checkers.history.columns import Operations
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import History, Op
 from checkers.text.printable import LONGEST, request, shorten
@@ -14,7 +15,7 @@ from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.fault_kinds import named, part_of_run
 from checkers.vocabulary.hazards import POINTS
 from harness.nemesis.faults import FAULTS
-from harness.report.rows import Lines, with_columns
+from harness.report.rows import Lines
 
 NS = 1_000_000_000
 NO_CAUSE = ("Cause", "none; no fault or late call in this run explains it")
@@ -126,7 +127,7 @@ class Openings:
 
     @cached_property
     def _lines(self) -> Lines:
-        return Lines(with_columns(self._operations))
+        return Lines(Operations.of(self._operations))
 
     def _on(self, lines: Iterable[int]) -> Iterator[Fault]:
         return (self._faults[line] for line in lines if line in self._faults)

@@ -33,7 +33,6 @@ from checkers.history.columns import (
 from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.ranks import stable_order
 from checkers.history.reader import Commit, History, Op, Value
-from harness.report.rows import with_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,7 @@ class AcceptedWrites(Sequence[Accepted]):
 def accepted(history: History, commits: Sequence[Commit] | None) -> AcceptedWrites:
     """Every write that took effect: by the storage's order if there is one, else as clients saw it."""
     history = with_lists(history, commits or ())
-    operations = with_columns(history.operations)
+    operations = Operations.of(history.operations)
     sent = sent_from(Evidence(history=replace(history, operations=operations)))
     return (
         _observed(operations, sent) if commits is None else _committed(operations, Commits.of(commits), sent)

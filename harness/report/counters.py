@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.history.columns import ABSENT, ACQUIRE, FUNCTIONS, OK
+from checkers.history.columns import ABSENT, ACQUIRE, FUNCTIONS, OK, Operations
 from checkers.history.reader import Op
 from checkers.vocabulary.counts import COVERAGE, WORK
 from checkers.vocabulary.counts import counted as meaning_of
 from checkers.vocabulary.document import VerdictDocument
 from harness.report.headline import Answer, Tone
-from harness.report.rows import with_columns
 
 _HELD = (
     "stale_writes_attempted",
@@ -70,14 +69,14 @@ def counters(answer: Answer, document: VerdictDocument, operations: Sequence[Op]
 
 def gives_tokens(operations: Sequence[Op]) -> bool:
     """Did a grant carry a fencing token, or was there none?"""
-    columns = with_columns(operations).columns
+    columns = Operations.of(operations).columns
     tokens = columns.token[(columns.f == ACQUIRE) & (columns.outcome == OK)]
     return not len(tokens) or bool(np.any(tokens != ABSENT))
 
 
 def work_of(operations: Sequence[Op]) -> dict[str, int]:
     """How many reads, writes and appends were answered with ok."""
-    columns = with_columns(operations).columns
+    columns = Operations.of(operations).columns
     answered = np.bincount(columns.f[columns.outcome == OK], minlength=len(FUNCTIONS)).tolist()
     return {name: answered[FUNCTIONS.index(f)] for name, f in _WORK.items()}
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from checkers.history.columns import RENEW
+from checkers.history.columns import RENEW, Operations
 from checkers.history.reader import Op
 from harness.core.invocation import NO_FAULTS
 from harness.report.interruption import in_words
 from harness.report.recorded_run import Recorded
-from harness.report.rows import with_columns
 from harness.report.timeline import Timeline
 from harness.spec.toml import changed_in, head_comment
 
@@ -68,6 +67,6 @@ def _duration(laid_out: Timeline | None) -> str:
 
 def _worked(operations: Sequence[Op]) -> str:
     """How much the clients did; renewals run in parallel, and are counted separately."""
-    renewals = len(with_columns(operations).columns.rows(RENEW))
+    renewals = len(Operations.of(operations).columns.rows(RENEW))
     renewed = f" and {renewals:,} renewal{'s' * (renewals > 1)}" if renewals else ""
     return f"{len(operations) - renewals:,} operations{renewed}"

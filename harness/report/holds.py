@@ -28,10 +28,11 @@ from checkers.history.columns import (
     WRITE,
     Flags,
     Ints,
+    Operations,
 )
 from checkers.history.reader import Op, Outcome
 from harness.report.lanes import Lanes
-from harness.report.rows import Grants, Groups, ends, keys_by_owner, with_columns
+from harness.report.rows import Grants, Groups, ends, keys_by_owner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Holds:
     """The holds of a run; an owner's holds are computed when one of them is first needed."""
 
     def __init__(self, operations: Sequence[Op], lanes: Lanes) -> None:
-        self._operations, self._lanes = with_columns(operations), lanes
+        self._operations, self._lanes = Operations.of(operations), lanes
         self.grants = Grants(self._operations)
         columns = self._operations.columns
         self._ends = ends(columns)

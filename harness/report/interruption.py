@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from msgspec import UNSET
 
-from checkers.history.columns import NEVER
+from checkers.history.columns import NEVER, Operations
 from checkers.history.reader import History
 from checkers.vocabulary.document import InterruptionDocument
 from harness.core.duration import NS
 from harness.report.recorded_plan import RecordedPlan
-from harness.report.rows import with_columns
 
 
 def interruption(plan: RecordedPlan, history: History) -> InterruptionDocument | None:
@@ -40,7 +39,7 @@ def _number(seconds: float) -> str:
 
 
 def _last_event(history: History, started: int) -> int:
-    columns = with_columns(history.operations).columns
+    columns = Operations.of(history.operations).columns
     if not len(columns):
         return started
     returned = np.where(columns.returned == NEVER, 0, columns.returned)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.history.columns import Ints
+from checkers.history.columns import Ints, Operations
 from checkers.history.reader import History
-from harness.report.rows import with_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,6 @@ def lanes(history: History) -> Lanes:
     if clients:
         names = tuple(f"client {client}" for client in range(clients))
         return Lanes(names, clients, {})
-    numbers = np.unique(with_columns(history.operations).columns.process).tolist()
+    numbers = np.unique(Operations.of(history.operations).columns.process).tolist()
     names = tuple(f"process {number}" for number in numbers)
     return Lanes(names, None, {number: lane for lane, number in enumerate(numbers)})

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.history.columns import ABSENT, FUNCTIONS, NEVER, OUTCOMES, Columns, Ints
+from checkers.history.columns import ABSENT, FUNCTIONS, NEVER, OUTCOMES, Columns, Ints, Operations
 from checkers.history.reader import Op
-from harness.report.rows import with_columns
 
 _SLOTS = 1_500  # points a kind: about one a pixel
 UNANSWERED = "unanswered"
@@ -31,7 +30,7 @@ class Summary:
 
 def summaries(operations: Sequence[Op]) -> tuple[Summary, ...]:
     """A row for each kind of call, the most frequent first."""
-    columns = with_columns(operations).columns
+    columns = Operations.of(operations).columns
     rows = (_summary(kind, columns, columns.rows(number)) for number, kind in enumerate(FUNCTIONS))
     return tuple(sorted((row for row in rows if row.calls), key=lambda row: (-row.calls, row.kind)))
 
@@ -60,7 +59,7 @@ def points(operations: Sequence[Op], start: int, end: int) -> dict[str, list[tup
     Calls that were never answered are a separate kind, and last until the client gave up.
     """
     slot = max(1, (end - start) // _SLOTS)
-    columns = with_columns(operations).columns
+    columns = Operations.of(operations).columns
     answered = columns.returned != NEVER
     until = np.where(answered, columns.returned, columns.learned)
     kinds = np.where(answered, columns.f, len(FUNCTIONS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -10,11 +10,6 @@ import numpy as np
 from checkers.history.columns import ABSENT, ACQUIRE, NEVER, OK, Columns, Ints, Operations
 from checkers.history.ranks import distinct, stable_order
 from checkers.history.reader import Op
-
-
-def with_columns(operations: Sequence[Op]) -> Operations:
-    """The same operations, and their columns."""
-    return operations if isinstance(operations, Operations) else Operations.of(operations)
 
 
 def ends(columns: Columns) -> Ints:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from checkers.history.columns import Operations
 from checkers.history.reader import Op
 from checkers.vocabulary.document import FindingDocument
 from harness.report.bands import Band
-from harness.report.rows import Lines, with_columns
+from harness.report.rows import Lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,7 @@ class Mentions:
     """Finds the operations and faults on some lines."""
 
     def __init__(self, operations: Sequence[Op], bands: Sequence[Band]) -> None:
-        self.lines = Lines(with_columns(operations))
+        self.lines = Lines(Operations.of(operations))
         self._bands = {line: place for place, band in enumerate(bands) for line in band.lines}
 
     def of(self, finding: FindingDocument) -> tuple[Mention, ...]:

@@ -14,7 +14,7 @@ from harness.report.commit_times import AcceptedWrites, accepted
 from harness.report.holds import Holds
 from harness.report.lanes import Lanes
 from harness.report.recorded_run import Recorded
-from harness.report.rows import ends, with_columns
+from harness.report.rows import ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def timeline(recorded: Recorded, lanes: Lanes) -> Timeline | None:
     if recorded.history is None or not recorded.history.operations:
         return None
     history = recorded.history
-    operations = with_columns(history.operations)
+    operations = Operations.of(history.operations)
     called, ended = operations.columns.called, ends(operations.columns)
     faults = [fault.time for fault in history.faults]
     return Timeline(

@@ -15,7 +15,7 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.history.columns import APPEND
 from checkers.history.records import List, Op, Value
 from checkers.text.printable import content
@@ -26,7 +26,7 @@ def misfound(evidence: Evidence) -> Iterator[Conflict]:
 
     What nobody sent and the log has is left to it.
     """
-    zones, log = zones_of(evidence), log_of(evidence)
+    zones, log = zones_of(evidence), evidence.log
     unmatched = () if log is None else log.unmatched
     unsent = {(each.commit.resource, each.commit.value) for each in unmatched}
     writers, before = _writers(zones), _list(zones.header.initial_value)

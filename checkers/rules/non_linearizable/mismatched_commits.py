@@ -14,13 +14,13 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.text.printable import content
 
 
 def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
     """Commits that no client sent as they were stored."""
-    log, history = log_of(evidence), evidence.history
+    log, history = evidence.log, evidence.history
     if log is None:
         return
     positions = log.unmatched_positions

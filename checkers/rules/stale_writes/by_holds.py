@@ -25,7 +25,7 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import listed, lock_on, times
 from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import zones_of
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.hold_order import hold_order
 from checkers.facts.hold_writes import writes_of
 from checkers.history.columns import indices
@@ -36,7 +36,7 @@ from checkers.text.printable import content
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
     """Writes that the log has after one of a later hold."""
-    log, holds = log_of(evidence), hold_order(evidence)
+    log, holds = evidence.log, hold_order(evidence)
     if log is None or evidence.history.header.fenced or not len(holds.writes):
         return
     grant = np.where(log.row >= 0, holds.grant_of(log.row), -1)

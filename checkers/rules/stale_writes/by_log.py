@@ -18,7 +18,7 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import listed, times
 from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import ZoneColumns
-from checkers.facts.evidence import Evidence, log_of
+from checkers.facts.evidence import Evidence
 from checkers.facts.log_columns import LogColumns
 from checkers.history.columns import ABSENT, Ints, indices
 from checkers.history.ranks import Summit
@@ -34,7 +34,7 @@ from checkers.text.printable import content
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
     """Writes that the log has after a newer token."""
-    log, header = log_of(evidence), evidence.history.header
+    log, header = evidence.log, evidence.history.header
     if log is None:
         return
     strict = header.policy == "strict"

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.facts.evidence import gather, log_of
+from checkers.facts.evidence import gather
 from checkers.facts.log_columns import LogColumns
-from checkers.history.commit_log import CommitLog
 from checkers.history.records import Commit, Op
 from tests.support.brute_force import fenced, history_of, renumbered, write
 
@@ -24,7 +23,7 @@ def matched(operations: Sequence[Op], *commits: tuple[str, int | None, str | Non
         Commit(seq=seq, resource=resource, token=token, value=value, fence=value is None)
         for seq, (resource, token, value) in enumerate(commits)
     ]
-    found = log_of(gather(history_of(renumbered(operations)), log, same_run=True))
+    found = gather(history_of(renumbered(operations)), log, same_run=True).log
     assert found is not None
     return found
 
@@ -52,7 +51,7 @@ def whole() -> LogColumns:
 
 
 def part_of(log: LogColumns, indexes: set[int]) -> LogColumns:
-    return LogColumns.of(log._ops, log.only(indexes))
+    return log.only(indexes, log._ops)
 
 
 @pytest.mark.parametrize("is_part", [False, True], ids=["matched", "matched already"])
@@ -81,18 +80,18 @@ def test_each_commit_has_what_sent_it(whole: LogColumns, is_part: bool) -> None:
 def test_a_part_of_a_log_keeps_its_order_and_its_entries(whole: LogColumns) -> None:
     unsent = next(each.op.index for each in whole.entries if each.commit.value == "v9")
 
-    part = whole.only({unsent, 3})
+    part = part_of(whole, {unsent, 3})
 
     assert [(each.commit.value, each.near and each.near.index) for each in part.entries] == [
         ("v3", 1),
         ("v9", 2),
     ]
-    assert tuple(LogColumns.of(whole._ops, part).entries) == part.entries
 
 
 def test_nothing_is_left_of_a_log_without_its_operations(whole: LogColumns) -> None:
-    assert whole.only(set()) == CommitLog(entries=(), has_fences=True)
-    assert part_of(whole, set()).unsent == 0
+    nothing = part_of(whole, set())
+
+    assert (list(nothing.entries), nothing.has_fences, nothing.unsent) == ([], True, 0)
 
 
 def test_what_does_not_fit_belongs_to_its_resource(whole: LogColumns) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.facts.evidence import gather, log_of
+from checkers.facts.evidence import gather
 from checkers.facts.read_places import ReadPlaces, read_places
 from checkers.facts.recorded import recorded
 from checkers.history.records import Commit, Op
@@ -19,7 +19,7 @@ def found(operations: Sequence[Op], commits: Sequence[Commit], initial: str | No
     history = history_of(renumbered(operations))
     history = replace(history, header=replace(history.header, initial_value=initial))
     evidence = gather(history, commits, same_run=True)
-    columns = log_of(evidence)
+    columns = evidence.log
     assert columns is not None
     return read_places(recorded(evidence), columns)
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.generated import Shape, generate, lines
-from checkers.facts.evidence import Evidence, gather
+from checkers.facts.evidence import gather
 from checkers.history import growing
 from checkers.history.columns import Operations
 from checkers.history.reader import parse, read
@@ -55,8 +55,8 @@ def check_same(lines: Sequence[str]) -> None:
 
     assert isinstance(columns.operations, Operations)
     assert replace(columns, operations=tuple(columns.operations)) == plain
-    assert list(observed(gather(columns))) == list(observed(Evidence(history=plain))), lines
-    assert list(late_writes(gather(columns))) == list(late_writes(Evidence(history=plain))), lines
+    assert list(observed(gather(columns))) == list(observed(gather(plain))), lines
+    assert list(late_writes(gather(columns))) == list(late_writes(gather(plain))), lines
     assert without_times(judge(columns)) == without_times(judge(plain)), lines
 
 

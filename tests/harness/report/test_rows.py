@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from checkers.history.columns import ABSENT
+from checkers.history.columns import ABSENT, Operations
 from checkers.history.reader import parse
-from harness.report.rows import Grants, Groups, Lines, ends, with_columns
+from harness.report.rows import Grants, Groups, Lines, ends
 
 HISTORY = parse(
     [
@@ -22,7 +22,7 @@ HISTORY = parse(
         '{"time":80,"process":1,"type":"ok","f":"acquire","resource":"r1","owner":"b","token":7,"ttl":2000}',
     ]
 )
-OPERATIONS = with_columns(HISTORY.operations)
+OPERATIONS = Operations.of(HISTORY.operations)
 
 
 @pytest.mark.parametrize(("line", "index"), [(2, 0), (3, 0), (4, 1), (7, 2), (9, 3)])
