@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from checkers.history.columns import APPEND, Operations
+from checkers.history.columns import Operations
 from checkers.history.records import Commit, Element, History, List, Op, Outcome
 
 
@@ -26,8 +26,7 @@ def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
     operations = Operations.of(history.operations, history.header.initial_value)
     if operations is not history.operations:
         history = replace(history, operations=operations)
-    appends = operations.at(operations.columns.rows(APPEND))
-    without_list = {(op.resource, op.element): op for op in appends if op.value is None}
+    without_list = {(op.resource, op.element): op for op in operations.named("append") if op.value is None}
     if not without_list:
         return history
     lists = {op.index: _unseen(op) for op in without_list.values()}

@@ -41,8 +41,7 @@ class Evidence:
 
     def named(self, *names: str) -> Iterator[Op]:
         """The operations of these names, in the order of their calls."""
-        operations = in_columns(self)
-        return operations.at(operations.columns.rows(*map(FUNCTIONS.index, names)))
+        return in_columns(self).named(*names)
 
 
 @memoized

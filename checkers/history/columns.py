@@ -164,10 +164,12 @@ _NO_LINES = (ABSENT, ABSENT)
 
 
 class Operations(Sequence[Op]):
-    """Columns as a sequence of operations; each is created on first use, and cached."""
+    """Operations and their columns: either is made of the other on first use, and cached."""
 
-    def __init__(self, columns: Columns, made: Iterable[Op] = ()) -> None:
-        self.columns = columns
+    def __init__(self, columns: Columns | None, made: Iterable[Op] = (), initial: Value = None) -> None:
+        """Without columns, all operations are made, and `initial` is the value of a resource before them."""
+        self._columns = columns
+        self._initial = initial
         self._made = dict(enumerate(made))
         of_index = {op.index: row for row, op in self._made.items()}
         self._row_of = of_index if any(row != index for index, row in of_index.items()) else None
@@ -177,10 +179,23 @@ class Operations(Sequence[Op]):
         """The same operations with their columns, unless they have them already."""
         if isinstance(operations, Operations):
             return operations
-        return cls(Columns.of(operations, initial), operations)
+        return cls(None, operations, initial)
+
+    @property
+    def columns(self) -> Columns:
+        """All operations as columns."""
+        if self._columns is None:
+            self._columns = Columns.of(self._made.values(), self._initial)
+        return self._columns
 
     def __len__(self) -> int:
-        return len(self.columns)
+        return len(self._made if self._columns is None else self._columns)
+
+    def named(self, *names: str) -> Iterator[Op]:
+        """The operations of these names."""
+        if self._columns is None:
+            return (op for op in self._made.values() if op.f in names)
+        return self.at(self._columns.rows(*map(FUNCTIONS.index, names)))
 
     @overload
     def __getitem__(self, at: int) -> Op: ...
