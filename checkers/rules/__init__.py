@@ -1,1 +1,1 @@
-"""One file for each anomaly: what it is, how it is found, its proof and its story."""
+"""The rules, a file for each anomaly: its definition, how it is found, its proof and its story."""

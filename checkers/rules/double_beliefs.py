@@ -1,8 +1,7 @@
-"""Double beliefs: did two clients both believe that they held a lock?
+"""Double-belief: two clients believed at the same time that they held a lock.
 
-It is counted, and no violation: under pauses it is bound to happen.
-Belief lasts from the acquire's return to the release's call or the return of a renew
-that failed, or until the client is killed.
+It is only counted: pauses make it inevitable. Belief lasts from the return of the acquire to the call of
+the release, the return of a failed renewal, or the death of the client.
 """
 
 from __future__ import annotations
@@ -28,11 +27,9 @@ from checkers.history.records import Op
 
 
 def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
-    """Grants to one owner while another still believed that it held the lock (only counted).
+    """Yield grants to one owner while another still believed that it held the lock.
 
-    Belief lasts from the acquire's return to the release's call or the return
-    of a renew that failed; a client that is killed believes nothing any more. There is none if that is
-    not after the acquire's return.
+    A belief that would end before the acquire returns never begins.
     """
     end_of_client = killed_at(evidence)
     involved = narrowed(evidence, of_beliefs)
@@ -49,7 +46,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
         sides = Above(end, number), Above(end, -number)
         for place, grant in enumerate(grants):
             if ends[place] <= (grant.returned or 0):
-                continue  # it was over before it began
+                continue
             limits = (grant.returned or 0, number[place]), (grant.returned or 0, -number[place])
             found = [side.first(each) for side, each in zip(sides, limits, strict=True)]
             other = min((each for each in found if each is not None), default=place)

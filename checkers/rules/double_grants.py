@@ -1,12 +1,12 @@
-"""Double grants: two clients held the lock at once, and nothing that was recorded explains it.
+"""Double grant: two clients held the lock at once, and nothing in the record explains it.
 
 Of two grants to different owners, at least one has no promise: no answered acquire or renew of it
 carries a ttl. The other is not past its promised end. Until the later of the two returned,
 neither owner had called a release or revoke, had a renew refused, or ended a call in info,
 since it asked for the lock; and no fault was in force since the earlier of the two calls.
 
-A session may end for a reason that nobody recorded, so this accuses nobody. But a run with a double
-grant is not known to be right.
+A session may end for an unrecorded reason, so this accuses no client. But a run with a double grant is
+not known to be right.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from checkers.history.records import Op, Outcome
 
 
 def double_grants(evidence: Evidence) -> Iterator[Conflict]:
-    """Grants to one owner while another held the lock, at least one of them without a promise."""
+    """Yield grants to one owner while another held the lock, at least one of them without a promise."""
     return (
         HELD_BY_TWO.conflict(later, other)
         for later, other in _pairs(evidence, Faults(faults_of(evidence.history.faults)))
@@ -46,7 +46,7 @@ def double_grants(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def under_faults(evidence: Evidence) -> int:
-    """How many more there would be if no fault had been in force."""
+    """Return how many more double grants there would be if no fault had been in force."""
     faults = Faults(faults_of(evidence.history.faults))
     if not faults:
         return 0
@@ -55,7 +55,7 @@ def under_faults(evidence: Evidence) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Hold:
-    """A grant, and when its hold may have ended, in ns."""
+    """A grant, and the earliest time at which its hold may have ended, in ns."""
 
     grant: Op
     until: float
@@ -63,13 +63,13 @@ class _Hold:
 
 
 def _pairs(evidence: Evidence, faults: Faults) -> Iterator[tuple[Op, Op]]:
-    """Each grant that came while another was held, and that one."""
+    """Yield each grant made while another was held, with the other grant."""
     return (pair for holds in _holds_of(evidence) for pair in _held_by_two(holds, faults))
 
 
 @memoized
 def _holds_of(evidence: Evidence) -> list[list[_Hold]]:
-    """The holds of each resource that has one without a promise, by when their grants returned."""
+    """Return the holds, by the return of their grants, of each resource that has one without a promise."""
     found = []
     involved = narrowed(evidence, of_beliefs).by_resource("acquire", "renew", *ENDS)
     unanswered = _unanswered(evidence) if involved else {}
@@ -93,7 +93,7 @@ def _held_by_two(holds: Sequence[_Hold], faults: Faults) -> Iterator[tuple[Op, O
     until = np.array([min(hold.until, NEVER) for hold in holds], dtype=np.int64)
     called = np.array([hold.grant.called for hold in holds], dtype=np.int64)
     unpromised = np.array([not hold.is_promised for hold in holds], dtype=np.int64)
-    longest = np.append(-1, np.maximum.accumulate(until)[:-1])  # of those that returned before
+    longest = np.append(-1, np.maximum.accumulate(until)[:-1])  # among the holds that returned earlier
     sides = [Above(side * number, until, called, unpromised) for side in (1, -1)]
     for place, hold in enumerate(holds):
         returned = hold.grant.returned or 0
@@ -109,13 +109,13 @@ def _held_by_two(holds: Sequence[_Hold], faults: Faults) -> Iterator[tuple[Op, O
 
 
 def _last_healed(faults: Faults, moment: int) -> float:
-    """When the last fault was healed that began by then; -1 if there was none."""
+    """Return when the last fault that had begun by `moment` was healed; -1 if there was none."""
     begun = bisect_right(faults.began, moment)
     return faults.healed_by_then[begun - 1] if begun else -1
 
 
 def _holds(own: Sequence[Op], unanswered: Mapping[int, Sequence[int]]) -> Iterator[_Hold]:
-    """The holds of an owner; `own` is what it did with one lock, by call."""
+    """Yield the holds of an owner; `own` is what it did with one lock, by call."""
     beliefs = Beliefs(own)
     lost = sorted(op.called if op.learned is None else op.learned for op in own if op.outcome is Outcome.INFO)
     for lease in leases_of(own):
@@ -127,7 +127,7 @@ def _holds(own: Sequence[Op], unanswered: Mapping[int, Sequence[int]]) -> Iterat
 
 
 def _unanswered(evidence: Evidence) -> dict[int, list[int]]:
-    """When the calls of each process ended in info, in ns and in order; if nobody knows, when they began."""
+    """Return when the info calls of each process ended (if unknown, when they began), in ns and in order."""
     columns = in_columns(evidence).columns
     rows = np.flatnonzero(columns.outcome == INFO)
     moments = np.where(columns.learned[rows] < 0, columns.called[rows], columns.learned[rows])

@@ -1,6 +1,6 @@
 """Duplicate-write: the log has one write more than once, so something retried it.
 
-The log is complete, and each value is written once: an honest storage has it once.
+The log is complete and each value is written once, so an honest storage logs it once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from checkers.text.printable import content
 
 
 def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes that the log has more than once."""
+    """Yield the writes that the log has more than once."""
     log = evidence.log
     if log is None:
         return

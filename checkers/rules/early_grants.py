@@ -1,13 +1,12 @@
-"""Early grants: was the lock given away while somebody's lease was still promised?
+"""Early grant: the service granted a lock while another client's lease was still promised.
 
 A grant to B is early iff it returned before the end of A's lease (see `leases`) and was
 certainly the later of the two: it was sent after A's grant had returned, or its token is
-above A's. Tokens decide that only where they can be trusted: on a resource where a token
-regressed or was given to two owners, and of a grant without a token, real time alone counts.
+above A's. Tokens count only where they can be trusted. On a resource where a token regressed
+or was given to two owners, and for a grant without a token, only real time counts.
 
-If nothing tells which grant was the later one, and each returned before the end of the other's
-lease, then whichever was later was early. Nothing is said so of two grants with one token, which are a
-duplicate-token.
+If the order of two grants is unknown, and each returned before the end of the other's lease, the
+later one was early, whichever it was. Two grants with one token are a duplicate-token instead.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from checkers.text.printable import request
 
 
 def early_grants(evidence: Evidence) -> Iterator[Conflict]:
-    """Grants to one owner while another's lease was still promised."""
+    """Yield grants to one owner while another's lease was still promised."""
     involved = list(promises(narrowed(evidence, of_promised_leases)))
     untrusted = _with_misleading_tokens(evidence) if involved else set()
     for held in involved:
@@ -44,7 +43,7 @@ def early_grants(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
-    """The early grants of one resource; `are_trusted`: do its tokens tell the order of its grants?"""
+    """Yield the early grants of one resource; `are_trusted`: its tokens show the order of its grants."""
     promised = PromisedLeases(held)
     for later in held:
         found = [promised.sent_before(later)]
@@ -61,7 +60,7 @@ def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
 
 @memoized
 def _with_misleading_tokens(evidence: Evidence) -> set[str]:
-    """The resources whose tokens do not tell the order of their grants."""
+    """Return the resources whose tokens do not show the order of their grants."""
     return {each.accused.resource for each in (*duplicate_tokens(evidence), *token_regressions(evidence))}
 
 
@@ -70,7 +69,7 @@ def _early(later: Lease, holder: Lease) -> Conflict:
 
 
 def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
-    """The end that is shown is the earlier of what these operations promised and of what all did."""
+    """Tell the story; the end it shows is the earlier of what these operations promised and what all did."""
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     lease = _end(n, holder, setter)
     in_time = (holder.returned or 0) < grant.sent
@@ -117,9 +116,9 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _both_promised(n: Narrator, conflict: Conflict) -> Story:
-    """Two grants of which nothing tells the order."""
+    """Tell the story of two grants whose order is unknown."""
     last, other = conflict.accused, conflict.because[0]
-    named = {op.owner: op for op in (last, *conflict.because)}  # the last of an owner is its setter
+    named = {op.owner: op for op in (last, *conflict.because)}  # an owner's last operation is its setter
     ends = {op.owner: _end(n, op, named[op.owner]) for op in (other, last)}
     return Story(
         summary=(
@@ -160,12 +159,12 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _until(n: Narrator, holder: Op, lease: float) -> str:
-    """Until when a lease was promised, by what is shown of it."""
+    """Say until when a lease was promised, by the operations that are shown."""
     return f"until {'at least ' if n.lease(holder) > lease else ''}{n.at(lease)}"
 
 
 def _end(n: Narrator, holder: Op, setter: Op) -> float:
-    """The end that is shown: the earlier of what the setter promised and of what all operations did."""
+    """Return the shown end: the earlier of what the setter promised and what all operations did."""
     return min(n.lease(holder), setter.sent + (setter.ttl or 0))
 
 
@@ -179,7 +178,7 @@ def _promise(n: Narrator, setter: Op) -> Step:
 
 
 def _or_out_of_order(n: Narrator, grant: Op) -> Step:
-    """Where only tokens say which grant was the later one, they may be what is wrong."""
+    """Add that the tokens may be at fault, where only they show which grant came later."""
     return step(
         f"{n.who(grant)} had sent the request that was granted before that, at {n.at(grant.sent)}: if it"
         " held the lock first, the tokens are not in the order of the grants, for example because a token"
@@ -189,7 +188,7 @@ def _or_out_of_order(n: Narrator, grant: Op) -> Step:
 
 
 def _root(n: Narrator, conflict: Conflict, late: LateCalls, cause: Cause | None) -> Step:
-    """What can have freed the lock, as far as the history shows."""
+    """Say what can have freed the lock, as far as the history shows."""
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     if late.answered:
         return _freed_by(n, holder, late.answered, is_certain=cause is not None and cause.certain)
@@ -224,7 +223,7 @@ def _root(n: Narrator, conflict: Conflict, late: LateCalls, cause: Cause | None)
 
 
 def _freed_by(n: Narrator, holder: Op, answered: Sequence[Op], *, is_certain: bool) -> Step:
-    """What somebody else did to the lock in between, and whether anything else can have ended the hold."""
+    """Say what another hold's call did to the lock, and whether anything else can have ended this hold."""
     named = answered[0]
     others = "" if len(answered) == 1 else f", or another {request(named.f)} like it,"
     when = "In between" if named.called > (holder.returned or 0) else "Before that"
@@ -243,7 +242,7 @@ def _effect(late: Op) -> str:
 
 def _was_granted_it(n: Narrator, conflict: Conflict, cause: Cause | None) -> str:
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
-    if cause and cause.fault and cause.fault.client is not None:  # it stopped there
+    if cause and cause.fault and cause.fault.client is not None:  # this fault stopped its client
         return (
             f"{n.who(grant)} had been granted it already, and got its higher token {grant.token} only then:"
             " the tokens are not in the order of the grants."
@@ -255,7 +254,7 @@ def _was_granted_it(n: Narrator, conflict: Conflict, cause: Cause | None) -> str
 
 
 def _came_before(n: Narrator, cause: Cause | None) -> Iterator[tuple[float, str]]:
-    """What an owner that had lost the lock did to it, and when."""
+    """Yield what an owner that had lost the lock did to it, and when."""
     late = None if cause is None else cause.operation
     if late is not None:
         sent = f"{n.who(late)} sent the {request(late.f)} of another hold at {n.at(late.called)}"
@@ -281,7 +280,7 @@ def _lease_asked_for(n: Narrator, setter: Op) -> str:
 
 
 def _later(n: Narrator, holder: Op, grant: Op) -> str:
-    """By which reason one grant came after the other."""
+    """Say why one grant is known to be later than the other."""
     if (holder.returned or 0) < grant.sent:
         return f"by real time, {n.began(grant)}"
     return f"by token order, it got token {grant.token}, which is above {holder.token}"

@@ -1,6 +1,6 @@
 """Ghost-write: a write or fence that ended in *fail* took effect: the log has it, or a client read it.
 
-An *info* that took effect is never one.
+An *info* that took effect is never a ghost-write.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from checkers.text.printable import content
 
 
 def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes and fences that ended in fail and that the log has."""
+    """Yield the writes and fences that ended in fail and are in the log."""
     log = evidence.log
     if log is None:
         return
@@ -37,7 +37,7 @@ def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def ghosts_that_were_read(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Writes that ended in fail, each with the first read of its value."""
+    """Yield each write that ended in fail whose value was read, with the first read of it."""
     of_ghosts = indices(zones.columns.outcome[zones.read_write] == FAIL)
     first = of_ghosts[~is_repeated(zones.read_write[of_ghosts])]
     for read, write in zip(zones.reads[first].tolist(), zones.read_write[first].tolist(), strict=True):
@@ -45,7 +45,7 @@ def ghosts_that_were_read(zones: ZoneColumns) -> Iterator[Conflict]:
 
 
 def ghosts_that_were_found(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Appends that ended in fail, each with the first to have read a list with its element."""
+    """Yield each append that ended in fail whose element was found, with the first append to read it."""
     for append in zones.shown.appends:
         if append.outcome is Outcome.FAIL:
             yield FAILED_BUT_FOUND.conflict(append, zones.shown.by[append.index])
@@ -94,12 +94,12 @@ def _short_story(n: Narrator, op: Op, cause: Cause | None, shown: str) -> tuple[
 
 
 def failed_and_took_effect(n: Narrator, op: Op) -> str:
-    """That a write or fence was reported as failed and took effect."""
+    """Say that a write or fence was reported as failed and took effect."""
     return f"{n.request(op)} was reported as failed, but it took effect"
 
 
 def reported_as_failed(n: Narrator, write: Op, cause: Cause | None = None) -> list[Step]:
-    """Who sent a write, and the answer after which it must not take effect."""
+    """Say who sent a write, and which answer ruled out that it would take effect."""
     return _failed(n, write, cause, ": after that answer it must never take effect")
 
 

@@ -1,7 +1,7 @@
-"""High-water-regression: a fenced storage lost a value, and with it the mark that the value had raised.
+"""High-water-regression: a fenced storage lost a value, and its mark went down with it.
 
-Of each loss (see `lost_writes`) it accuses the first read of a lower token that was called
-after another read had returned a higher one. A lower mark that comes back again is a stale-read.
+Each loss (see `lost_writes`) accuses one read: the first of a lower token that was called
+after another read had returned a higher one. If the higher mark comes back, it is a stale-read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from checkers.facts.losses import Read
 
 
 def high_water_regression(values: Values, lost: Conflict, own: Iterable[Read]) -> Conflict | None:
-    """Of a loss' own reads, the first of a lower mark after another had returned a higher one."""
+    """Return the loss's first read of a lower mark after another read had returned a higher one."""
     for read in sorted(own, key=lambda each: each.op.index):
         higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])
         if higher is not None:

@@ -1,7 +1,7 @@
-"""Late-write, which is only counted: a superseded holder wrote before its successor did.
+"""Late-write (only counted): a superseded holder wrote before its successor did.
 
-It was called after a newer token had been granted, and took effect. The fence cannot see it,
-because it has not met the newer token yet; it is what makes lost updates possible. Where the lock
+The write was called after a newer token had been granted, and took effect. The fence cannot stop
+it, because it has not seen the newer token yet; late writes make lost updates possible. Where the lock
 gives no tokens, it was called after a later hold had been granted (see `stale_writes.by_holds`).
 """
 
@@ -33,7 +33,7 @@ from checkers.text.printable import content
 
 @memoized
 def late_writes(evidence: Evidence) -> Sequence[Conflict]:
-    """Writes that took effect, called after a newer token had been granted; stale ones are none."""
+    """Return the writes, except stale ones, that took effect and were called after a newer grant."""
     if attempts_if_right(evidence) is not None:
         return ()
     zones = zones_of(evidence)
@@ -57,7 +57,7 @@ def _late(zones: ZoneColumns, grants: Ints, stale: Flags) -> Iterator[Conflict]:
 
 
 def _late_by_holds(evidence: Evidence, stale: Flags) -> Iterator[Conflict]:
-    """Writes that took effect, called after a later hold had been granted; without the `stale` rows."""
+    """Yield the writes, except `stale` rows, that took effect and were called after a later hold's grant."""
     writes = writes_of(evidence)
     if writes is None:
         return
@@ -69,13 +69,13 @@ def _late_by_holds(evidence: Evidence, stale: Flags) -> Iterator[Conflict]:
 
 
 def grants_of(zones: ZoneColumns) -> Ints:
-    """The rows of the grants."""
+    """Return the rows of the grants."""
     columns = zones.columns
     return indices((columns.f == ACQUIRE) & (columns.outcome == OK))
 
 
 def newest(zones: ZoneColumns, grants: Ints) -> Summit:
-    """The newest token that had been granted before a moment."""
+    """Return the newest token granted before each moment."""
     return Summit(zones.ranks.size, zones.ranks.returned[grants], zones.height[grants])
 
 

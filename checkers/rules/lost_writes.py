@@ -4,17 +4,17 @@
 
 **By what clients saw**, the storage went back for good to what it had held before.
 
-A read that returns an older value than one that had surely been there when it was
-called is a stale-read, as a replica that lags behind gives it: the newer value comes
-back. If it does not come back, the storage has lost it. So, of a read r that returned
-u, and w, the last value that had been there for certain when r was called:
+A read that returns a value older than one that had surely been there when it was
+called is a stale-read, as from a lagging replica: the newer value comes back. If it does not
+come back, the storage has lost it. So take a read r that returned u, and w, the last value
+that had certainly been there when r was called:
 
 - w was *replaced by the past* if u had been there before w was even sent. (If u and w
   overlapped, u may have been written over w: nothing is lost then.)
-- It is *back* if a client read it again after r had returned, or another value that
+- w is *back* if, after r had returned, a client read w again, or another value that
   had been there when r was called and is not older than w.
 - The past *stayed* if after r had returned a client read a value from before w again,
-  and to the end of the record nothing was sent or read that is not from before w.
+  and until the end of the record nothing was sent or read that is not from before w.
 - The past was *acted on* if a write that was sent after r had returned was accepted,
   although the fence refuses it at w's token and lets it pass at u's.
 
@@ -22,9 +22,9 @@ w was lost for good iff r shows that it was replaced by the past, it is not back
 the past stayed, or was acted on, or the storage was restarted after w had been sent and
 before r returned. Its finding is **lost-write**.
 
-Where there is a fence, the mark may have gone back, too: **high-water-regression**. The reads
-of the past that followed show what the loss did, and are not wrong by themselves. Stale writes
-that the mark of the past lets through are: they name the loss as their cause.
+Where there is a fence, the mark may have gone back, too: **high-water-regression**. The later reads
+of the past show the effect of the loss, and are not wrong by themselves. Stale writes
+that the lower mark lets through are wrong: they name the loss as their cause.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _OF_THE_PAST = (OLDER_THAN_ACCEPTED, WENT_BACK, FALSE_OR_STALE)
 
 
 def lost_in_log(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes and fences that had been there, and that the log lacks."""
+    """Yield the writes and fences that had been there and are missing from the log."""
     known = missing(evidence)
     for row in known.lost.tolist():
         reads = [known.readers[row]] if row in known.readers else []
@@ -82,12 +82,12 @@ def lost_in_log(evidence: Evidence) -> Iterator[Conflict]:
 def with_losses(
     values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[Conflict]
 ) -> list[Conflict]:
-    """The conflicts of one resource; what a loss explains becomes that loss, or names it as its cause.
+    """Return the conflicts of one resource; those that a loss explains become that loss or name it as cause.
 
     Args:
-        values_of: makes the values of the resource; asked only if something may have been lost.
-        storage: that holds it.
-        conflicts: what is wrong with it if it has lost nothing.
+        values_of: makes the values of the resource; called only if something may have been lost.
+        storage: the storage of the resource.
+        conflicts: what is wrong with the resource if it has lost nothing.
     """
     suspects = [each.accused for each in conflicts if _is_suspect(each)]
     if not suspects:
@@ -130,14 +130,14 @@ def _is_suspect(conflict: Conflict) -> bool:
 def _lost_write(values: Values, loss: Loss) -> Conflict:
     read = loss.read
     past, lost = values.zone(read.value), values.zone(read.last)
-    if lost.write is None:  # impossible: nothing had been there before what stood there at first
+    if lost.write is None:  # impossible: nothing precedes the initial value
         raise AssertionError("the initial value cannot be lost to an older one")
     shown = each_once(lost.write, lost.settled_by, past.settled_by, read.op, *loss.witness)
     return GONE_FOR_GOOD.conflict(lost.write, *shown)
 
 
 def _returns(values: Values, storage: Storage, reads: Iterable[Read]) -> dict[int, Op]:
-    """For each read after a restart: what came back. Only that shows that nothing was lost."""
+    """Return what came back after each read since a restart: only this shows that nothing was lost."""
     after_restart = [read for read in reads if storage.restarts and is_after_restart(values, storage, read)]
     found = {read.op.index: values.came_back(read.last, read.op) for read in after_restart}
     return {index: op for index, op in found.items() if op is not None}
@@ -151,7 +151,7 @@ def _with_return(conflict: Conflict, back: Mapping[int, Op]) -> Conflict:
 
 
 class _Causes:
-    """The losses that stale writes may follow from, and what is reported of each."""
+    """The losses that stale writes may follow from, with their conflicts."""
 
     def __init__(self, values: Values, storage: Storage, losses: Sequence[tuple[Loss, Conflict]]) -> None:
         self._storage = storage
@@ -163,9 +163,9 @@ class _Causes:
         self._above = Above(-columns[0], columns[1], -columns[2]) if losses else None
 
     def named(self, conflict: Conflict) -> Conflict:
-        """A stale write with the loss that it follows from: nothing newer than what was lost proves it stale.
+        """Return a stale write with its causing loss, if nothing newer than the lost value proves it stale.
 
-        The mark of the past lets it through, and the one before does not.
+        The lower mark lets the write through; the mark before the loss does not.
         """
         if conflict.anomaly != "stale-write" or self._above is None or not self._storage.fenced:
             return conflict

@@ -1,8 +1,8 @@
 """Phantom-accept: a write or fence was acknowledged, and the storage never did it.
 
-A write is missing from the log, which is complete; no read returned its value, and the storage
+A write is missing from the complete log; no read returned its value, and the storage
 was not restarted after it had been sent (else it is a lost-write, see `missing`). Where fences
-are logged, the same holds of a fence whose token the mark cannot have had when it was acknowledged.
+are logged, so is a fence if the mark cannot have had its token when it was acknowledged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from checkers.text.printable import content
 
 
 def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
-    """What the storage acknowledged and never stored."""
+    """Yield the writes and fences that the storage acknowledged and never stored."""
     known = missing(evidence)
     for breach, rows in ((NEVER_LOGGED, known.never_stored), (FENCE_NEVER_RAISED, known.never_raised)):
         for row in rows.tolist():

@@ -1,4 +1,4 @@
-"""What the clients of a storage saw: does some order of the operations explain it?
+"""The rules for what the clients of a storage saw: does an order of the operations explain it?
 
 The model is a register with a mark. A write with token t is accepted iff
 `t > mark` (strict) or `t >= mark` (inclusive), and then the mark is t. A write
@@ -17,25 +17,24 @@ its *level*, is forced, and only four questions remain:
 4. Did anything carry a lower token than what had surely been reached before it
    was called?
 
-Each is necessary, and together they suffice: a rejected write can be put at
-the higher of its cause and of what had been reached when it was called, which
+Each condition is necessary, and together they suffice: a rejected write can be put at
+the higher of its cause and the level reached when it was called, which
 keeps real time. So the history is right iff all four hold. With `fence`
 operations they are necessary only, and a commit log must decide the rest.
 
-Once a stale write is certain, it no longer counts for its level, and a read of
-its value is judged as in a plain register: what follows from one event is not
-another one. One that was in flight when a newer token was accepted is stale if
-this alone explains all reads of its value; it may still be the cause of a
-rejection. Where no fence is promised, tokens are in no order and hide nothing:
+A certain stale write no longer counts for its level, and a read of its value is judged
+as in a plain register, so one event yields one finding. A write that was in flight when a newer
+token was accepted is stale if this alone explains all reads of its value; it may still be the
+cause of a rejection. Where no fence is promised, tokens are in no order and hide nothing:
 a rejection is false iff nothing with a high enough token can have been accepted
 before it returned.
 
-With a commit log the order of writes and reads is not judged here: the log decides it (see
-`stale_writes` and `commit_order`). It says which writes took effect, and with that knowledge
-questions 1 and 3 are asked again.
+With a commit log the order of writes and reads is not judged here but by the log (see
+`stale_writes` and `commit_order`). The log says which writes took effect, and questions 1 and 3
+are asked again with that knowledge.
 
-All registers are judged at once, in array passes. An order is kept only within a
-register; `observed` and `resolved` put the registers in theirs.
+All registers are judged at once, in array passes. These keep an order only within a
+register; `observed` and `resolved` sort the conflicts by register.
 """
 
 from __future__ import annotations
@@ -101,14 +100,14 @@ def resolved(evidence: Evidence) -> Sequence[Conflict]:
 
 
 def stale_writes_of(evidence: Evidence) -> Iterator[Conflict]:
-    """All stale writes, by the log where there is one."""
+    """Yield all stale writes, by the log where there is one."""
     by_log = () if evidence.log is None else chain(stale_writes.logged(evidence), resolved(evidence))
     found = observed(evidence) if evidence.log is None else by_log
     return (each for each in found if each.anomaly == "stale-write")
 
 
 def _by_register(zones: ZoneColumns, conflicts: Iterable[Conflict]) -> list[Conflict]:
-    """The registers in the order of their first operations."""
+    """Return the conflicts in the order of their registers' first operations."""
     conflicts = list(conflicts)
     if not conflicts:
         return conflicts
@@ -136,7 +135,7 @@ def _fenced(zones: ZoneColumns) -> list[Conflict]:
 
 
 def _plain(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Algorithm R, and the writes that were stale in every order."""
+    """Algorithm R, and the writes that are stale in every order."""
     yield from misreads(zones)
     yield from ghosts_that_were_read(zones)
     yield from ghosts_that_were_found(zones)

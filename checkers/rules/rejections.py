@@ -1,18 +1,17 @@
-"""False-rejection: a write or fence was refused as stale although nothing can have made it stale by then.
+"""False-rejection: a write or fence was refused as stale, although nothing can have made it stale by then.
 
-A fence refuses a token because of a newer one (strict: or an equal one) that it has
-met. `causes` says which tokens of a fenced storage those can have been. If there is none, the
-rejection was false. If there is one that a level which came too late hides, one of two
-answers was wrong (see `false_or_stale`).
+A fence refuses a token because it has met a newer one (strict: or an equal one). `causes` returns
+the tokens of a fenced storage that qualify. If there is none, the rejection was false. If the only
+one is hidden by a level that came too late, one of two answers was wrong (see `false_or_stale`).
 
 Where no fence is promised, tokens are in no order and nothing hides anything: a
 rejection is false iff nothing with a high enough token can have been accepted
 before it returned.
 
 With a commit log the mark is known at each place, whatever raised it. The cause is the first
-place with a mark high enough, and the log can have got there once all that comes up to there
-had been called. What the log lacks may be the cause only if it may have been there for a while
-(see `raising`).
+place with a high enough mark; the log can have reached it once everything up to it
+had been called. An operation missing from the log can be the cause only if it may have been there
+for a while (see `raising`).
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from checkers.rules.non_linearizable.false_or_stale import below_proved_marks, f
 
 
 def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Rejections by storages that promise no fence, though they can have met no newer token."""
+    """Yield rejections by storages that promise no fence and can have met no newer token."""
     raising = np.concatenate((zones.optional, zones.fences))
     heights = np.concatenate((zones.level, zones.height[raising]))
     starts = np.concatenate(
@@ -55,7 +54,7 @@ def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:
 
 
 def of_fenced(zones: ZoneColumns, broken: Flags, odd: Flags) -> Iterator[Conflict]:
-    """Rejections without a cause, and what contradicts the cause that a rejection must have had."""
+    """Yield rejections without a cause, and what contradicts the cause that a rejection must have had."""
     found = causes(zones, broken)
     yield from _uncaused(zones, found)
     yield from below_proved_marks(zones, found, odd)
@@ -72,7 +71,7 @@ def _uncaused(zones: ZoneColumns, found: Causes) -> Iterator[Conflict]:
 
 
 def of_logged(evidence: Evidence) -> Iterator[Conflict]:
-    """Rejections that the log does not explain, and what contradicts the place that explains one."""
+    """Yield rejections that the log does not explain, and what contradicts the place that explains one."""
     zones, order = zones_of(evidence), order_of(evidence)
     rejected, columns = zones.rejected, zones.columns
     if order is None or not len(rejected):
@@ -127,7 +126,7 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) -> Iterator[Step]:
-    """Why nothing with such a token can have been accepted in time."""
+    """Say why nothing with such a token can have been accepted in time."""
     first = n.index.first_raising(rejected.resource, least, rejected.returned or 0)
     fenced = n.index.has_fence(rejected.resource, least) or any(excuse.op.f == "fence" for excuse in found)
     kinds = "write to" if not fenced else "write or fence on"
@@ -157,7 +156,7 @@ def _capital(text: str) -> str:
 
 
 def _unrecorded(n: Narrator, resource: str, least: int) -> Iterator[Op]:
-    """What no client sent, and raised the mark to `least` or more in the storage's own order."""
+    """Yield the commits that no client sent and that raised the mark to `least` or more."""
     commits = () if n.log is None else n.log.unmatched_of(resource)
     return (each.op for each in commits if each.is_unrecorded and (each.token or 0) >= least)
 

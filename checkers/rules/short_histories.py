@@ -1,11 +1,11 @@
-"""Tells a short history of a fenced storage that is right from one that may not be.
+"""Fast path that recognizes short right histories of a fenced storage.
 
-Over a few operations array passes cost more than they save, and most short histories are right.
-So the conditions of a fenced register are asked here in their plain form: every value read was
+On a few operations array passes cost more than they save, and most short histories are right.
+So this checks the conditions of a fenced register in their plain form: every value read was
 written, with its token and not later; nothing carries a lower token than what had surely been
 reached before it was called; and each rejected write had a cause (see `rejections`). If they hold,
 the rules have nothing to find. The rules judge everything else: fences, writes without a
-token, tokens that several accepted writes share, appends, and all that is wrong.
+token, tokens that several accepted writes share, appends, and every wrong history.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class _Accepted:
 
     token: int
     called: float
-    settled: float  # by then it was there, see `clusters`
-    claimed: float  # and at this moment it was
+    settled: float  # when it was certainly there, see `clusters`
+    claimed: float  # the last moment at which it is known to have been there
 
 
 @memoized
 def attempts_if_right(evidence: Evidence) -> dict[str, int] | None:
-    """How many stale writes were tried, as `attempts` counts; None: the rules must say what is wrong."""
+    """Return the count of stale writes tried, as `attempts` does; None: the rules must judge."""
     operations, header = evidence.history.operations, evidence.history.header
     if len(operations) > SHORT or evidence.log is not None or not header.fenced:
         return None
@@ -61,7 +61,7 @@ def attempts_if_right(evidence: Evidence) -> dict[str, int] | None:
 
 
 def _rejected(operations: Sequence[Op], header: Header) -> int | None:
-    """How many stale writes were rejected by one register that is right."""
+    """Return how many stale writes one register rejected; None if it may not be right."""
     accepted = _accepted(operations, header)
     if accepted is None:
         return None
@@ -80,7 +80,7 @@ def _rejected(operations: Sequence[Op], header: Header) -> int | None:
 
 
 def _accepted(operations: Iterable[Op], header: Header) -> dict[int | None, _Accepted] | None:
-    """What took effect, by the index of its write (None: it was there before), if the reads are of that."""
+    """Return what took effect, by the index of its write (None: before the run); None if a read is wrong."""
     accepted: dict[int | None, _Accepted] = {
         None: _Accepted(header.initial_token, -math.inf, -math.inf, -math.inf)
     }
@@ -103,7 +103,7 @@ def _accepted(operations: Iterable[Op], header: Header) -> dict[int | None, _Acc
 
 
 def _see(accepted: dict[int | None, _Accepted], op: Op, write: Op | None) -> None:
-    """An operation shows that a write took effect: the write's own answer, or a read's."""
+    """Note that an answer to a write or a read shows that the write took effect."""
     if write is None:
         own = accepted[None]
     else:
@@ -119,7 +119,7 @@ def _rise(accepted: Iterable[_Accepted], header: Header) -> bool:
     latest_call = -math.inf
     for each in ordered:
         if each.settled < latest_call:
-            return False  # a lower token was sent or read after this one had been accepted
+            return False
         latest_call = max(latest_call, each.claimed)
     return ordered[0].token == header.initial_token
 
@@ -127,7 +127,7 @@ def _rise(accepted: Iterable[_Accepted], header: Header) -> bool:
 def _have_causes(
     rejected: Sequence[Op], others: Iterable[Op], accepted: Iterable[_Accepted], header: Header
 ) -> bool:
-    """Had each rejected write a cause, and was nothing below that called after the rejection?"""
+    """Had each rejected write a cause, and was nothing below the cause called after the rejection?"""
     if not rejected:
         return True
     definite = {each.token: each.called for each in accepted}
@@ -145,7 +145,7 @@ def _have_causes(
         high_enough = (each for each in levels if each >= least)
         cause = next((each for each in high_enough if possible[each] <= end or each in definite), None)
         if cause is None or possible[cause] > end:
-            return False  # none, or one that came too late hides those above
+            return False  # no cause, or one that a level which came too late hides
         if any(each.token < cause and each.claimed > end for each in accepted):
             return False
     return True

@@ -1,6 +1,6 @@
 """Stale-read: a read returned a value although one with a higher token had been accepted before its call.
 
-A lagging replica answers so: the newer value comes back. A value that should not have been
+This is how a lagging replica answers: the newer value comes back. A value that should not have been
 there at all, such as a stale write's, is judged as in a plain register: a read of it is wrong if
 it was called after another value had replaced it. So are the values of one token where a
 fence lets equal ones pass, and all values where no fence is promised (algorithm R): two
@@ -34,7 +34,7 @@ from checkers.text.printable import content
 
 
 def older_than_accepted(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[Conflict]:
-    """Reads of an older value, called after a newer one had been accepted; not of those written `late`."""
+    """Yield reads of an older value called after a newer one was accepted, except values written `late`."""
     reads, of = zones.all_reads
     called = zones.ranks.called[reads]
     stale = indices(zones.mark.before(called) > zones.level[of])
@@ -54,13 +54,13 @@ def older_than_accepted(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator
 
 
 def _why_not_the_write(zones: ZoneColumns, place: int, other: int) -> tuple[Op | None, ...]:
-    """What shows that a write did not come after the newer one that it overlapped: another replaced it."""
+    """Return the evidence that a write did not follow a newer one that it overlapped: another replaced it."""
     own, by = zones.zone(place), zones.zone(other)
     return (*by.proof, by.claimed_by, own.settled_by, own.claimed_by)
 
 
 def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
-    """Reads of a value that should not have been there, called after another had replaced it."""
+    """Yield reads of a value that should not have been there, called after another had replaced it."""
     reads, of = zones.all_reads
     if not np.any(odd) and zones.bare == len(zones.level):
         return
@@ -85,12 +85,12 @@ def _went_back_to(zone: Zone, newer: Zone, read: Op, because: Iterable[Op]) -> C
 
 
 def flip_flops_of_levels(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
-    """Values of one token that contradict each other."""
+    """Yield contradictions between values of one token."""
     return _flip_flops(zones, indices(~odd[: zones.bare]), zones.level)
 
 
 def flip_flops_of_registers(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Values of one register that contradict each other, whatever their tokens."""
+    """Yield contradictions between values of one register, whatever their tokens."""
     if not _any_flip_flop(zones):
         return iter(())
     return _flip_flops(zones, np.arange(len(zones.level)), zones.resource)
@@ -113,7 +113,7 @@ def _any_flip_flop(zones: ZoneColumns) -> bool:
 
 
 def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[Conflict]:
-    """Algorithm R among the zones of equal keys; one pair for each read that closes a flip-flop."""
+    """Run algorithm R on the zones of equal keys; yield one pair for each read that closes a flip-flop."""
     different, numbers = distinct(key[places])
     shared = np.bincount(numbers, minlength=len(different))[numbers] > 1
     first = np.zeros(len(different), dtype=np.int64)
@@ -137,13 +137,13 @@ def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[Conflic
     one, other = places[latest.entries_before(reach[pairs] + 1)], places[pairs]
     late = np.where(zones.claimed[one] >= zones.claimed[other], one, other)
     is_older = zones.token[late] < zones.token[one + other - late]
-    first_of_each = ~is_repeated(2 * late + is_older)  # the others would accuse the same read of the same
+    first_of_each = ~is_repeated(2 * late + is_older)  # the others would accuse the same read again
     for pair in zip(one[first_of_each].tolist(), other[first_of_each].tolist(), strict=True):
         yield went_back(*map(zones.zone, pair))
 
 
 def went_back(one: Zone, other: Zone) -> Conflict:
-    """Accuse the read that closes a flip-flop: the later called of the two that overtook."""
+    """Accuse the read that closes a flip-flop: the later call of the two values that alternate."""
     late, early = sorted((one, other), key=lambda zone: zone.claimed, reverse=True)
     accused = late.claimed_by
     if accused is None:  # impossible: the later call of a flip-flop is a read's

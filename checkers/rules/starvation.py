@@ -1,14 +1,14 @@
-"""Starvation, which is only counted: a client was refused for long while nobody held the lock.
+"""Starvation (only counted): a client was refused for long while no client held the lock.
 
 An advisory lock that is unlocked on another pooled connection stays with the session that took it:
 that client gets it again and again, and the others hardly ever. No rule is broken, since each grant is
 good, but the lock is not shared.
 
-A client is starved if from one of its grants to the next it was refused for longer than five times the
-service's grace while, by the clients' own accounts, nobody held the lock: from the request that was
-granted until the answer to the release, or until a renewal failed, or until the client was killed.
-Time in which a fault was in force on the service or on the client does not count, and gaps of up to a
-tenth of the grace between two of its acquires are passed over (see `stuck_stretches`).
+A client is starved if, from one of its grants to the next, it was refused for more than five times the
+service's grace while no client held the lock. By the clients' own accounts, a hold lasts from the request
+that was granted to the answer to the release, a failed renewal, or the death of the client. Time in which
+a fault was in force on the service or on the client does not count, and gaps of up to a
+tenth of the grace between two of its acquires are ignored (see `stuck_stretches`).
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _Starved = tuple[Sequence[Op], float]
 
 
 def starved(evidence: Evidence) -> Iterator[Conflict]:
-    """The last refused acquire of each client that was starved, once for each lock."""
+    """Yield the last refused acquire of each starved client, once for each lock."""
     for refused, _ in _times(as_seen(evidence)).values():
         yield REFUSED_FOR_LONG.conflict(refused[-1], *refused[:1])
 
 
 @memoized
 def _times(evidence: Evidence) -> dict[int, _Starved]:
-    """By the index of the last refused acquire."""
+    """Return the stretches of starvation by the index of the last refused acquire."""
     return {refused[-1].index: (refused, time) for refused, time in _found(evidence)}
 
 
@@ -77,7 +77,7 @@ def _found(evidence: Evidence) -> Iterator[_Starved]:
 
 
 def _between_grants(own: Iterable[Op]) -> Iterator[Sequence[Op]]:
-    """The refused acquires of one client, by call, in stretches without any other."""
+    """Yield a client's runs of consecutive refused acquires, by call."""
     refused: list[Op] = []
     for op in own:
         if op.outcome is Outcome.FAIL:
@@ -90,7 +90,7 @@ def _between_grants(own: Iterable[Op]) -> Iterator[Sequence[Op]]:
 
 
 def _held(operations: Iterable[Op], end_of: Callable[[Op], float]) -> Iterator[Interval]:
-    """When somebody held the lock, or was giving it back, by the clients' own accounts."""
+    """Yield when a client held the lock, or was giving it back, by the clients' own accounts."""
     of_owner: dict[str | None, list[Op]] = defaultdict(list)
     for op in operations:
         of_owner[op.owner].append(op)
@@ -103,13 +103,13 @@ def _held(operations: Iterable[Op], end_of: Callable[[Op], float]) -> Iterator[I
 
 
 def _free(surroundings: Surroundings, refused: Sequence[Op], held: Covered) -> float:
-    """How long nobody held the lock while a client was refused, in ns."""
+    """Return how long the lock was free while a client was refused, in ns."""
     waited = joined((each for op in refused for each in surroundings.waited(op)), surroundings.breath)
     return sum(end - start - held.between(start, end) for start, end in waited)
 
 
 def _longest(found: Iterable[_Starved], header: Header) -> Iterator[_Starved]:
-    """Of each client, the stretch in which it was starved for the longest time."""
+    """Yield each client's longest stretch of starvation."""
     longest: dict[int, _Starved] = {}
     for refused, time in found:
         client = client_of(refused[0].process, header)

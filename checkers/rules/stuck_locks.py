@@ -1,6 +1,6 @@
 """Stuck-lock: a client waited, no client can have held the lock, and none got it.
 
-That is one conflict for each stretch of time in which all three hold (see `stuck_stretches`).
+Each stretch of time in which all three hold is one conflict (see `stuck_stretches`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from checkers.facts.waiting_chains import waiting_chain
 from checkers.history.memoized import memoized
 from checkers.history.records import Op
 
-_MOST_NAMED = 3  # of those who waited; the others are only counted
+_MOST_NAMED = 3  # waiting clients; the others are only counted
 
 
 def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
-    """One conflict for each stretch of time in which a lock was stuck."""
+    """Yield one conflict for each stretch of time in which a lock was stuck."""
     for stuck in stretches(as_seen(evidence)):
         kept_by = None if stuck.last is None else stuck.last.setter
         yield NOBODY_GRANTED.conflict(stuck.waiting[-1], kept_by, *stuck.waiting[:-1])
@@ -65,7 +65,7 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _stretch(n: Narrator, conflict: Conflict) -> Stuck:
-    """The stretch in the whole history that the conflict is about: the first in which the accused waited."""
+    """Return the stretch that the conflict is about: the first, in the whole history, for the accused."""
     own = _by_resource(as_seen(n.evidence))[conflict.accused.resource]
     waits = surroundings_of(n.history.header, n.history.faults).waited(conflict.accused)
     places = ((bisect_right(own, start, key=attrgetter("end")), end) for start, end in waits)
@@ -74,7 +74,7 @@ def _stretch(n: Narrator, conflict: Conflict) -> Stuck:
 
 @memoized
 def _by_resource(evidence: Evidence) -> dict[str, list[Stuck]]:
-    """The stretches of each resource, in order."""
+    """Return the stretches of each resource, in order."""
     own: dict[str, list[Stuck]] = defaultdict(list)
     for stuck in stretches(evidence):
         own[stuck.waiting[0].resource].append(stuck)

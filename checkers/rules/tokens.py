@@ -1,7 +1,7 @@
-"""Tokens of grants: no two owners share one, and they rise with time.
+"""Rules for the tokens of grants: no two owners share one, and they rise with time.
 
-An owner is fresh for every acquire, or it may acquire again: with the same token and
-without a release between, that is the same hold. A new token is of a new hold, since
+An owner may be new for every acquire, or acquire again. A second grant with the same token and
+no release in between is the same hold. A new token means a new hold, since
 the lease may have ended in between. Grants without a token are not compared.
 """
 
@@ -31,7 +31,7 @@ from checkers.history.records import Op, Outcome
 
 
 def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
-    """Grants that carry the token of another owner's grant; of two, the one that returned later."""
+    """Yield grants that carry another owner's token; of two, the one that returned later."""
     for _, operations in sorted(narrowed(evidence, of_shared_tokens).by_resource("acquire").items()):
         first: dict[int | None, Op] = {}
         carried = (grant for grant in granted(operations) if grant.token is not None)
@@ -42,7 +42,7 @@ def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
-    """Grants whose attempt began after another hold's grant had returned with no lower a token."""
+    """Yield grants whose attempt began after another hold's grant had returned with no lower token."""
     involved = narrowed(evidence, of_lower_tokens)
     for _, operations in sorted(involved.by_resource("acquire", "release", "revoke").items()):
         grants = granted(operations)
@@ -77,12 +77,12 @@ class _OfTokens:
         self._others: dict[int | None, tuple[Sequence[Op], dict[str | None, int], Sequence[Above]]] = {}
 
     def are_one(self, earlier: Op, later: Op) -> bool:
-        """Are these grants one hold: of one owner, with one token and no end of it known to lie between?"""
+        """Are these grants one hold: same owner, same token, and no known end in between?"""
         is_before = (earlier.returned or 0) < self._last_end(later)
         return (earlier.owner, earlier.token) == (later.owner, later.token) and not is_before
 
     def first_of_others(self, grant: Op) -> Op | None:
-        """Of the other holds with the same token that had been granted before the attempt, the first."""
+        """Return the first other hold with the same token that was granted before the attempt."""
         own, owners, sides = self._prepared(grant.token)
         number = owners[grant.owner]
         higher, same, lower = sides
@@ -95,13 +95,13 @@ class _OfTokens:
         return own[min(places)] if places else None
 
     def _last_end(self, later: Op) -> float:
-        """When the last end of its owner that had returned before a grant was sent was called."""
+        """Return the call of the owner's last end that had returned before a grant was sent."""
         ends = self._ended.get(later.owner)
         last = None if ends is None else ends.before(later.sent)
         return -1 if last is None else last[0]
 
     def _prepared(self, token: int | None) -> tuple[Sequence[Op], dict[str | None, int], Sequence[Above]]:
-        """The grants of a token that returned, the number of each owner, and the grants by those numbers."""
+        """Return the grants of a token that returned, the owners' numbers, and the grants by these."""
         if token not in self._others:
             own = [grant for grant in self._of_token[token] if grant.returned is not None]
             owners = {owner: number for number, owner in enumerate(dict.fromkeys(op.owner for op in own))}
@@ -113,7 +113,7 @@ class _OfTokens:
 
 
 def _ends(operations: Iterable[Op]) -> dict[str | None, list[Op]]:
-    """The releases and revokes that certainly ended a hold, by owner."""
+    """Return the releases and revokes that certainly ended a hold, by owner."""
     ends: dict[str | None, list[Op]] = defaultdict(list)
     for op in operations:
         if op.f in ENDS and op.outcome is Outcome.OK:
@@ -169,7 +169,7 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _short_story(n: Narrator, one: Op, other: Op, cause: Cause | None) -> tuple[str, ...]:
-    """Who was granted the lock with which token; what happened in between."""
+    """Tell who was granted the lock with which token, and what happened in between."""
     first, second = sorted((one, other), key=lambda each: each.returned or 0)
     again = "the same token again" if first.token == second.token else f"token {second.token}"
     granted, then = first.returned or 0, second.returned or 0
@@ -181,7 +181,7 @@ def _short_story(n: Narrator, one: Op, other: Op, cause: Cause | None) -> tuple[
 
 
 def _end_between(n: Narrator, conflict: Conflict) -> list[Op]:
-    """The release that makes two grants to one owner two holds."""
+    """Return the release that makes two grants to one owner two holds."""
     earlier, later = conflict.because[0], conflict.accused
     if earlier.owner != later.owner:
         return []

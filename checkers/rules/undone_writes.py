@@ -1,12 +1,14 @@
-"""Rejections that an unanswered write explains which a restart of the storage undid.
+"""Rejections explained by an unanswered write that a restart undid.
 
-A write without an answer may have been accepted, and a fence then refuses older tokens. It may be
-gone after a restart of the storage: nobody was promised that it stays. What was accepted or read
-after that restart contradicts no rejection from before.
+A write without an answer may have been accepted, and a fence then refuses older tokens. A restart of the
+storage may remove the write, because its durability was never promised. What was accepted or read
+after that restart contradicts no rejection from before it.
 
-So a rejection is explained iff some unanswered write or fence with a token that refuses it had been
-called when it returned, both were called before a restart was over, and nothing that was called
-after the rejection and was over before that restart began shows that this token had not been met.
+So a rejection is explained iff there is an unanswered write or fence with a token that refuses it, and
+
+- it was called before the rejection returned;
+- both were called before a restart was over; and
+- nothing called after the rejection and over before that restart shows that the token had not been met.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from checkers.rules.rejections import NO_CAUSE
 
 
 def unless_undone(zones: ZoneColumns, restarts: Faults, conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
-    """The conflicts but for those that rest on a rejection which a restart explains."""
+    """Yield the conflicts, except those based on a rejection that a restart explains."""
     conflicts = list(conflicts)
     rejected = {row for each in conflicts if (row := _rejected(zones, each)) >= 0}
     explained = _explained(zones, restarts, np.array(sorted(rejected))) if restarts and rejected else set()
@@ -35,18 +37,18 @@ def unless_undone(zones: ZoneColumns, restarts: Faults, conflicts: Iterable[Conf
 
 
 def _rejected(zones: ZoneColumns, conflict: Conflict) -> int:
-    """The row of the rejection that it rests on, or -1."""
+    """Return the row of the rejection that a conflict is based on, or -1."""
     if conflict.breach is NO_CAUSE:
         return zones.ops.row(conflict.accused)
     return zones.ops.row(conflict.because[0]) if conflict.breach is FALSE_OR_STALE else -1
 
 
 def _explained(zones: ZoneColumns, restarts: Faults, rejected: Ints) -> set[int]:
-    """The rejections whose reason a restart can have undone.
+    """Return the rejections whose cause a restart can have undone.
 
-    Of the restarts that began before a rejection returned, the one that was over last explains the
-    most: nothing that was called after the rejection was over before it. Of the others, the first
-    does, since the least is known by then.
+    Only two restarts need a test. Of those that began before a rejection returned, the last to be over
+    explains the most, since nothing called after the rejection was over before it. Of the others, the
+    first does, since the fewest answers are known by then.
     """
     columns = zones.columns
     began, healed = _as_columns(restarts)
@@ -64,22 +66,22 @@ def _explained(zones: ZoneColumns, restarts: Faults, rejected: Ints) -> set[int]
 
 @of_the_last
 def _as_columns(restarts: Faults) -> tuple[Ints, Ints]:
-    """When each restart began, and when the last up to it was over, in ns."""
+    """Return when each restart began, and when the last one so far was over, in ns."""
     healed = [min(healed, NEVER) for healed in restarts.healed_by_then]
     return np.array(restarts.began, dtype=np.int64), np.array(healed, dtype=np.int64)
 
 
 def _least_refused(zones: ZoneColumns, began: Ints, rejected: Ints, restart: Ints) -> Ints:
-    """For each rejection the highest level that can have been met when it returned, and undone by a restart.
+    """Return the highest level that each rejection can have met and a restart can have undone.
 
-    What was called after the rejection and was over before the restart had not met it. Each of these
-    stands between two restarts, and is sorted by them first.
+    What was called after the rejection and was over before the restart had not met that level. It lies
+    between two restarts, so it is sorted by restart first.
     """
     columns, ranks = zones.columns, zones.ranks
     accepted = zones.fenced_write[columns.outcome[zones.fenced_write] == OK]
     reads, of = zones.all_reads
     shown = np.concatenate((accepted, reads))
-    # A strict mark refuses a write of its own level, and no read of it.
+    # A strict mark refuses a write of its own level, but not a read of it.
     strict = int(zones.header.policy == "strict")
     highest = np.concatenate((zones.height[accepted] - strict, zones.level[of]))
     by = np.searchsorted(began, columns.returned[shown], side="right")
@@ -94,7 +96,7 @@ def _least_refused(zones: ZoneColumns, began: Ints, rejected: Ints, restart: Int
 
 
 class _Unanswered:
-    """What may have been accepted without an answer, by resource and level."""
+    """The writes and fences that may have been accepted without an answer, by resource and level."""
 
     def __init__(self, zones: ZoneColumns) -> None:
         self._zones = zones
@@ -107,7 +109,7 @@ class _Unanswered:
         self._called = columns.called[rows]
 
     def any_sent(self, rejected: Ints, until: Ints, most: Ints | None = None) -> Flags:
-        """Which rejections may be due to one that was called by then, at `most` of a level?"""
+        """Which rejections may be due to one of these, called by `until` and at most at the level `most`?"""
         least = self._zones.height[rejected] + (self._zones.header.policy == "inclusive")
         start = np.searchsorted(self._levels, least)
         end = np.searchsorted(self._resources, self._columns.resource[rejected], side="right")

@@ -1,9 +1,9 @@
 """Unfenced-write: a storage that is said to be fenced accepted a write without a token.
 
 Such a write takes no part in the order of tokens: it does not raise the mark, and no
-mark can refuse it. All it shows is that its value was there. A write that was
-sent with a token, and that the commit log has without one, got past the fence as well: but
-it is a write of that token, and stale where it stands after a newer one.
+mark can refuse it. It shows only that its value was there. A write that was
+sent with a token and logged without one also got past the fence, but it is a write
+of that token, and stale if it comes after a newer one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COMPARES_TOKENS = step(
 
 
 def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes without a token that took effect, and those that lost theirs on the way."""
+    """Yield writes without a token that took effect, and writes that lost their token on the way."""
     if not evidence.history.header.fenced or attempts_if_right(evidence) is not None:
         return
     log = evidence.log
@@ -43,9 +43,9 @@ def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Writes without a token that took effect.
+    """Yield writes without a token that took effect.
 
-    Without a commit log, that is shown by an ok or a read; with one, by the log or a read.
+    Without a commit log, an ok or a read shows that; with one, the log or a read does.
     """
     columns = zones.columns
     places = np.arange(zones.bare, len(zones.level))
@@ -62,7 +62,7 @@ def _sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
 
 
 def _stored_without_a_token(log: LogColumns) -> Iterator[Conflict]:
-    """Their clients had a token, and some way to the storage leaves it out; or no client sent them."""
+    """Yield logged writes whose token was left out on the way to the storage, or that no client sent."""
     unmatched = log.unmatched_positions
     for position in unmatched[log.lost_their_tokens[unmatched]].tolist():
         entry = log.entry(position)

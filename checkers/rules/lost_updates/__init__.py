@@ -1,31 +1,32 @@
-"""Lost-update: was everything that was appended under the lock still there when the list was read?
+"""Lost-update: an element that was appended under the lock was missing when the list was read.
 
 An element is *known* from the first moment at which its append had returned ok, or a
-list with it had been read: by a read, or by an append before it wrote. It is lost if it
-is absent from a list read that was called after that moment (what the list had before the run:
-from any, see `initial_elements`); or if two appends that
-took effect read the same list, since the later of them wrote over the other's element;
-or, where there is a commit log, if a list stands there without it, after one
-that had it.
+list with it had been read: by a read, or by an append before it wrote. It is lost if
 
-**Who dropped it.** Each list was written by one append, which had read another list,
+- it is absent from a list read that was called after that moment (elements from before
+  the run: from any list read, see `initial_elements`); or
+- two appends that took effect read the same list, since the later one wrote over the
+  other's element; or
+- the commit log has a list without it after a list with it.
+
+**Which append dropped it.** Each list was written by one append, which had read another list,
 and so on: from a list that lacks the element, this chain leads back to the append that
-read before the element came, and wrote after. The way back ends before an append that
+read before the element came, and wrote after. The chain ends before an append that
 certainly came before the element: the element's own append built on its list, or was
 called after its return, or, behind a fence, has a higher token (unless the lower one was
-called when the element was known, and so was a stale write). The last append on the way
-is accused. If there is none, no append overwrote the element: the reader got a list from
+called when the element was known, and so was a stale write). The last append in the chain
+is accused. If the chain is empty, no append overwrote the element: the reader got a list from
 before it, and is accused itself.
 
-**Which are violations.** A fence lets tokens through in order, and that is not enough: a
+**Which losses are violations.** A fence lets tokens through in order, and that is not enough: a
 holder reads, an older holder's write arrives late, with a token that is still good, and
 the new holder writes what it had read and its own element. Neither the lock service nor
-the storage did anything wrong. So a lost update is only counted if an append on the way
-back explains it: its token is not below that of the lost one, and it was called before
-the element was known, so that it can have read before the element came. In a right run
+the storage did anything wrong. So a lost update is only counted if an append in the chain
+explains it: its token is not below the lost append's, and it was called before
+the element was known, so it can have read before the element came. In a right run
 the append that dropped the element is one of these, so a right run is never accused.
 Nothing explains an append that had read the element and left it out. Where the lock gives no tokens,
-its hold must not surely come before that of the lost one (see `hold_order`).
+the append's hold must not surely precede the lost append's (see `hold_order`).
 
 If a new holder raises the fence before it reads (`fence_on_acquire`), no older holder's
 write can come in between. Then only an append of the same token explains it: the
@@ -53,9 +54,9 @@ from checkers.rules.lost_updates.story import LOGGED_WITHOUT, READ_WITHOUT, SAME
 
 
 def lost_updates(evidence: Evidence) -> Iterator[Conflict]:
-    """What clients saw: for each append that dropped elements of others or from before, one conflict.
+    """Yield one conflict for each append that clients saw drop elements of others or from before the run.
 
-    What the storage's own order shows is left to it.
+    Losses in the storage's own order are left to `dropped_in_log`.
     """
     logged = _dropped_in_log(evidence)
     for lists in lists_of(evidence):
@@ -68,13 +69,13 @@ def lost_updates(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
-    """Decided exactly: appends that stand in the log without what the list before them had."""
+    """Yield the exact losses: appends in the log without what the list before them had."""
     return _worst(conflict for _, conflict in _dropped_in_log(evidence))
 
 
 @memoized
 def _dropped_in_log(evidence: Evidence) -> tuple[tuple[Element, Conflict], ...]:
-    """Each element that the log loses, and the conflict."""
+    """Return each element that the log loses, with its conflict."""
     return tuple(_without_what_was_there(evidence))
 
 
@@ -87,11 +88,11 @@ def _without_what_was_there(evidence: Evidence) -> Iterator[tuple[Element, Confl
             written[entry.op.resource].append(entry.op)
     for lists in lists_of(evidence):
         yield from lost_in_log(lists, written[lists.resource])
-        there: dict[Element, Op] = {}  # with the write that brought it, for the first time or back again
+        there: dict[Element, Op] = {}  # each element with the write that last brought it
         before: List = ()
         for write in written[lists.resource]:
             after = as_list(write.value)
-            if after[: len(before)] == before:  # as nearly always
+            if after[: len(before)] == before:  # the usual case
                 for element in after[len(before) :]:
                     there.setdefault(element, write)
             else:
@@ -104,21 +105,20 @@ def _without_what_was_there(evidence: Evidence) -> Iterator[tuple[Element, Confl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """An element that is absent from a list that was read when it was known."""
+    """An element missing from a list that was read after the element was known."""
 
     element: Element
     reader: Op
 
 
 def losses(lists: Lists) -> Iterator[Loss]:
-    """Each element that was lost, and who first read a list without it.
+    """Yield each lost element with the first reader of a list without it.
 
-    Linear in the lists: those that were known and not lost are looked through only
-    where a list lacks one of them.
+    Linear in the lists: the elements known and not lost are scanned only where a list lacks one.
     """
     coming = list(lists.known.items())
     upto = 0
-    there: dict[Element, None] = {}  # known by now, and not lost
+    there: dict[Element, None] = {}  # known by now and not lost
     for reader, shown in lists.readings:
         while upto < len(coming) and coming[upto][1].time < reader.called:
             there[coming[upto][0]] = None
@@ -132,7 +132,7 @@ def losses(lists: Lists) -> Iterator[Loss]:
 
 
 def _overwritten(lists: Lists, loss: Loss) -> Conflict:
-    """The append that dropped an element, and whether that is a violation."""
+    """Return the conflict of the append that dropped an element, as a violation or only counted."""
     lost, known = lists.appender[loss.element], lists.known[loss.element]
     way = list(lists.way_back(found_by(loss.reader), lost, known))
     if not way:
@@ -143,11 +143,10 @@ def _overwritten(lists: Lists, loss: Loss) -> Conflict:
 
 
 def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Iterator[tuple[Element, Conflict]]:
-    """The loss of each of these elements that any client knew of, by this write for certain.
+    """Yield the loss of each of these elements that a client knew of and this write certainly dropped.
 
-    What it had read came from before the write that `brought` the element: so that is the
-    one which it must not have known. Or it had read a list from which a late write had
-    dropped the element already.
+    Either the write must not have known of the write that `brought` the element, because the list it had
+    read is from before that; or a late write had already dropped the element from the list it had read.
     """
     after = as_list(write.value)
     for element, by in brought.items():
@@ -162,13 +161,13 @@ def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Itera
 
 
 def _known_of(lists: Lists, append: Op) -> float:
-    """When an append was first known to have taken effect."""
+    """Return when an append was first known to have taken effect."""
     known = None if append.element is None else lists.known.get(append.element)
     return math.inf if known is None else known.time
 
 
 def _both_read(lists: Lists, first: Op, second: Op) -> Conflict:
-    """The loss of an element by an append that had read the same list."""
+    """Return the conflict of an append that lost an element by reading the same list as another."""
     return SAME_LIST_READ.conflict(
         second,
         first,
@@ -179,7 +178,7 @@ def _both_read(lists: Lists, first: Op, second: Op) -> Conflict:
 
 
 def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conflict]:
-    """Of the appends that are known to have taken effect on one list, each dropped the one before."""
+    """Yield a conflict for each append known to have built on the same list as the one before it."""
     same: dict[List, list[Op]] = defaultdict(list)
     for op in lists.appends:
         built_on = lists.built_on(op)
@@ -193,7 +192,7 @@ def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conf
 
 
 def _worst(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
-    """One conflict for each accused: one that nothing explains, if there is any."""
+    """Yield one conflict for each accused: preferably one that nothing explains."""
     found: dict[int, Conflict] = {}
     for conflict in conflicts:
         known = found.setdefault(conflict.accused.index, conflict)

@@ -1,8 +1,8 @@
 """Lost-update of an element that the list had before the run.
 
-It was there before anything was called, so no late write explains that it is gone: the loss is always a
-violation. The way back from a list that lacks it leads to the append that had read it and left it out,
-which is accused; or to a list that nobody wrote, and then its reader is accused.
+No late write explains the loss, because the element was there before any call: it is always a
+violation. The chain back from a list that lacks it ends at the append that had read it and left it
+out, which is accused. If no client wrote the list, its reader is accused.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from checkers.text.printable import content
 
 
 def initial_elements(lists: Lists) -> Iterator[Element]:
-    """What the list had before the run; an element that a client appends is that append's."""
+    """Yield the elements from before the run, except those that a client appends."""
     return (each for each in as_list(lists.header.initial_value) if each not in lists.appender)
 
 
 def lost_by_readers(lists: Lists) -> Iterator[tuple[Element, Conflict]]:
-    """Each such element that is missing from a list that was read, and who dropped it."""
+    """Yield each initial element missing from a list that was read, with its conflict."""
     left = dict.fromkeys(initial_elements(lists))
     for reader, shown in lists.readings:
         if left.keys() <= set(shown):
@@ -42,7 +42,7 @@ def lost_by_readers(lists: Lists) -> Iterator[tuple[Element, Conflict]]:
 
 
 def lost_in_log(lists: Lists, written: Iterable[Op]) -> Iterator[tuple[Element, Conflict]]:
-    """Each such element that is missing from a list of the storage's own order, and the first without it."""
+    """Yield each initial element missing in the storage's own order, with the first write that lacks it."""
     left = dict.fromkeys(initial_elements(lists))
     for write in written:
         after = as_list(write.value)
@@ -53,7 +53,7 @@ def lost_in_log(lists: Lists, written: Iterable[Op]) -> Iterator[tuple[Element, 
 
 
 def _way_back(lists: Lists, element: Element, found: List) -> Sequence[Op]:
-    """The appends from a list that lacks an element back to the one that had read it."""
+    """Return the appends from a list that lacks an element back to the one that had read it."""
     way = []
     for op, built_on in lists.back(found):
         way.append(op)
@@ -63,7 +63,7 @@ def _way_back(lists: Lists, element: Element, found: List) -> Sequence[Op]:
 
 
 def _missing(n: Narrator, found: List, of: List) -> Element:
-    """The first element from before the run that one list has, if there is any, and another lacks."""
+    """Return the first initial element that `found` lacks, preferably one that `of` has."""
     missing = [each for each in as_list(n.history.header.initial_value) if each not in found]
     return next((each for each in missing if each in of), missing[0])
 

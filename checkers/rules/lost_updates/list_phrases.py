@@ -1,4 +1,4 @@
-"""Who read a list, and who wrote it, in words."""
+"""Words for the reader and the writer of a list."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from checkers.text.printable import content
 
 
 def size_of(found: List) -> str:
-    """A list by the number of its elements."""
+    """Describe a list by the number of its elements."""
     return f"a list of {len(found)} element{'' if len(found) == 1 else 's'}" if found else "an empty list"
 
 
 def read_without(
     n: Narrator, element: Element | None, reader: Op, dropped_by: Op | None = None
 ) -> tuple[Step, ...]:
-    """Who read a list that lacks an element, who had written that list, and which append dropped it."""
+    """Say who read a list without an element, who had written that list, and which append dropped it."""
     why = "read the list in order to append to it" if reader.f == "append" else "read the list"
     return (
         step(f"After that, {n.whom(reader)} {why} {n.sent(reader)}.", reader),
@@ -30,7 +30,7 @@ def read_without(
 
 
 def written_without(n: Narrator, element: Element | None, by: Op) -> tuple[Step, ...]:
-    """Which append stands in the storage's own order without an element, after a list that had it."""
+    """Say which append the storage's own order has without an element, after a list with it."""
     return (
         step(
             f"{n.who(by)} appended {content(by.element)}{n.with_token(by)} {n.sent(by)}, and the list"
@@ -57,7 +57,7 @@ def _appended(n: Narrator, by: Op, element: Element | None) -> str:
 
 
 def _how(by: Op, element: Element | None) -> str:
-    """How it comes that the list that an append wrote lacks an element."""
+    """Say why the list that an append wrote lacks an element."""
     if by.seen is None:
         return "it is not known which list it had read"
     if element in by.seen:

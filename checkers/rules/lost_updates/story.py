@@ -1,4 +1,4 @@
-"""The stories of a lost update: who appended, who was held up, and whose list lacked the element."""
+"""The stories of a lost update: who appended, who was delayed, and whose list lacked the element."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from checkers.text.printable import content
 
 
 def _absent(n: Narrator, conflict: Conflict) -> Story:
-    """About the client that read a list without it, whether or not its read is accused."""
+    """Tell it from the client that read a list without the element, whether or not its read is accused."""
     lost, shown, *rest = conflict.because
     reader = rest[0] if rest else conflict.accused
     cause, known = _cause(n, lost, reader, conflict.accused), _known(n, lost, shown)
@@ -68,13 +68,13 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _cause(n: Narrator, lost: Op, *others: Op) -> Cause | None:
-    """What held up an append that came too late; else a restart after which the element was gone."""
+    """Return what delayed a late append, or else a restart after which the element was gone."""
     appends = [op for op in dict.fromkeys((*others[::-1], lost)) if op.f == "append"]
     return of_late_writes(n, appends) or of_restart(n, lost, others[0])
 
 
 def _held_up(n: Narrator, cause: Cause | None, *appends: Op) -> Op | None:
-    """Which of some appends came too late because of that."""
+    """Return the append that came too late because of `cause`."""
     is_late = (op for op in appends if op.f == "append" and of_late_write(n, op) == cause)
     return None if cause is None or cause.fault is None else next(is_late, None)
 
@@ -82,14 +82,14 @@ def _held_up(n: Narrator, cause: Cause | None, *appends: Op) -> Op | None:
 def _in_time(
     n: Narrator, cause: Cause | None, lost: Op, by: Op, known: Iterable[Step], then: Iterable[Step]
 ) -> tuple[Step, ...]:
-    """What happened to the lost append, and then; a fault comes before what it held up."""
+    """Say what happened to the lost append, and then; a fault comes before the append that it delayed."""
     late = _held_up(n, cause, by, lost)
     faults = [*fault_steps(n, cause, late)]
     return (*faults, *known, *then) if late is lost else (*known, *faults, *then)
 
 
 def _short_story(n: Narrator, lost: Op, by: Op, cause: Cause | None) -> tuple[str, ...]:
-    """Who appended what, who was held up, and whose list lacked it."""
+    """Say who appended what, who was delayed, and whose list lacked it."""
     late = _held_up(n, cause, by, lost)
     grant = None if late is None else n.grant_behind(late)
     held_up = "" if late is None or grant is None else f"{was_held_up(n, cause, grant, n.who(late))}."
@@ -106,7 +106,7 @@ def _with_answer(n: Narrator, append: Op) -> str:
 
 
 def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[Step, ...]:
-    """Why a write that was late is no excuse, where new holders fence before they read."""
+    """Say why a late write is no excuse where new holders fence before they read."""
     if not n.history.header.fence_on_acquire or (lost.token or 0) >= (by.token or 0):
         return ()
     return (
@@ -134,7 +134,7 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _known(n: Narrator, lost: Op, shown: Op) -> tuple[Step, ...]:
-    """Why the element had been in the list for certain."""
+    """Say why the element had certainly been in the list."""
     sent = f"{n.who(lost)} appended {content(lost.element)}{n.with_token(lost)} {n.sent(lost)}"
     if shown is lost:
         return (step(f"{sent}, and the storage said ok {n.answered(lost)}.", lost),)
@@ -148,7 +148,7 @@ def _known(n: Narrator, lost: Op, shown: Op) -> tuple[Step, ...]:
 
 
 def _built_on(append: Op) -> List:
-    """What an append read; one that does not say wrote that, and its element."""
+    """Return the list that an append read; if unreported, the list it wrote without its own element."""
     if append.seen is not None:
         return append.seen
     return append.value[:-1] if isinstance(append.value, tuple) else ()

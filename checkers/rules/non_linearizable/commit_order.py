@@ -1,8 +1,8 @@
 """Non-linearizable or stale-read: the storage's own order contradicts real time, reads or refusals.
 
-The log fixes the place of every write and fence, and a read stands after the write whose
-value it returned and before the next one. So the clients' history is explained iff no
-operation had returned before another was called that stands at a lower place (see `log_order`).
+The log fixes the place of every write and fence. A read comes after the write whose value it
+returned and before the next write. So the log explains the clients' history iff no operation
+returned before the call of another one with a lower place (see `log_order`).
 A read is a stale-read if a write with a newer token had replaced its value. If only a refusal
 contradicts a read, either the refusal was false or the read was stale.
 """
@@ -31,13 +31,13 @@ from checkers.text.printable import content
 
 
 def against_the_log(evidence: Evidence) -> Iterator[Conflict]:
-    """Operations that come too late for their place in the storage's own order."""
+    """Yield operations that come too late for their place in the storage's own order."""
     order = order_of(evidence)
     return iter(()) if order is None else conflicts_of(order, order.late)
 
 
 def conflicts_of(order: LogOrder, late: Late) -> Iterator[Conflict]:
-    """Accuse what comes too late, by what shows it; or a refusal without which nothing does."""
+    """Yield each late operation with its evidence, or the refusal that alone makes it late."""
     columns = (late.rows, late.reached, late.by, late.refusals)
     for row, reached, by, refusal in zip(*(each.tolist() for each in columns), strict=True):
         if refusal == NOWHERE:
@@ -55,7 +55,7 @@ def _conflict(order: LogOrder, row: int, reached: int, by: int) -> Conflict:
 
 
 def _wrong_read(order: LogOrder, row: int, reached: int) -> tuple[list[int], str]:
-    """What shows that a read's value had been replaced; it is a stale-read if by something newer."""
+    """Return the log entries that show that a read's value had been replaced, and the anomaly's name."""
     log = order.log
     place = int(order.reads.last[np.searchsorted(order.reads.rows, row)])
     is_initial = place < log.first[order.recorded.columns.resource[row]]
@@ -119,7 +119,7 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _short_story(n: Narrator, op: Op, later: Op, by: Op, cause: Cause | None) -> tuple[str, ...]:
-    """Who wrote what, and what comes after it in the storage's own order, although it came first."""
+    """Say who wrote what, and what came first although it is later in the storage's own order."""
     accepted = f"which was accepted by {n.at(by.returned or 0)}"
     if op.f != "read":
         did = "fenced" if later.f == "fence" else f"wrote {content(later.value)} to"
@@ -143,7 +143,7 @@ def _short_story(n: Narrator, op: Op, later: Op, by: Op, cause: Cause | None) ->
 
 
 def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[Step, ...]:
-    """What an acknowledged fence says of the storage's own order, which has its token from something else."""
+    """Say what an acknowledged fence implies for the storage's own order, if another entry has its token."""
     op = conflict.accused
     stored = (each for each in conflict.because if each.f == "fence" or each.value != op.value)
     reached = max((each for each in stored if n.numbers(each)), key=lambda each: n.numbers(each)[0])

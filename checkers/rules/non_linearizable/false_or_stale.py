@@ -1,8 +1,8 @@
 """Non-linearizable: either a rejection was false, or what came after it was stale.
 
-If a rejection had a cause, the mark had been there at the latest when it returned, and nothing
-that was called after that can have taken effect below it. What a rejection alone proves is
-less certain than what was accepted, so such a conflict is neither a stale-write nor a
+If a rejection had a cause, the mark had been reached when it returned at the latest, and nothing
+that was called after that can have taken effect below it. A rejection is weaker evidence than
+an accepted operation, so such a conflict is neither a stale-write nor a
 stale-read nor a false-rejection: one of the two is wrong.
 """
 
@@ -30,7 +30,7 @@ from checkers.history.records import Op
 
 
 def false_or_stale(accused: Op, rejected: Op) -> Conflict:
-    """One of these two is wrong."""
+    """Return the conflict between two operations of which one is wrong."""
     return FALSE_OR_STALE.conflict(accused, rejected)
 
 
@@ -43,7 +43,7 @@ class _Proved:
 
 
 def below_proved_marks(zones: ZoneColumns, found: Causes, odd: Flags) -> Iterator[Conflict]:
-    """What was called after a rejection had returned that proves a newer token, and carries an older."""
+    """Yield operations with an older token, called after a rejection that proves a newer one had returned."""
     caused = indices(found.cause >= 0)
     if not len(caused):
         return
@@ -74,9 +74,9 @@ def _below(zones: ZoneColumns, caused: _Proved, by_value: _Proved, odd: Flags) -
 
 
 def _causes(n: Narrator, conflict: Conflict) -> Iterable[Op]:
-    """What can have caused a rejection that contradicts the accused: the one that was sent first.
+    """Return the possible cause, sent first, of a rejection that contradicts the accused.
 
-    With a log, the first there that is a cause, and what shows that the accused comes before it.
+    With a log, return the first cause in it, and what shows that the accused precedes that.
     """
     accused, rejected = conflict.accused, conflict.because[0]
     order = order_of(n.evidence)
@@ -88,7 +88,7 @@ def _causes(n: Narrator, conflict: Conflict) -> Iterable[Op]:
 
 
 def _shown(n: Narrator, op: Op) -> int:
-    """The token of what an operation wrote, fenced or read, also of a read whose answer has none."""
+    """Return the token of what an operation wrote, fenced or read, even if its answer has no token."""
     if op.token is None and op.f == "read":
         writer = n.index.writer(op)
         return n.history.header.initial_token if writer is None else writer.token or 0
@@ -105,7 +105,7 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
     cause = next(each for each in (raising if log is None else log) if (each.token or 0) >= least)
     in_time = n.index.raising(rejected.resource, n.least_above(rejected), rejected.returned or 0)
     lower = takewhile(lambda each: (each.token or 0) <= reached, in_time)
-    found = excuses(n, rejected, lower) if log is None else []  # a log says which was the first
+    found = excuses(n, rejected, lower) if log is None else []  # a log shows which came first
     return Story(
         summary=(
             f"either the storage wrongly refused {n.message(rejected)} with token {rejected.token}"
@@ -139,7 +139,7 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _none(n: Narrator, found: Sequence[Excuse]) -> str:
-    """Why no lower token can have been the reason for a refusal."""
+    """Say why no lower token can have been the reason for a refusal."""
     if not found:
         return "as no write with such a token had been sent by then that can have been accepted"
     late = (f"{n.name(excuse.op)} was too late ({excuse.why})" for excuse in found[:MOST_EXPLAINED])

@@ -1,8 +1,8 @@
 """Non-linearizable: an append read a list that no client had written, or that was written only later.
 
-What else such a list shows belongs to other rules: it was written with a newer token (`stale_writes`),
-it has an element whose append had failed (`ghost_writes`), the log lacks it (`missing`), or it was
-old when it was read (`lost_updates`).
+Other rules judge the rest: a list written with a newer token (`stale_writes`), an element whose
+append had failed (`ghost_writes`), a list that the log lacks (`missing`), and a list that was
+outdated when it was read (`lost_updates`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from checkers.text.printable import content
 
 
 def misfound(evidence: Evidence) -> Iterator[Conflict]:
-    """Appends that read what was not written, or not yet; in the order of their calls.
+    """Yield appends that read what was never written, or not yet, in the order of their calls.
 
-    What nobody sent and the log has is left to it.
+    A logged list that no client sent is left to `mismatched_commits`.
     """
     zones, log = zones_of(evidence), evidence.log
     unmatched = () if log is None else log.unmatched
@@ -50,12 +50,12 @@ def _writers(zones: ZoneColumns) -> dict[tuple[str, Value], Op]:
 
 
 def _is_in_time(append: Op, writer: Op) -> bool:
-    """Had the append that wrote the list been called before the other knew what it had read?"""
+    """Was the append that wrote the list called before the other append knew what it had read?"""
     return append.learned is None or writer.called <= append.learned
 
 
 def _list(value: Value) -> List:
-    """A value as a list: one that is none has no elements."""
+    """Return a value as a list; any other value counts as an empty list."""
     return value if isinstance(value, tuple) else ()
 
 
@@ -100,7 +100,7 @@ def _found_early(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _by(n: Narrator, append: Op) -> str:
-    """By when an append had read its list."""
+    """Say by when an append had read its list."""
     return f"and its append was over {n.answered(append)}"
 
 

@@ -1,8 +1,8 @@
-"""Non-linearizable: the log has a commit that no client sent like that.
+"""Non-linearizable: the log has a commit that no client sent in that form.
 
-No client sent the value there, or it was sent with another token or to another resource. A
-truncated history does not say who sent what it lacks. A write that
-lost its token on the way to a fenced storage is an unfenced-write.
+No client sent the value, or it was sent with another token or to another resource. A
+truncated history does not say who sent the operations it lacks. A write that
+lost its token on the way to a fenced storage is an unfenced-write instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from checkers.text.printable import content
 
 
 def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
-    """Commits that no client sent as they were stored."""
+    """Yield the commits that no client sent as they were stored."""
     log, history = evidence.log, evidence.history
     if log is None:
         return

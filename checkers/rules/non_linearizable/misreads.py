@@ -1,8 +1,9 @@
 """Non-linearizable: a read that no write explains.
 
 Written values are unique, so a read belongs to one write. It is wrong if no client wrote that
-value there, if it was written with another token, or not before the read had returned. It is
-also wrong if the log lacks the write, which was never acknowledged and which no restart can have undone.
+value there, if it was written with another token, or if it was written only after the read had
+returned. It is also wrong if the write is missing from the log, was never acknowledged, and cannot
+have been undone by a restart.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from checkers.text.printable import content
 
 
 def misreads(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Reads of what was not written, not with that token, or not yet; in the order of their calls."""
+    """Yield reads of a value not written, not with that token, or not yet, in the order of their calls."""
     found = [(row, UNWRITTEN, -1) for row in zones.unwritten_reads.tolist()]
     for breach, pair in ((WRONG_TOKEN, zones.wrong_token_reads), (READ_EARLY, zones.early_reads)):
         rows, writes = (each.tolist() for each in pair)
@@ -34,7 +35,7 @@ def misreads(zones: ZoneColumns) -> Iterator[Conflict]:
 
 
 def reads_not_logged(evidence: Evidence) -> Iterator[Conflict]:
-    """Reads of what the log lacks."""
+    """Yield reads of a value that the log lacks."""
     known = missing(evidence)
     for row in known.contradicted.tolist():
         yield READ_BUT_NOT_LOGGED.conflict(known.readers[row], zones_of(evidence).ops[row])

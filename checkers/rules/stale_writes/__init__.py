@@ -1,6 +1,6 @@
 """Stale-write: a write took effect after a write or a fence with a newer token had.
 
-Strict: after another write with an equal token, too. Four things show it:
+A strict fence also rules out an equal token. Four kinds of evidence show it:
 
 - `by_log`: the storage's own order, where there is one. It alone decides.
 - `by_clients`: when each write was called, and what acknowledged writes, reads and fences prove.
@@ -21,13 +21,13 @@ from checkers.rules.stale_writes import by_holds, by_log
 
 
 def logged(evidence: Evidence) -> Iterator[Conflict]:
-    """All stale writes by the log: of tokens, and of holds without any."""
+    """Yield all stale writes by the log, by tokens and by holds without tokens."""
     yield from by_log.in_log(evidence)
     yield from by_holds.in_log(evidence)
 
 
 def came_after_higher(conflict: Conflict) -> bool:
-    """Is it a stale write that came after a value with a higher token, not with an equal one?"""
+    """Is it a stale write that came after a value with a higher token, not an equal one?"""
     token = conflict.accused.token or 0
     higher = (op for op in conflict.because if op.f != "fence" and (op.token or 0) > token)
     return conflict.anomaly == "stale-write" and any(higher)

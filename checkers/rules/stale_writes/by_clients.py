@@ -1,10 +1,10 @@
 """Stale writes by what clients saw.
 
-A write is stale if it was called after a newer token had surely been accepted or fenced. It may also
-have been called before that: then it is stale if it was read after the newer value had been there,
-and does not surely come before it. With a fence, only if that alone explains all reads of its value:
-else these are stale (see `replaced`). Of several accepted writes with one token, a strict fence lets
-all but one pass wrongly.
+A write is stale if it was called after a newer token had surely been accepted or fenced. A write called
+before that is stale if it was read after the newer value had been there, and does not surely precede
+it. With a fence, this must alone explain all reads of its value; otherwise the reads are stale
+(see `replaced`). Of several accepted writes with one token, a strict fence wrongly let
+all but one pass.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from checkers.text.printable import content
 
 
 def sent_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
-    """Writes that came after a newer token; marks their zones as broken."""
+    """Yield writes that came after a newer token; mark their zones as broken."""
     called = zones.ranks.called[zones.fenced_write]
     level, mark = zones.level[zones.initials : zones.bare], zones.mark_with_fences
     found = mark.before(called)
@@ -48,7 +48,7 @@ def sent_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
 
 
 def _second_uses(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
-    """Strict: of several accepted writes with one token, all but one came too late."""
+    """Yield all but the first of several accepted writes with one token (strict)."""
     sound = indices(~broken[zones.initials : zones.bare]) + zones.initials
     levels = zones.level[sound]
     ordered = np.sort(levels)
@@ -73,22 +73,22 @@ def _surely_before(zones: ZoneColumns, one: int, other: int) -> bool:
 
 
 def used_again(late: Zone, early: Zone) -> Conflict:
-    """Accuse the write of a value whose token another value had used up, and name what shows their order."""
-    if late.write is None:  # impossible: the initial value is no second write
+    """Accuse the write of a value whose token another value had used up, and show their order."""
+    if late.write is None:  # impossible: the initial value comes first
         raise AssertionError("a second write without a write")
     shown = [late.claimed_by] if early.surely_before(late) else []
     return SAME_TOKEN_TWICE.conflict(late.write, *each_once(late.write, *early.proof, *shown))
 
 
 def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
-    """Where no fence is promised: writes read after a newer value had been there, but for `known` ones."""
+    """Yield writes read after a newer value had been there, except `known` ones; for unfenced storages."""
     for suspect, newer in zip(*_read_after_newer(zones, known), strict=True):
         if zones.settled[suspect] >= zones.claimed[newer]:
             yield _seen(zones, int(suspect), int(newer))
 
 
 def alone_after_newer(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[Conflict]:
-    """With a fence: writes that, if they passed it late, explain all reads of theirs; marks them as late."""
+    """Yield writes that explain all reads of their values if the fence let them in late, and mark them."""
     suspects, newer = _read_after_newer(zones, odd)
     alone = not_written_late(zones, suspects, odd) == NOWHERE
     late[suspects[alone]] = True
@@ -98,7 +98,7 @@ def alone_after_newer(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[C
 
 
 def _read_after_newer(zones: ZoneColumns, known: Flags) -> tuple[Ints, Ints]:
-    """The zones that were read after a newer value had been there, and the newest such one of each."""
+    """Return the zones read after a newer value had been there, and the newest such value of each."""
     fenced = slice(zones.initials, zones.bare)
     suspects = indices(zones.mark.before(zones.claimed[fenced]) > zones.level[fenced]) + zones.initials
     suspects = suspects[~known[suspects]]
@@ -116,7 +116,7 @@ def _seen(zones: ZoneColumns, suspect: int, newer: int) -> Conflict:
 
 
 def _used_again(n: Narrator, conflict: Conflict) -> Story:
-    """Of two writes with one token, that came too late which surely came second; or one of the two."""
+    """Tell which of two writes with one token surely came second, and so too late; else that one did."""
     write, other = conflict.accused, conflict.because[0]
     story = stale_as_seen(n, conflict)
     first = [op for op in conflict.proof if op is other or (op.f == "read" and op.value == other.value)]

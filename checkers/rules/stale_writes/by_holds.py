@@ -1,13 +1,13 @@
 """Stale writes where the lock gives no tokens: a write of an earlier hold took effect after a later one's.
 
-The order of the holds is that of real time (see `hold_order`). Two holds whose grants overlap have
-none, and their writes are never stale to each other. Only a storage that promises no fence
-is judged so: one that does has accepted a write without a token (see `unfenced_writes`).
+Holds are ordered by real time (see `hold_order`). Two holds whose grants overlap have no
+order, and their writes are never stale to each other. This applies only to a storage that promises no
+fence: a fenced one has accepted a write without a token (see `unfenced_writes`).
 
-**By the log**, the write comes after one of a hold that surely came later.
+**By the log**, the write comes after a write of a hold that surely came later.
 
-**By what clients saw**, it was called after a write of such a hold had surely been accepted: that
-had returned, or its value had been read. Or it was called before that, and read afterwards: a write
+**By what clients saw**, it was called after a write of such a hold had surely been accepted: the later
+write had returned, or its value had been read. Or it was called before that, and read afterwards: a write
 that is in flight while its holder is paused takes effect last.
 """
 
@@ -35,7 +35,7 @@ from checkers.text.printable import content
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes that the log has after one of a later hold."""
+    """Yield writes that the log has after a write of a later hold."""
     log, holds = evidence.log, hold_order(evidence)
     if log is None or evidence.history.header.fenced or not len(holds.writes):
         return
@@ -43,7 +43,7 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
     known = indices((grant >= 0) & ~log.fence)
     grant = grant[known]
     asked = holds.asked(grant)
-    latest = np.append(0, np.maximum.accumulate(asked))[:-1]  # before each
+    latest = np.append(0, np.maximum.accumulate(asked))[:-1]  # before each write
     first = np.maximum.accumulate(np.where(asked > latest, np.arange(len(asked)), 0))
     stale = indices(latest > holds.answered(grant))
     for position in log.by_first_commit(known[stale]).tolist():
@@ -57,7 +57,7 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def sent_after_later(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes that took effect, called after one of a later hold had surely been accepted."""
+    """Yield writes that took effect, called after a write of a later hold had surely been accepted."""
     writes = writes_of(evidence)
     if writes is None:
         return
@@ -69,7 +69,7 @@ def sent_after_later(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def seen_after_later(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes called before one of a later hold had surely been accepted, and read after that."""
+    """Yield writes called before a write of a later hold had surely been accepted, and read after that."""
     writes = writes_of(evidence)
     if writes is None:
         return
@@ -77,7 +77,7 @@ def seen_after_later(evidence: Evidence) -> Iterator[Conflict]:
     for row, grant, (newer, later) in writes.seen_after_newest():
         zone, newer_zone = zones.zone(int(zones.zone_of(np.array([row]))[0])), zones.zone(newer)
         if zone.claimed_by is None or zone.surely_before(newer_zone):
-            continue  # the two values alternate: neither is known to be the last
+            continue  # the two values alternate: the last one is unknown
         grants = hold_order(evidence).operations(np.array([grant, later]))
         yield SEEN_AFTER_LATER.conflict(zones.ops[row], *newer_zone.proof, zone.claimed_by, *grants)
 
@@ -141,7 +141,7 @@ def _returned(n: Narrator, write: Op, by: Op) -> Step:
 
 
 def _accepted(n: Narrator, proof: tuple[Op, ...]) -> tuple[Step, ...]:
-    """That a write had surely been accepted; if its own answer does not show that, when it was sent."""
+    """Say that a write had surely been accepted; if its own answer does not show that, when it was sent."""
     newer = proof[0]
     sent = step(f"{n.who(newer)} sent {content(newer.value)} {n.sent(newer)}.", newer)
     return (*([sent] if len(proof) > 1 else []), acceptance(n, proof))
@@ -150,7 +150,7 @@ def _accepted(n: Narrator, proof: tuple[Op, ...]) -> tuple[Step, ...]:
 def _story(
     n: Narrator, conflict: Conflict, grants: tuple[Op, Op], newer: Op, came_after: tuple[Step, ...]
 ) -> Story:
-    """Who held the lock, what held it up, who came later, and why the write came too late."""
+    """Tell who held the lock, what delayed the holder, who came later, and why the write came too late."""
     write, (own, later) = conflict.accused, grants
     cause = of_late_write(n, write, newer)
     return Story(
@@ -177,7 +177,7 @@ def _story(
 
 
 def came_later(n: Narrator, own: Op, later: Op) -> Step:
-    """Which of two holds is the later one."""
+    """Say which of two holds is the later one."""
     return step(
         f"That is the later hold, by real time: {n.began(later)}, after {n.whom(own)} had been granted"
         f" {lock_on(own.resource)}.",

@@ -1,7 +1,7 @@
 """Stale writes by the lists that appends read.
 
-An append reads a list before it writes one. So the list that it read had been accepted by then, as
-certainly as if a read had returned it. If that was written with a newer token (strict: or with the
+An append reads a list before it writes one. So the list that it read had certainly been accepted by
+then, as if a read had returned it. If that list was written with a newer token (strict: or the
 same one), an append that took effect was stale, whether or not the newer one was ever acknowledged.
 """
 
@@ -24,7 +24,7 @@ from checkers.text.printable import content
 
 
 def written_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
-    """Appends that took effect after they had read what a newer token wrote; marks their zones as broken."""
+    """Yield appends that took effect after they read what a newer token wrote; mark their zones as broken."""
     is_strict = zones.header.policy == "strict"
     for append, writer in zones.shown.pairs:
         if append.token is None or writer.token is None or writer.token < append.token + (not is_strict):

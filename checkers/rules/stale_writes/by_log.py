@@ -1,7 +1,7 @@
-"""Stale writes by the log: they stand there after a newer token.
+"""Stale writes by the log: they come after a newer token in it.
 
-The logged token decides, whichever client sent it, and a fence counts as a write does. Where fences
-are not logged, an acknowledged one shuts out what took effect after it: a write did so after
+The logged token decides, whichever client sent it, and a fence counts like a write. Where fences are
+not logged, an acknowledged fence rules out older writes after it: a write took effect after
 everything up to its place in the log had been called.
 """
 
@@ -33,7 +33,7 @@ from checkers.text.printable import content
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes that the log has after a newer token."""
+    """Yield writes that the log has after a newer token."""
     log, header = evidence.log, evidence.history.header
     if log is None:
         return
@@ -47,7 +47,7 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
     positions = np.arange(len(log))
     highest = np.append(-1, np.maximum.accumulate(np.where(is_above, positions, -1)))[:-1]
     is_below = (height > 0) & ~is_above & ~log.fence
-    is_below &= (log.row < 0) | (log.row != log.row[highest])  # one write that stands twice is a duplicate
+    is_below &= (log.row < 0) | (log.row != log.row[highest])  # a write logged twice is a duplicate
     for position in log.by_first_commit(indices(is_low | is_below)).tolist():
         if is_low[position]:
             yield BELOW_THE_START.conflict(log.op(position))
@@ -56,9 +56,9 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def after_fence(zones: ZoneColumns, log: LogColumns, starts: Ints) -> Iterator[Conflict]:
-    """Writes that took effect after a fence with a newer token had been acknowledged that is not logged.
+    """Yield writes that took effect after an unlogged fence with a newer token had been acknowledged.
 
-    `starts` are the ranks at which the log can have got to each position at the earliest.
+    `starts` are the earliest ranks at which the log can have reached each position.
     """
     fences = zones.acknowledged_fences
     if not len(fences) or not len(log):
@@ -95,7 +95,7 @@ def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _again(n: Narrator, write: Op, newer: Op) -> tuple[Step, ...]:
-    """Of a write that stands before a newer one and after it, that only the latter place is stale."""
+    """Say that a write logged both before and after a newer one is stale only in the later place."""
     numbers = n.numbers(write)
     early = [number for number in numbers if number < n.numbers(newer)[0]]
     if not early:

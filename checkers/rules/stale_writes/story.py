@@ -1,4 +1,4 @@
-"""The story of a stale write: who held the lock, what held it up, who came between."""
+"""The story of a stale write: who held the lock, what delayed the holder, who came between."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from checkers.text.printable import content
 
 
 def stale_story(n: Narrator, write: Op, newer: Op, proof: Iterable[Step]) -> Story:
-    """Say who held the lock, what held it up, who came between, and why it was too late."""
+    """Tell who held the lock, what delayed the holder, who came between, and why the write was too late."""
     cause = of_late_write(n, write, newer)
     same = newer.token == write.token
     *because, therefore = proof
@@ -41,7 +41,7 @@ def stale_story(n: Narrator, write: Op, newer: Op, proof: Iterable[Step]) -> Sto
 
 
 def short_story(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple[str, ...]:
-    """The short story of a write that came after one of a later hold."""
+    """Return the short story of a write that came after a write of a later hold."""
     own, whom = n.grant_behind(write), n.whom(write)
     fault = None if cause is None else cause.fault
     came = _came_after(n, write, newer)
@@ -65,14 +65,14 @@ def short_story(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple
 
 
 def _when(n: Narrator, newer: Op, fault: Fault) -> str:
-    """Was the lock granted again while a fault was in force, or only afterwards?"""
+    """Say whether the lock was granted again while a fault was in force, or only afterwards."""
     grant = n.grant_behind(newer)
     first = newer.called if grant is None else grant.returned or newer.called
     return "meanwhile" if first <= fault.healed else "then"
 
 
 def _came_after(n: Narrator, write: Op, newer: Op) -> str:
-    """What a stale write did to a newer one: others may have come between the two."""
+    """Say what a stale write did to a newer one: others may have come between the two."""
     if newer.f == "fence":
         return "came after the newer fence"
     before = n.stored_before(write)
@@ -81,7 +81,7 @@ def _came_after(n: Narrator, write: Op, newer: Op) -> str:
 
 
 def _came_between(n: Narrator, newer: Op) -> str:
-    """Who got the lock later, and wrote or fenced first."""
+    """Say who got the lock later, and wrote or fenced first."""
     grant = n.grant_behind(newer)
     did = "fenced" if newer.f == "fence" else "wrote"
     if grant is None or newer.token is None:
@@ -92,7 +92,7 @@ def _came_between(n: Narrator, newer: Op) -> str:
 
 
 def _way_past_the_fence(n: Narrator, write: Op, newer: Op) -> Iterable[Step]:
-    """Whether the fence was missing on this path, or compared the token too early."""
+    """Say whether the fence was missing on this path, or compared the token too early."""
     if not n.history.header.fenced or newer.token == write.token or not write.lines or not newer.lines:
         return
     if newer.returned is not None and newer.returned < write.called:
@@ -119,12 +119,12 @@ def _way_past_the_fence(n: Narrator, write: Op, newer: Op) -> Iterable[Step]:
 
 
 def had(newer: Op) -> str:
-    """What the storage had done with the newer token."""
+    """Say what the storage had done with the newer token."""
     return f"accepted {content(newer.value)}" if newer.f in WRITES else "been fenced"
 
 
 def took_the_older(write: Op, newer: Op) -> str:
-    """The contradiction in which a proof ends."""
+    """State the contradiction that ends a proof."""
     if newer.f == "fence":
         return f"the storage accepted token {write.token} after it had been fenced with token {newer.token}"
     if newer.token == write.token:
@@ -136,13 +136,13 @@ def took_the_older(write: Op, newer: Op) -> str:
 
 
 def stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> Story:
-    """Tell it, and prove it by the answers to a question."""
+    """Tell the story, and prove it by the answers to a question."""
     write = conflict.accused
     return stale_story(n, write, newer, cycle(n, question, took_the_older(write, newer)))
 
 
 def stale_as_seen(n: Narrator, conflict: Conflict) -> Story:
-    """Tell of a write that clients saw: what proves the newer token comes first."""
+    """Tell the story of a write that clients saw; `because` begins with the proof of the newer token."""
     newer = next(op for op in conflict.because if op.f in {*WRITES, "fence"})
     return stale(n, conflict, newer, Question(proof=conflict.proof, fenced=True, accused=conflict.accused))
 
