@@ -1,1 +1,1 @@
-"""Findings in plain words: the smallest proof, its cycle, and the sentences that every rule shares."""
+"""Findings in plain words: the smallest proof, its cycle, and the sentences that all rules share."""

@@ -1,8 +1,8 @@
-"""What led to a finding: decided once, on the whole history, and shown by every output.
+"""Causes of findings: decided once, on the whole history, and shown by every output.
 
 A write that came too late
     The fault that hit its hold and was in force when the promised lease ended (without a promise: when
-    another owner's later grant returned), or that held up a renewal which was due before that, if that end
+    another owner's later grant returned), or that delayed a renewal which was due before that, if that end
     came before the write returned. Of several, the one that began first. It is certain if another owner's
     grant returned between that end and the write's return. Else a restart of the storage between the two
     writes.
@@ -12,15 +12,15 @@ An early grant
     the two grants; else, if only tokens say which grant was later, one that stopped its client between its
     grant and its token.
 A loss
-    The restart of the storage after which it was gone.
+    The restart of the storage after which the value was gone.
 Two grants whose tokens do not rise
-    A fault of the lock service that was in force between their returns; rather one that was also in force
-    while the later grant was asked for. Else a fault that stopped one of their clients between its grant and
-    its token.
+    A fault of the lock service that was in force between their returns, preferably one that was also in
+    force while the later grant was asked for. Else a fault that stopped one of their clients between its
+    grant and its token.
 Anything else that servers did
     A fault that was in force on them between the first operation of the proof and the last.
 
-A fault that only hit the client that was wronged, or that began later, explains nothing.
+A fault that hit only the wronged client, or that began later, explains nothing.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from checkers.history.faults import Fault
 from checkers.history.records import Op, Outcome
 from checkers.vocabulary.hazards import Hit
 
-_MOST_LATE_CALLS = 100  # that are looked at
+_MOST_LATE_CALLS = 100  # the most that are examined
 
 
 def of_late_write(n: Narrator, write: Op, newer: Op | None = None) -> Cause | None:
-    """Why a write came too late; `newer` is the one that it came after."""
+    """Return why a write came too late; `newer` is the write it came after."""
     grant = n.grant_behind(write)
     held = None if grant is None else _of_hold(n, grant, write)
     if held is not None or newer is None:
@@ -55,27 +55,27 @@ def of_late_write(n: Narrator, write: Op, newer: Op | None = None) -> Cause | No
 
 
 def of_late_writes(n: Narrator, writes: Iterable[Op]) -> Cause | None:
-    """Why one of several writes came too late: the first certain cause, or else the first."""
+    """Return why one of several writes came too late: the first certain cause, or else the first."""
     causes = [cause for write in writes if (cause := of_late_write(n, write)) is not None]
     return min(causes, key=lambda cause: not cause.certain, default=None)
 
 
 def of_restart(n: Narrator, first: Op, then: Op | None) -> Cause | None:
-    """The restart of the storage between two operations."""
+    """Return the restart of the storage between two operations."""
     fault = n.restart(first, then)
     return None if fault is None else Cause(fault=fault)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateCalls:
-    """What owners that had lost a lock did to it between two grants."""
+    """Calls on a lock, between two grants, by owners that had lost it."""
 
     answered: tuple[Op, ...]  # ok, before the second grant returned: the releases, or else the renewals
-    others: tuple[Op, ...]  # what else may have had an effect by then
+    others: tuple[Op, ...]  # other calls that may have had an effect by then
 
     @classmethod
     def between(cls, n: Narrator, holder: Op, grant: Op) -> Self:
-        """Of very many, the last ones; the last first."""
+        """Find the late calls, the last one first; if there are very many, only the last."""
         found = [*islice(late_calls_of(n.evidence).between(holder, grant), _MOST_LATE_CALLS)]
         granted = grant.returned or 0
         in_time = (op for op in found if op.outcome is Outcome.OK and (op.returned or 0) <= granted)
@@ -85,21 +85,21 @@ class LateCalls:
 
 
 def of_early_grant(n: Narrator, holder: Op, grant: Op, late: LateCalls) -> Cause | None:
-    """Why a lock was given away while it was held."""
+    """Return why a lock was granted while it was held."""
     fault = n.fault_on("lock", holder.sent, grant.returned or 0)
     if late.answered:
         is_alone = len(late.answered) == 1 and not late.others and fault is None
-        is_alone = is_alone and (holder.returned or 0) < grant.sent  # else the tokens may be what is wrong
+        is_alone = is_alone and (holder.returned or 0) < grant.sent  # else the tokens may be wrong
         is_alone = is_alone and late_calls_of(n.evidence).came_too_late(late.answered[0])
         is_alone = is_alone and not _may_have_lapsed(n, holder, grant)
         return Cause(certain=is_alone, operation=late.answered[0])
-    if fault is None and (holder.returned or 0) >= grant.sent:  # only the tokens say which came later
+    if fault is None and (holder.returned or 0) >= grant.sent:  # only the tokens show which came later
         fault = _before_its_token(n, grant)
     return None if fault is None else Cause(fault=fault)
 
 
 def _may_have_lapsed(n: Narrator, holder: Op, grant: Op) -> bool:
-    """Was every lease over when a grant returned that the service had confirmed by then?"""
+    """Had every lease that the service had confirmed by then ended when a grant returned?"""
     granted = grant.returned or 0
     setters = (holder, *n.own(holder, holder.sent, granted, "renew"))
     answered = (op for op in setters if op.outcome is Outcome.OK and (op.returned or math.inf) <= granted)
@@ -107,7 +107,7 @@ def _may_have_lapsed(n: Narrator, holder: Op, grant: Op) -> bool:
 
 
 def of_servers(n: Narrator, side: str, proof: Iterable[Op]) -> Cause | None:
-    """The fault of the lock service or the storage while the operations of a proof were done."""
+    """Return the fault on the lock service or the storage during the operations of a proof."""
     operations = [*proof]
     grants = [grant for op in operations if (grant := n.grant_behind(op)) is not None]
     first = min((op.sent for op in (*operations, *grants)), default=0)
@@ -117,7 +117,7 @@ def of_servers(n: Narrator, side: str, proof: Iterable[Op]) -> Cause | None:
 
 
 def of_two_grants(n: Narrator, one: Op, other: Op) -> Cause | None:
-    """The fault because of which the later of two grants got no higher a token."""
+    """Return the fault because of which the later of two grants got no higher token."""
     older, newer = sorted((one, other), key=lambda grant: grant.returned or 0)
     since, end = older.returned or 0, newer.returned or 0
     fault = n.fault_on("lock", max(since, newer.sent), end) or n.fault_on("lock", since, end)
@@ -126,13 +126,13 @@ def of_two_grants(n: Narrator, one: Op, other: Op) -> Cause | None:
 
 
 def _before_its_token(n: Narrator, *grants: Op) -> Fault | None:
-    """The first fault that hit a grant before it had its token."""
+    """Return the first fault that hit a grant before it had its token."""
     found = (fault for grant in grants for fault in _faults_on(n, grant) if fault.at == "granted")
     return min(found, key=lambda each: each.began, default=None)
 
 
 def of_call(n: Narrator, op: Op) -> Cause | None:
-    """The fault that hit the hold of an operation, or the storage, while it was in flight."""
+    """Return the fault that hit an operation's hold, or the storage, while it was in flight."""
     grant = n.grant_behind(op)
     end = math.inf if op.returned is None and op.learned is None else max(op.returned or 0, op.learned or 0)
     on_hold = () if grant is None else _faults_on(n, grant)
@@ -142,7 +142,7 @@ def of_call(n: Narrator, op: Op) -> Cause | None:
 
 
 def meanwhile(n: Narrator, cause: Cause | None, write: Op) -> list[Fault]:
-    """Other faults on the holder of a late write, or on the lock service, when its lease ended."""
+    """Return other faults on the holder of a late write, or on the lock service, when its lease ended."""
     grant = n.grant_behind(write)
     if cause is None or cause.fault is None or cause.fault.client is None or grant is None:
         return []
@@ -155,7 +155,7 @@ def meanwhile(n: Narrator, cause: Cause | None, write: Op) -> list[Fault]:
 
 
 def _of_hold(n: Narrator, grant: Op, write: Op) -> Cause | None:
-    """The fault because of which a hold was lost before a write of it returned."""
+    """Return the fault that made a hold end before one of its writes returned."""
     end = _end(n, grant)
     over = math.inf if write.returned is None else write.returned
     if end >= over:
@@ -171,7 +171,7 @@ def _of_hold(n: Narrator, grant: Op, write: Op) -> Cause | None:
 
 
 def _explains(n: Narrator, fault: Fault, grant: Op, end: float) -> bool:
-    """Was a fault in force when a hold was lost, or did it hold up a renewal until then?"""
+    """Was a fault in force when a hold was lost, or did it delay a renewal until then?"""
     if fault.overlaps(end, end):
         return True
     holds = n.holds
@@ -185,14 +185,14 @@ def _explains(n: Narrator, fault: Fault, grant: Op, end: float) -> bool:
 
 
 def _end(n: Narrator, grant: Op) -> float:
-    """When the promised lease of a hold ended; without a promise, when it was superseded."""
+    """Return when a hold's promised lease ended; without a promise, when the hold was superseded."""
     row = n.holds.operations.row(grant)
     lease = n.holds.lease(row)
     return n.holds.superseded_at(row) if lease.set_by is None else lease.end
 
 
 def _faults_on(n: Narrator, grant: Op) -> Iterator[Fault]:
-    """The faults that hit the holder of a hold."""
+    """Yield the faults that hit the holder of a hold."""
     row = n.holds.operations.row(grant)
     return (fault for fault, whom in n.hits.get(row, ()) if whom is Hit.HOLDER)
 

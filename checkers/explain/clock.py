@@ -16,17 +16,17 @@ class Clock:
     ended: int
 
     def moment(self, time: float) -> str:
-        """A moment, since the start."""
+        """Format a moment, since the start."""
         return self.duration(time - self.started)
 
     def span(self, begin: float, end: float) -> str:
-        """A stretch of time, since the start: "0.086–2.263 s"."""
+        """Format an interval, since the start: "0.086–2.263 s"."""
         first, last = self.moment(begin), self.moment(end)
         number, _, unit = first.partition(" ")
         return f"{number}–{last}" if last.endswith(f" {unit}") else f"{first} – {last}"
 
     def duration(self, time: float) -> str:
-        """A time span; seconds in a run of seconds."""
+        """Format a duration; in seconds for a run of seconds."""
         longest = max(abs(time), self.ended - self.started)
         for size, name in _UNITS:
             if longest * _FINE >= size:

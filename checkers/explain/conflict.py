@@ -1,4 +1,4 @@
-"""What a checker found: which rule was broken and how, by which operation, and because of which."""
+"""Conflicts, as checkers find them: the broken rule, the accused operation, and the evidence."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Breach:
     anomaly: str
     rule: str  # its name, for other programs: it outlives every change of the sentences
     story: Callable[[Narrator, Conflict], Story]
-    needs: Callable[[Narrator, Conflict], Iterable[Op]] = _nothing  # for the proof, besides what is named
-    chain: Callable[[Evidence], Sequence[Op]] = _no_chain  # of a part: see `proof`
-    is_pair: bool = False  # of two operations, a smaller proof may not show which one came second
+    needs: Callable[[Narrator, Conflict], Iterable[Op]] = _nothing  # for the proof, besides the conflict's
+    chain: Callable[[Evidence], Sequence[Op]] = _no_chain  # of some operations: see `proof`
+    is_pair: bool = False  # of two operations, whose order a smaller proof may not show
 
     def conflict(
         self,
@@ -38,7 +38,7 @@ class Breach:
         cause: Conflict | None = None,
         counted: bool = False,
     ) -> Conflict:
-        """This breach by an operation, because of others; `anomaly` is another name than usual."""
+        """Return this breach by an operation, because of others; `anomaly` overrides the usual name."""
         return Conflict(
             anomaly=anomaly or self.anomaly,
             breach=self,
@@ -50,7 +50,7 @@ class Breach:
 
 
 def each_once(accused: Op, *operations: Op | None) -> Iterator[Op]:
-    """The operations without the accused and without repetitions."""
+    """Yield the operations without the accused and without repetitions."""
     return (op for op in dict.fromkeys(operations) if op is not None and op != accused)
 
 
@@ -62,13 +62,13 @@ class Conflict:
     breach: Breach
     accused: Op
     because: tuple[Op, ...] = ()  # the comment at each breach says which operations these are
-    proof: tuple[Op, ...] = ()  # the smallest set that is wrong by itself, once it has been searched for
-    cause: Conflict | None = None  # an earlier one on the same resource, without which it would not be
+    proof: tuple[Op, ...] = ()  # the smallest set that is wrong by itself, once searched for
+    cause: Conflict | None = None  # an earlier one on the same resource, without which this would not be
     counted: bool = False  # not a violation, although others of this name are
 
 
 def firsts(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
-    """Of several conflicts of one name that accuse one operation, the first: it is one event."""
+    """Yield the first of several conflicts of one name that accuse one operation: it is one event."""
     seen: set[tuple[str, int]] = set()
     for conflict in conflicts:
         event = (conflict.anomaly, conflict.accused.index)

@@ -1,8 +1,8 @@
-"""A contradiction, step by step: operations each of which must have come before the next, in a cycle.
+"""Contradictions as cycles: each operation must have come before the next, and the last before the first.
 
 The cycle is the shortest one in the precedence graph of the operations that prove a
-conflict (see `precedence`), and each of its edges becomes one step, which names its reason.
-The edges that an edge follows from become the steps before it.
+conflict (see `precedence`). Each of its edges becomes one step that names its reason,
+after the edges that it follows from.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _TO_BEGIN_WITH = {"INITIAL", "LOG_ORDER", "REAL_TIME", "REJECTED_BECAUSE"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Which order of a storage's operations is asked for."""
+    """A question about the order of a storage's operations."""
 
     proof: tuple[Op, ...]  # of one resource
     fenced: bool  # must tokens rise?
-    timed: bool = True  # does it matter when they were?
+    timed: bool = True  # do their times matter?
     log: tuple[Op, ...] | None = None  # the storage's own order, if that matters
     refusal: Refusal | None = None
-    accused: Op | None = None  # where the cycle ends, if one goes through it
+    accused: Op | None = None  # the cycle ends here, if one goes through it
 
 
 class Words(Protocol):
@@ -41,23 +41,23 @@ class Words(Protocol):
 
     @property
     def operations(self) -> Sequence[Timed]:
-        """What there are edges between."""
+        """Return the operations that the edges connect."""
         ...
 
     def name(self, node: Node) -> str:
-        """What an operation is called within a sentence."""
+        """Name an operation within a sentence."""
         ...
 
     def step(self, edge: Edge) -> Step:
-        """Why one came before the other."""
+        """Say why one operation came before the other."""
         ...
 
 
 def cycle(n: Narrator, question: Question, moral: str) -> tuple[Step, ...]:
-    """Why a storage's operations cannot stand in any order.
+    """Return the steps that show that a storage's operations have no order.
 
     Raises:
-        LookupError: they can.
+        LookupError: they have one.
     """
     places = {op: place for place, op in enumerate(question.proof)}
     refusal = question.refusal
@@ -74,10 +74,10 @@ def cycle(n: Narrator, question: Question, moral: str) -> tuple[Step, ...]:
 
 
 def cycle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[Step, ...]:
-    """Why two grants cannot stand in an order of time in which tokens rise.
+    """Return the steps that show that two grants have no order in time in which tokens rise.
 
     Raises:
-        LookupError: they can.
+        LookupError: they have one.
     """
     from checkers.reference.precedence import Precedence, Reason
 
@@ -90,7 +90,7 @@ def cycle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[St
 
 
 def _only_what_matters(n: Narrator, question: Question) -> Iterator[Op]:
-    """The operations, named by their places; of times, tokens and values, only how they compare.
+    """Yield the operations, named by position, with times, tokens and values replaced by their ranks.
 
     The token and the value from before the run come first.
     """
@@ -118,7 +118,7 @@ def _only_what_matters(n: Narrator, question: Question) -> Iterator[Op]:
 
 
 def _as_effective(n: Narrator, op: Op, question: Question) -> Op:
-    """A write as the cycle needs it: without its client's answer, it has no latest time."""
+    """Return a write as the cycle needs it: without its client's answer, it has no latest time."""
     is_refusal = question.refusal is not None and question.refusal.rejected == op
     if op.f not in WRITES or op.outcome is Outcome.OK or is_refusal:
         return op if question.timed else replace(op, returned=None)
@@ -126,14 +126,14 @@ def _as_effective(n: Narrator, op: Op, question: Question) -> Op:
 
 
 def _as_stored(n: Narrator, op: Op, question: Question) -> Op:
-    """An append that a list shows to have taken effect: that list had been read by then."""
+    """Return an append that a list proves: it took effect before that list was read."""
     by = next((each for each in shown_by(n, op) if each in question.proof), None)
     if by is None or n.numbers(op):
         return op
     return replace(op, outcome=Outcome.OK, returned=by.returned if question.timed else None)
 
 
-@lru_cache(maxsize=1 << 12)  # among thousands of findings few are of a shape of their own
+@lru_cache(maxsize=1 << 12)  # most of thousands of findings share their shape
 def _shortest(
     operations: tuple[Op, ...],
     *,
@@ -143,7 +143,7 @@ def _shortest(
     cause: tuple[int, int] | None,
     through: int | None,
 ) -> tuple[Edge, ...]:
-    """The shortest cycle, its operations named by their places."""
+    """Return the shortest cycle, its operations named by position."""
     from checkers.reference.storages import Storage
 
     before, *rest = operations
@@ -166,7 +166,7 @@ def _shortest(
 def around(
     edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | None = None
 ) -> tuple[Step, ...]:
-    """The steps of a cycle, and the conclusion; the last of them is about the accused.
+    """Return the steps of a cycle, of which the last is about the accused, and the conclusion.
 
     Raises:
         LookupError: there is no cycle.
@@ -177,10 +177,10 @@ def around(
 
 
 def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed], accused: Node | None) -> tuple[Edge, ...]:
-    """The cycle turned so that the accused comes last.
+    """Rotate the cycle so that the accused comes last.
 
-    Without an accused, it begins with what is easiest to see: what time or the storage
-    itself says, the earliest first.
+    Without an accused, it begins with the most obvious edge: the earliest that real time or the storage
+    itself shows.
     """
     if not edges:
         raise LookupError("the operations of this proof can be put in an order")
@@ -196,7 +196,7 @@ def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed], accused: Node 
 
 
 def _with_premises(edge: Edge) -> Iterator[Edge]:
-    """What an edge follows from, then the edge; that the run began with something goes without saying."""
+    """Yield the premises of an edge, then the edge; that the run began with a value needs no saying."""
     for premise in edge.premise:
         if premise.reason.name != "INITIAL":
             yield from _with_premises(premise)

@@ -21,16 +21,16 @@ _BEFORE_THE_RUN = "the initial value"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A write that was refused, and what can have been the reason."""
+    """A write that was refused, and the possible reason."""
 
     rejected: Op
     cause: Op
     reached: int  # no token up to this one can have been the reason
-    why_none: str = ""  # why not
+    why_none: str = ""  # why no token up to `reached` was
 
 
 class EdgeWords:
-    """Explains the edges between some operations, which are named by their places."""
+    """The words for the edges between some operations, which are named by position."""
 
     def __init__(self, n: Narrator, operations: Sequence[Op], refusal: Refusal | None = None) -> None:
         self.operations = operations
@@ -48,7 +48,7 @@ class EdgeWords:
         }
 
     def step(self, edge: Edge) -> Step:
-        """Why one came before the other."""
+        """Say why one operation came before the other."""
         about = [self._op(node) for node in (edge.before, edge.after)]
         if edge.reason.name == "REJECTED_BECAUSE" and self._refusal is not None:
             about += [self._refusal.rejected, self._refusal.cause]
@@ -61,7 +61,7 @@ class EdgeWords:
         )
 
     def name(self, node: Node) -> str:
-        """What an operation is called within a sentence."""
+        """Name an operation within a sentence."""
         op = self._op(node)
         if op is None:
             return _BEFORE_THE_RUN
@@ -70,7 +70,7 @@ class EdgeWords:
         return f"{name} {self._where(op)}" if is_shared else name
 
     def _where(self, op: Op) -> str:
-        """What tells an operation from others of the same name."""
+        """Distinguish an operation from others of the same name."""
         if op.lines:
             return f"at {cited(op.lines[-1])}"
         return f"({self._n.place(op)})"
@@ -79,7 +79,7 @@ class EdgeWords:
         return self.operations[node] if isinstance(node, int) else None
 
     def _ends(self, edge: Edge) -> tuple[Op, Op]:
-        """Both operations of an edge that does not begin or end before the run."""
+        """Return both operations of an edge that does not touch the start of the run."""
         return self.operations[cast("int", edge.before)], self.operations[cast("int", edge.after)]
 
     def _both(self, edge: Edge, came: str = "came") -> str:
@@ -102,7 +102,7 @@ class EdgeWords:
         return f"By real time, {self._both(edge)}: {self._n.ended(before)}, and {self._n.began(after)}."
 
     def _shown_by(self, write: Op) -> Op | None:
-        """Who read a list that shows that an append took effect, if its own answer does not."""
+        """Return the reader of a list that proves an append, if the append's own answer does not."""
         return next((by for by in shown_by(self._n, write) if by in self.operations), None)
 
     def _token_order(self, edge: Edge) -> str:
@@ -127,7 +127,7 @@ class EdgeWords:
         return f"a {fence} that {met} token {mark} must reject token {before.token}, but {accepted}"
 
     def _order_of_tokens(self, before: Op, after: Op | None) -> str:
-        """Which write came too late, where no fence decides."""
+        """Say which write came too late, where no fence decides."""
         if after is None:
             mark = self._n.history.header.initial_token
             return f"token {before.token} is older than the initial token {mark}"
@@ -136,7 +136,7 @@ class EdgeWords:
         return f"token {before.token} belongs to an earlier holder than token {after.token}"
 
     def _accepted(self, write: Op, accepted: str = "it was accepted") -> str:
-        """How it is known that a write took effect."""
+        """Say how it is known that a write took effect."""
         n, numbers = self._n, self._n.numbers(write)
         if len(numbers) > 1:
             return f"{accepted} once more, as {n.place(write)} in the storage's own order"
@@ -153,7 +153,7 @@ class EdgeWords:
         return f"{accepted}: {n.whom(read)} read {content(write.value)} {n.answered(read)}"
 
     def _denied(self, write: Op) -> str:
-        """The answer that denied that a write took effect, if there was one."""
+        """Name the answer that denied that a write took effect, if there was one."""
         if write.outcome is not Outcome.FAIL:
             return ""
         answer = "refused as stale" if write.error == "stale" else f"reported as failed ({write.error})"
@@ -180,7 +180,7 @@ class EdgeWords:
         )
 
     def _there(self, node: Node) -> str:
-        """That a read returned its value, or that a write put it there."""
+        """Say that a read returned its value, or that a write put it there."""
         op = self._op(node)
         is_read = op is not None and op.f == "read"
         return f"it returned {self._value(node)}" if is_read else f"{self._value(node)} was there first"

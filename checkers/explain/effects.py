@@ -1,4 +1,4 @@
-"""How it is known that a write took effect: by its own answer, or by what others read."""
+"""Evidence that a write took effect: its own answer, or what others read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from checkers.text.printable import content
 
 
 def acceptance(n: Narrator, proof: tuple[Op, ...]) -> Step:
-    """Why a write was surely there: its own ok, or who read it."""
+    """Say why a write had surely taken effect: its own ok, or a client that read it."""
     write, by = proof[0], proof[-1]
     shown = read_by(by)
     if shown is not None and by is not write and write.f == "append" and shown != write.value:
@@ -47,7 +47,7 @@ def acceptance(n: Narrator, proof: tuple[Op, ...]) -> Step:
 
 
 def ending(n: Narrator, op: Op) -> str:
-    """The outcome that the client saw."""
+    """Say which outcome the client saw."""
     if op.outcome is Outcome.OK:
         return f"The storage accepted it {n.answered(op)}"
     if op.outcome is Outcome.FAIL:
@@ -56,7 +56,7 @@ def ending(n: Narrator, op: Op) -> str:
 
 
 def first_reader(n: Narrator, op: Op) -> list[Op]:
-    """The read that shows that an unacknowledged write took effect."""
+    """Return the read that shows that an unacknowledged write took effect, if there is one."""
     if op.f not in WRITES or op.outcome is Outcome.OK:
         return []
     readers = (read for read in n.index.readers(op) if not read.precedes(op))
@@ -65,7 +65,7 @@ def first_reader(n: Narrator, op: Op) -> list[Op]:
 
 
 def shown_by(n: Narrator, append: Op) -> list[Op]:
-    """Who read a list that shows that an append took effect, before its own answer or without one."""
+    """Return the reader of a list that proves an append before its own answer or without one."""
     by = shown_appends(n.evidence).by.get(append.index)
     if by is None or (append.outcome is Outcome.OK and not _first(by, append)):
         return []
@@ -77,5 +77,5 @@ def _to_append(by: Op) -> str:
 
 
 def _first(one: Op, other: Op) -> bool:
-    """Did one of two operations return before the other one?"""
+    """Did one operation return before the other?"""
     return one.returned is not None and (other.returned is None or one.returned < other.returned)

@@ -1,4 +1,4 @@
-"""Why something that was sent before a rejection returned cannot have been accepted by then."""
+"""Excuses: why an operation sent before a rejection returned cannot have been accepted by then."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_CHECKED = 100
 
 @dataclass(frozen=True, slots=True)
 class Excuse:
-    """Why something that was sent in time cannot have been accepted in time."""
+    """The reason why an operation that was sent in time cannot have been accepted in time."""
 
     op: Op
     why: str
@@ -24,12 +24,12 @@ class Excuse:
 
     @property
     def operations(self) -> tuple[Op, ...]:
-        """What it is about, and what it rests on."""
+        """Return the excused operation and its evidence."""
         return (self.op, *self.because)
 
 
 def excuses(n: Narrator, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
-    """Why each of these cannot have raised the mark before a rejection returned; of very many the first."""
+    """Say why each cannot have raised the mark before a rejection returned; of very many, the first ones."""
     moment, least = rejected.returned or 0, n.least_above(rejected)
     others = (op for op in in_time if op != rejected)
     return [_excuse(n, op, moment, least) for op in islice(others, _MOST_CHECKED)]

@@ -10,12 +10,12 @@ _AT_ONCE = {"kill": "was killed", "restart": "was restarted", "failover": "faile
 
 
 def restarted(fault: Fault) -> str:
-    """What a restart did, of whatever kind it was."""
+    """Say what a restart of any kind did."""
     return f"{part_of_run(fault.target)} {_AT_ONCE[fault.kind]}"
 
 
 def seen_over(fault: Fault) -> str:
-    """That a restart was over; when that was seen is all that is known."""
+    """Say that a restart was over; only the time when this was seen is known."""
     return _SEEN_OVER.get(fault.kind, "it was seen up again")
 
 
@@ -25,7 +25,7 @@ def is_restart(fault: Fault) -> bool:
 
 
 def clients_left(fault: Fault) -> str:
-    """Which clients still reached the old primary after a failover; empty if none did."""
+    """Name the clients that still reached the old primary after a failover; empty if none did."""
     if not fault.left_behind:
         return ""
     clients = " and ".join(map(str, fault.left_behind))

@@ -1,9 +1,8 @@
-"""The faults behind a late write in words: what held up its holder, and what else was in force.
+"""The faults behind a late write in words: what delayed its holder, and what else was in force.
 
 A fault on the holder alone may not explain why its lease ended: a client whose messages to the
-storage are held back can still renew. So the steps also name every fault on the holder, or
-on the lock service, that was in force when the lease ended. They say that it was, not that the
-lease ended because of it.
+storage are delayed can still renew. So the steps also name every fault on the holder or
+the lock service that was in force when the lease ended. They do not say that it caused the end.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _MOST_NAMED = 20
 
 
 def fault_steps(n: Narrator, cause: Cause | None, op: Op | None = None) -> Iterator[Step]:
-    """What a fault did; and of the holder behind a write, when its lease ended, and under which faults."""
+    """Say what a fault did; for the holder behind a write, when its lease ended, and under which faults."""
     fault = None if cause is None else cause.fault
     if fault is None:
         return
@@ -43,14 +42,14 @@ def fault_steps(n: Narrator, cause: Cause | None, op: Op | None = None) -> Itera
 
 
 def in_time_order(n: Narrator, cause: Cause | None, steps: Iterable[tuple[float, Step]]) -> list[Step]:
-    """Steps, each with its moment, and what the fault that is the cause did."""
+    """Return timed steps in order, with what the fault did that is the cause."""
     began = 0 if cause is None or cause.fault is None else cause.fault.began
     timed = [*((began, each) for each in fault_steps(n, cause)), *steps]
     return [each for _, each in sorted(timed, key=lambda timed: timed[0])]
 
 
 def _restart(n: Narrator, fault: Fault) -> str:
-    """When a service went down, and when it was seen up again."""
+    """Say when a service went down, and when it was seen up again."""
     began = f"{restarted(fault)} at {n.at(fault.began)} (line {fault.lines[0]})"
     if len(fault.lines) == 1:
         return began
@@ -58,7 +57,7 @@ def _restart(n: Narrator, fault: Fault) -> str:
 
 
 def in_words(n: Narrator, fault: Fault) -> str:
-    """Whom a fault hit, and from when to when; within a sentence."""
+    """Say what a fault hit, and from when to when; within a sentence."""
     what = f"{hit_by(n, fault)} {fault.words.lasting}"
     lines = " and ".join(str(line) for line in fault.lines)
     if len(fault.lines) == 1:
@@ -67,7 +66,7 @@ def in_words(n: Narrator, fault: Fault) -> str:
 
 
 def hit_by(n: Narrator, fault: Fault) -> str:
-    """Whom a fault hit; a client by the name that its operations have here."""
+    """Name the target of a fault; a client by the name that its operations have here."""
     if fault.client is None:
         return part_of_run(fault.target)
     return f"{'process' if n.history.header.clients is None else 'client'} {fault.client}"

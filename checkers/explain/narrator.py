@@ -1,7 +1,7 @@
 """The words that all explanations share: who, when, on which line, and why it is certain.
 
-Times are since the first event of the history, lines are those of
-its file. A process number stands for one sequential thread of a client.
+Times are since the first event of the history, and lines are lines of its file. A process number
+means one sequential thread of a client.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from checkers.vocabulary.hazards import Hit
 
 
 class Narrator:
-    """Knows the run that conflicts are found in."""
+    """The run that conflicts are found in, and the words for its operations."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.history = evidence.history
@@ -41,7 +41,7 @@ class Narrator:
 
     @cached_property
     def holds(self) -> HoldIndex:
-        """Who held a lock, from when, and until when."""
+        """The holds of the locks: who, from when, and until when."""
         return holds_of(self.evidence)
 
     @cached_property
@@ -55,7 +55,7 @@ class Narrator:
 
     @cached_property
     def _leases(self) -> dict[tuple[str, str | None], list[Op]]:
-        """What each owner did with each lock, by resource and owner."""
+        """The lock operations of each resource and owner."""
         leases: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
         for op in self.evidence.named("acquire", "renew", *ENDS):
             leases[op.resource, op.owner].append(op)
@@ -66,21 +66,21 @@ class Narrator:
         return Clock(started=self.history.started, ended=self.index.ended)
 
     def at(self, time: float) -> str:
-        """A moment, since the start."""
+        """Format a moment, since the start."""
         return self._clock.moment(time)
 
     def span(self, begin: float, end: float) -> str:
-        """A stretch of time, since the start."""
+        """Format an interval, since the start."""
         return self._clock.span(begin, end)
 
     def lasting(self, duration: float) -> str:
-        """A duration in ns."""
+        """Format a duration in ns."""
         return self._clock.duration(duration)
 
     def own(self, grant: Op, since: int, until: float, *names: str) -> Iterator[Op]:
-        """What the owner of a grant did with the lock: called by a moment, and not over before another.
+        """Yield the owner's operations on a grant's lock, called by `until` and not over before `since`.
 
-        By call, the last one first; only the operations of these names, if there are any.
+        The last call comes first. `names` selects operations, if given.
         """
         key = grant.resource, grant.owner, names
         if key not in self._own:
@@ -89,12 +89,12 @@ class Narrator:
         return self._own[key].backwards(until, since)
 
     def faults_on(self, side: str, start: float, end: float) -> Iterator[Fault]:
-        """The faults on the lock service or the storage that were in force between two moments."""
+        """Yield the faults on the lock service or the storage that were in force between two moments."""
         faults = self._faults[side]
         return map(faults.__getitem__, faults.places_between(start, end))
 
     def fault_on(self, side: str, start: float, end: float) -> Fault | None:
-        """The first of them."""
+        """Return the first fault on the lock service or the storage in force between two moments."""
         return next(self.faults_on(side, start, end), None)
 
     @cached_property
@@ -106,13 +106,13 @@ class Narrator:
         }
 
     def sent(self, op: Op) -> str:
-        """When an operation was called, and where that is written."""
+        """Say when an operation was called, and on which line."""
         if not op.lines:
             return "at an unknown time"
         return f"at {self.at(op.called)} ({cited(op.lines[0])})"
 
     def answered(self, op: Op) -> str:
-        """When an operation returned, and where that is written."""
+        """Say when an operation returned, and on which line."""
         if not op.lines:
             return "at an unknown time"
         if op.learned is None or len(op.lines) == 1:
@@ -120,7 +120,7 @@ class Narrator:
         return f"at {self.at(op.learned)} ({cited(op.lines[-1])})"
 
     def name(self, op: Op) -> str:
-        """What an operation is called within a sentence."""
+        """Name an operation within a sentence."""
         match op.f:
             case "read":
                 return f"the read at {cited(op.lines[0])}"
@@ -132,17 +132,17 @@ class Narrator:
         return f"the {_refused(op)}{op.f} of {content(op.value)}"
 
     def request(self, op: Op) -> str:
-        """Whose write or fence it was, of which value, with which token and to which resource."""
+        """Describe a write or fence: its client, value, token and resource."""
         if op.f == "fence":
             return f"{self.whom(op)}'s fence of {op.resource} with token {op.token}"
         return f"{self.whom(op)}'s write of {content(op.value)}{self.with_token(op)} to {op.resource}"
 
     def stored(self, op: Op) -> str:
-        """What an entry of the storage's own order is called: a write by its value."""
+        """Name an entry of the storage's own order: a write by its value."""
         return self.name(op) if op.f == "fence" else content(op.value)
 
     def ended(self, op: Op) -> str:
-        """That it was over, when, and where that is written; within a sentence."""
+        """Say that an operation was over, when, and on which line; within a sentence."""
         match op.f, op.outcome:
             case "read", _:
                 return f"{self.whom(op)} got its answer {self.answered(op)}"
@@ -155,7 +155,7 @@ class Narrator:
         return f"the storage said ok to {self.whom(op)} {self.answered(op)}"
 
     def began(self, op: Op) -> str:
-        """That it was called only after something else, when, and where that is written."""
+        """Say that an operation was called only after something else, when, and on which line."""
         if op.f == "acquire":
             return (
                 f"{self.whom(op)} did not send the request that was granted until {self.at(op.sent)}"
@@ -165,18 +165,18 @@ class Narrator:
         return f"{self.whom(op)} {did} only later, {self.sent(op)}"
 
     def place(self, write: Op, *, first: bool = False) -> str:
-        """Where a write stands in the storage's own order, the first or the last time."""
+        """Say where the storage's own order has a write, the first or the last time."""
         numbers = self.numbers(write)
         if not numbers:
             return "missing from the storage's own order"
         return f"number {numbers[0 if first else -1]}"
 
     def numbers(self, write: Op) -> list[int]:
-        """The numbers under which a write stands in the storage's own order."""
+        """Return the numbers of a write in the storage's own order."""
         return [] if self.log is None else self.log.numbers(write)
 
     def stored_before(self, write: Op) -> Op | None:
-        """What a write replaced in the storage's own order, the last time it took effect; None if unknown."""
+        """Return what a write last replaced in the storage's own order; None if unknown."""
         positions = [] if self.log is None else self.log.positions(write)
         if (
             self.log is None
@@ -187,7 +187,7 @@ class Narrator:
         return self.log.op(positions[-1] - 1)
 
     def logged(self, proof: Iterable[Op], accused: Op) -> tuple[Op, ...] | None:
-        """The storage's own order of a proof; a value that is wrongly read has the last of its places."""
+        """Return a proof in the storage's own order; a wrongly read value has the last of its places."""
         if self.log is None:
             return None
         read = accused.value if accused.f == "read" else None
@@ -199,13 +199,13 @@ class Narrator:
         return tuple(sorted(places, key=lambda op: places[op]))
 
     def commit(self, write: Op) -> Commit:
-        """The commit of a write that was not sent as it is logged."""
+        """Return the commit of a write that was not sent as it is logged."""
         if self.log is None:
             raise LookupError("there is no commit without a commit log")
         return self.log.unmatched_as(write).commit
 
     def stored_token(self, op: Op) -> int | None:
-        """The token that the storage's own order has for a write, if it is not the one that was sent."""
+        """Return the token of a write in the storage's own order, if it differs from the sent one."""
         positions = [] if self.log is None else self.log.positions(op)
         if self.log is None or not positions:
             return None
@@ -213,28 +213,28 @@ class Narrator:
         return None if token == op.token else token
 
     def with_token(self, op: Op) -> str:
-        """With which token, if there is one."""
+        """Name an operation's token, if it has one."""
         return "" if op.token is None else f" with token {op.token}"
 
     def sent_step(self, op: Op) -> Step:
-        """Who sent a write or a fence, with which token, and when."""
+        """Say who sent a write or a fence, with which token, and when."""
         return step(f"{self.who(op)} sent {self.message(op)}{self.with_token(op)} {self.sent(op)}.", op)
 
     def message(self, op: Op) -> str:
-        """What a client sent to the storage: a value, or a fence."""
+        """Name what a client sent to the storage: a value, or a fence."""
         return "a fence" if op.f == "fence" else content(op.value)
 
     def grant_behind(self, op: Op) -> Op | None:
-        """The grant that an operation is, or whose hold it was done in, if that is known."""
+        """Return the grant that an operation is or that began its hold, if known."""
         return op if op.f == "acquire" else self.holds.grant_behind(op)
 
     def granted(self, op: Op) -> tuple[Op, ...]:
-        """The same, as one or none."""
+        """Return `grant_behind` as a tuple of one or none."""
         grant = self.grant_behind(op)
         return () if grant is None else (grant,)
 
     def grant_steps(self, *grants: Op) -> list[Step]:
-        """Who was given which token when."""
+        """Say who was granted which token, and when."""
         return [
             step(
                 f"{self.who(grant)} was granted {lock_on(grant.resource)}{self.with_token(grant)}"
@@ -245,12 +245,12 @@ class Narrator:
         ]
 
     def restart(self, first: Op, then: Op | None) -> Fault | None:
-        """The restart of the storage that came between two operations, or after the first."""
+        """Return the restart of the storage between two operations, or after the first."""
         end = math.inf if then is None or then.returned is None else then.returned
         return restarts_of_storage(self.history.faults).first_between(_over(first), end)
 
     def restart_steps(self, fault: Fault | None, first: Op) -> list[Step]:
-        """When the storage was restarted, seen from an operation."""
+        """Say when the storage was restarted, relative to an operation."""
         if fault is None:
             return []
         when = "Meanwhile" if fault.began < _over(first) else "Then"
@@ -258,23 +258,23 @@ class Narrator:
         return [step(f"{what}{clients_left(fault)}.", fault)]
 
     def lease(self, grant: Op) -> float:
-        """Until when a hold was promised, in ns; -infinity if it was not."""
+        """Return when a hold's promised lease ended, in ns; -infinity without a promise."""
         return self.holds.lease(self.holds.operations.row(grant)).end
 
     def least_above(self, rejected: Op) -> int:
-        """The lowest token that makes a rejected one stale."""
+        """Return the lowest token that makes a rejected one stale."""
         return (rejected.token or 0) + (self.history.header.policy == "inclusive")
 
     def who(self, op: Op) -> str:
-        """Who did it, at the beginning of a sentence."""
+        """Name the client of an operation, at the beginning of a sentence."""
         return self.whom(op).capitalize()
 
     def client(self, op: Op) -> int:
-        """The client whose process did it."""
+        """Return the client whose process did the operation."""
         return client_of(op.process, self.history.header)
 
     def whom(self, op: Op) -> str:
-        """Who did it, within a sentence: the client, where the header tells whose process that is."""
+        """Name the client of an operation within a sentence, or the process if its client is unknown."""
         if not op.lines:
             return "an unknown client"
         clients = self.history.header.clients
@@ -286,5 +286,5 @@ def _refused(op: Op) -> str:
 
 
 def _over(op: Op) -> int:
-    """When an operation returned, or was called if it never did."""
+    """Return when an operation returned, or was called if it never did."""
     return op.called if op.returned is None else op.returned

@@ -1,4 +1,4 @@
-"""What a read returned, in words, and what a lock is called."""
+"""Words for the value of a read, and for a lock."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from checkers.text.printable import content
 
 
 def as_read(read: Op) -> str:
-    """A value and its token; an unwritten resource may have one below all tokens."""
+    """Name a value and its token; an unwritten resource may have one below all tokens."""
     has_token = read.token is not None and read.token >= 0
     return f"{content(read.value)} with token {read.token}" if has_token else content(read.value)
 
 
 def lock_on(resource: str) -> str:
-    """The lock of a resource; the only one of a history that names none is `lock` itself."""
+    """Name the lock of a resource; the only one of a history that names none is `lock` itself."""
     return "the lock" if resource == "lock" else f"the lock on {resource}"
 
 
 def times(number: int) -> str:
-    """How often something happened that happened more than once."""
+    """Say how often something happened, if more than once."""
     return "twice" if number == 2 else f"{number} times"  # noqa: PLR2004 - a word of its own
 
 
 def listed(numbers: Iterable[int]) -> str:
-    """Places in the storage's own order."""
+    """List places in the storage's own order."""
     return " and ".join(f"number {number}" for number in numbers)

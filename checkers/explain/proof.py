@@ -1,21 +1,19 @@
 """The smallest set of operations that is wrong by itself.
 
-A conflict names the operations that made a checker see it. They are put into a
-history of their own, judged by the same checker, and as long as one can be left out
-and the anomaly is still found, it is left out. So what remains is checked twice: it is
-wrong, and without any one of its operations it is not.
+A conflict names the operations that made a checker find it. They form a history of their own,
+judged by the same checker. As long as the anomaly is still found without one of them, that one is
+left out. So the rest is checked twice: it is wrong, and without any one of its operations it is not.
 
-A read cannot stand without the write whose value it returned: it would be wrong for
-another reason. So the two are left out together, or only the read. The same holds for an append
-and the list that it read.
+A read without the write whose value it returned would be wrong for another reason. So the two are
+left out together, or only the read. The same applies to an append and the list that it read.
 
-Of many operations, each is not tried alone if the rule knows that they form a chain: without one of its
+Many operations are not tried one by one if the rule knows that they form a chain: without one of its
 links the rest falls into two parts, and each part is found also without the first link, or without the last.
-So as many links as can be are left out at both ends, which takes log n tries, and all others are needed.
+So as many links as possible are left out at both ends, which takes log n tries, and all others are needed.
 
-What is wrong because of something that never happened, such as a rejection that no
-write can have caused, is wrong also by itself; that nothing else in the history
-changes this is up to its explanation.
+A conflict about something that never happened, such as a rejection that no
+write can have caused, is wrong also by itself. Its explanation has to show that nothing else
+in the history changes this.
 """
 
 from __future__ import annotations
@@ -27,48 +25,47 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Conflict
 from checkers.explain.shapes import conflicts_among, may_be_known
 from checkers.facts.evidence import Evidence, as_seen, gather
-from checkers.history.columns import Operations
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Op, Outcome, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """Operations that are wrong by themselves, and without any one of them no more.
+    """Operations that are wrong by themselves, and are not without any one of them.
 
-    If the work that the proofs of a verdict may take is over, there may be more than are needed.
+    If the work limit of the verdict's proofs is reached, there may be more than necessary.
     """
 
     operations: tuple[Op, ...]  # in the order of their calls
-    conflict: Conflict  # as it is found among them alone
-    is_smallest: bool  # False: the work was over before that was known
+    conflict: Conflict  # as found among them alone
+    is_smallest: bool  # False: the work limit came first
 
 
-_MOST_WORK = 1_000_000  # operations that are judged again for all proofs of a verdict
-_MOST_WORK_EACH = 30  # and more of them for each operation of the run
-_OF_A_TRY = 100  # to judge nothing takes as long as so many operations
-_OF_A_KNOWN_SHAPE = 5  # and to look up what is known
-_MANY = 32  # operations of which several are left out at once, and which are not all tried again
+_MOST_WORK = 1_000_000  # operations judged again for all proofs of a verdict
+_MOST_WORK_EACH = 30  # additional work for each operation of the run
+_OF_A_TRY = 100  # judging nothing takes as long as judging this many operations
+_OF_A_KNOWN_SHAPE = 5  # looking up a known shape takes as long as this
+_MANY = 32  # from this many on, several are left out at once, and not all are tried again
 
 
 class _Work:
-    """The work that is left for the proofs of a verdict."""
+    """The work left for the proofs of a verdict."""
 
     def __init__(self, left: int) -> None:
         self._left = left
 
     @property
     def is_over(self) -> bool:
-        """Is none left?"""
+        """Is the limit reached?"""
         return self._left <= 0
 
     def take(self, operations: int) -> None:
-        """So many operations are judged again."""
+        """Count operations that are judged again."""
         self._left -= operations
 
 
 def work_of(evidence: Evidence) -> _Work:
-    """The work that is left for all proofs of a verdict, with its log and without."""
+    """Return the work left for all proofs of a verdict, with its log and without."""
     return _work(as_seen(evidence))
 
 
@@ -78,7 +75,7 @@ def _work(evidence: Evidence) -> _Work:
 
 
 def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: Iterable[Op]) -> Proof | None:
-    """The smallest set within the candidates that shows a conflict; None if even all of them do not."""
+    """Return the smallest set of candidates that shows a conflict; None if even all of them do not."""
     operations, work = _in_order(candidates), work_of(evidence)
     if work.is_over:
         return Proof(operations=operations, conflict=conflict, is_smallest=False)
@@ -93,7 +90,7 @@ def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: 
 
 
 def holds(evidence: Evidence, checker: Checker, conflict: Conflict, operations: Iterable[Op]) -> bool:
-    """Is this very conflict found among these operations alone?"""
+    """Does this conflict occur among these operations alone?"""
     found = _conflicts(evidence, checker, _in_order(operations))
     return any(
         (each.breach, each.accused.index) == (conflict.breach, conflict.accused.index) for each in found
@@ -101,26 +98,25 @@ def holds(evidence: Evidence, checker: Checker, conflict: Conflict, operations: 
 
 
 def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
-    """The same run with the same faults, if its clients had done nothing but these operations."""
+    """Return the same run, with its faults, as if its clients had done only these operations."""
     recorded = tuple(op for op in operations if op.lines)
     history = evidence.history
     began = min([*(op.called for op in recorded), *_first_fault(evidence)], default=0)
     history = replace(history, operations=recorded, started=began)
-    if evidence.log is None:
+    log = evidence.log
+    if log is None:
         return gather(history)
-    own = Operations.of(recorded, history.header.initial_value)
-    log = evidence.log.only({op.index for op in operations}, own)
-    return Evidence(history=replace(history, operations=own), log=log)
+    return Evidence(history=history, log=log.only({op.index for op in operations}))
 
 
 @memoized
 def _first_fault(evidence: Evidence) -> tuple[int, ...]:
-    """The time of the first event of the nemesis, if there is any."""
+    """Return the time of the first nemesis event, if there is any."""
     return tuple(sorted(fault.time for fault in evidence.history.faults)[:1])
 
 
 def without(operations: Sequence[Op], some: Sequence[Op]) -> tuple[Op, ...]:
-    """The others, but for reads of what one of these wrote."""
+    """Return the other operations, except reads of what one of `some` wrote."""
     left_out = {op.index for op in some}
     written = {(op.resource, op.value) for op in some if op.f in WRITES}
     return tuple(op for op in operations if op.index not in left_out and _read(op) not in written)
@@ -138,9 +134,9 @@ _Smaller = tuple[tuple[Op, ...], Conflict]
 
 
 class _Tries:
-    """What a conflict's proof may leave out, one try after the other.
+    """Successive tries to leave operations out of a conflict's proof.
 
-    If the log was `known` to be that of these operations, it still is.
+    If the log was `known` to belong to these operations, it must still be.
     """
 
     def __init__(self, evidence: Evidence, checker: Checker, conflict: Conflict, *, known: bool) -> None:
@@ -149,15 +145,15 @@ class _Tries:
 
     @property
     def are_over(self) -> bool:
-        """Was there too much work?"""
+        """Is the work limit reached?"""
         return self._work.is_over
 
     def chain(self, operations: Sequence[Op]) -> Sequence[Op]:
-        """Those that are known to be the links of one."""
+        """Return the operations that the rule knows to be the links of a chain."""
         return self._conflict.breach.chain(alone(self._evidence, operations))
 
     def without(self, left: Sequence[Op], some: Sequence[Op]) -> _Smaller | None:
-        """The others, if they show the same; None if they do not, or if some of these are out already."""
+        """Return the rest if it shows the same; None if it does not, or if some of these are out already."""
         rest = without(left, some)
         if not rest or len(rest) == len(left) or self.are_over:
             return None
@@ -168,9 +164,9 @@ class _Tries:
 
 
 def _smaller(tries: _Tries, operations: Sequence[Op]) -> _Smaller | None:
-    """What is left when some are left out, and what that shows; None if all are needed.
+    """Return the rest after some are left out, and what it shows; None if all are needed.
 
-    Of many operations each is tried once; of few, until one can be left out: then all are tried again.
+    Many operations are tried once each. Few are tried until one can be left out; then all are tried again.
     """
     if len(operations) >= _MANY and (chain := tries.chain(operations)):
         return _shorter(tries, operations, chain)
@@ -185,7 +181,7 @@ def _smaller(tries: _Tries, operations: Sequence[Op]) -> _Smaller | None:
 
 
 def _shorter(tries: _Tries, operations: Sequence[Op], chain: Sequence[Op]) -> _Smaller | None:
-    """The same, where some are the links of a chain: as many as can be are left out at both of its ends."""
+    """Do the same where some are the links of a chain: leave out as many as possible at both of its ends."""
     left, smaller = operations, None
     for links in (chain, chain[::-1]):
         first, size = 0, 1 << len(links).bit_length() >> 1
@@ -203,9 +199,9 @@ def _shorter(tries: _Tries, operations: Sequence[Op], chain: Sequence[Op]) -> _S
 
 
 def _in_turn(operations: Sequence[Op]) -> Iterator[Sequence[Op]]:
-    """What to leave out, one after the other; reads go first, since they explain the least.
+    """Yield the operations to leave out next; reads first, since they explain the least.
 
-    Of many operations first a half of them, a quarter, and so on: most can be left out.
+    Many operations are left out by halves, then quarters, and so on: most are not needed.
     """
     size = len(operations) // 2
     while size >= _MANY:
@@ -219,7 +215,7 @@ def _in_turn(operations: Sequence[Op]) -> Iterator[Sequence[Op]]:
 def _found(
     evidence: Evidence, checker: Checker, conflict: Conflict, operations: Sequence[Op]
 ) -> Conflict | None:
-    """The same anomaly on the same resource, if these operations show it; of several that of the accused."""
+    """Return the same anomaly on the same resource, if these show it; preferably of the accused."""
     same = [
         each
         for each in _conflicts(evidence, checker, operations)
@@ -230,20 +226,23 @@ def _found(
 
 
 def _conflicts(evidence: Evidence, checker: Checker, operations: Sequence[Op]) -> Sequence[Conflict]:
-    """What is found among these operations alone."""
+    """Return the conflicts among these operations alone."""
     by_shape = may_be_known(evidence, checker)
     work_of(evidence).take(len(operations) + (_OF_A_KNOWN_SHAPE if by_shape else _OF_A_TRY))
     return conflicts_among(evidence, alone(evidence, operations), checker)
 
 
 def _shows_its_run(evidence: Evidence, operations: Sequence[Op]) -> bool:
-    """Does something of the log fit these operations, so that it is seen to be that of their run?"""
-    entries = [] if evidence.log is None else evidence.log.entries_of({op.index for op in operations})
+    """Does something in the log fit these operations, so that it is known to belong to their run?"""
+    log = evidence.log
+    if log is None:
+        return True
+    entries = log.only({op.index for op in operations}).entries
     return not entries or any(entry.fits for entry in entries)
 
 
 def _read(op: Op) -> tuple[str, Value] | None:
-    """What an operation returned that somebody wrote: a resource and its value."""
+    """Return the resource and the written value that an operation returned."""
     if op.f == "append":
         return None if op.seen is None else (op.resource, op.seen)
     return (op.resource, op.value) if op.f == "read" and op.outcome is Outcome.OK else None

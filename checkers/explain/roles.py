@@ -8,9 +8,9 @@ from checkers.history.records import Op, Outcome
 
 
 def roles(accused: Op, against: Iterable[Op]) -> tuple[str, ...]:
-    """Name the accused operation, then the kinds of those that it contradicts, each once.
+    """Name the accused operation, then the kinds of operations that it contradicts, each once.
 
-    Such as "refused write", "newer write": without clients, tokens and times, so that one mistake
+    For example "refused write", "newer write". Without clients, tokens and times, one mistake
     has the same roles in every run. A write that took effect is a write, answered or not, an acquire
     that got the lock is a grant, and a renewal counts as the grant that it renews.
     """
@@ -32,7 +32,7 @@ def _age(op: Op, accused: Op) -> str:
     if op.token is None or accused.token is None:
         return ""
     if accused.f == "read" and op.token != accused.token and op.value == accused.value:
-        return ""  # the write that it returned, with a wrong token: whether it is higher is chance
+        return ""  # the write that it returned has a wrong token: whether it is higher is chance
     if op.token == accused.token:
         return "equal "
     return "newer " if op.token > accused.token else "older "

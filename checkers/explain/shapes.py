@@ -1,9 +1,9 @@
-"""What rules of storages find among a few operations, worked out once for all that have the same shape.
+"""Conflicts by shape: storage rules judge a few operations once for all with the same shape.
 
-Most findings, of one run and of many, are proved by operations that stand to each other in the same
-way: other times, tokens, values and names, in the same order and equal in the same places. A rule of a
-storage asks for nothing else but what its fence promises (`Checker.compares_only`), unless a restart of
-the storage comes in, which has a time of its own.
+Most findings, within and across runs, are proved by operations in the same relations:
+other times, tokens, values and names, in the same order and equal in the same places. A storage rule
+depends on nothing else except what its fence promises (`Checker.compares_only`), unless the storage
+was restarted, since a restart has a time of its own.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import Op, Value
 
-_MOST = 1 << 12  # shapes; among thousands of findings few have one of their own
+_MOST = 1 << 12  # shapes; most of thousands of findings share theirs
 
 
 class _Placed(NamedTuple):
-    """A conflict of a shape: which of the operations it accuses, and because of which."""
+    """A conflict of a shape: the positions of the accused operation and of the evidence."""
 
     breach: Breach
     anomaly: str
@@ -37,7 +37,7 @@ _KNOWN: dict[Hashable, list[_Placed]] = {}
 
 
 def conflicts_among(whole: Evidence, part: Evidence, checker: Checker) -> Sequence[Conflict]:
-    """What a checker finds in some of a run's operations, which are evidence of their own."""
+    """Return the conflicts that a checker finds in some of a run's operations, as evidence of their own."""
     if not may_be_known(whole, checker):
         return list(checker.check(part))
     entries = () if part.log is None else tuple(part.log.entries)
@@ -56,7 +56,7 @@ def conflicts_among(whole: Evidence, part: Evidence, checker: Checker) -> Sequen
 
 
 def may_be_known(whole: Evidence, checker: Checker) -> bool:
-    """Does it depend on the shape alone what a checker finds?"""
+    """Does the shape alone decide what a checker finds?"""
     return checker.compares_only and not _has_restarts(whole)
 
 
@@ -66,7 +66,7 @@ def _has_restarts(whole: Evidence) -> bool:
 
 
 def _operations(part: Evidence, entries: Iterable[Entry]) -> list[Op]:
-    """All operations that a conflict can name."""
+    """Return all operations that a conflict can name."""
     logged = (op for each in entries for op in (each.op, each.accused, each.near) if op is not None)
     return [*part.history.operations, *logged]
 
@@ -86,7 +86,7 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
     elements = {op.element: number for number, op in enumerate(operations) if op.element is not None}
 
     def of_list(value: Value) -> Hashable:
-        """Which value it is, and the order in it of what these operations appended."""
+        """Return the number of a value, and the order of these operations' elements in it."""
         number = values.setdefault(value, len(values))
         if not elements or not isinstance(value, tuple):
             return number
@@ -133,7 +133,7 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
 
 
 def _learned(op: Op) -> int | None:
-    """When an append knew which list it had read; of no other operation a rule asks that."""
+    """Return when an append knew which list it had read; no rule asks that of other operations."""
     return op.learned if op.f == "append" else None
 
 
@@ -155,7 +155,7 @@ def _placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> _Pl
 
 
 def _of_others(placed: _Placed, operations: Sequence[Op]) -> Conflict:
-    """The same conflict of other operations."""
+    """Return the same conflict of other operations."""
     return placed.breach.conflict(
         operations[placed.accused],
         *(operations[at] for at in placed.because),

@@ -12,7 +12,7 @@ from checkers.vocabulary.verdict import ProofStep
 
 
 class Recorded(Protocol):
-    """An operation or a fault: anything that is on lines of the history."""
+    """An operation or a fault: anything with lines in the history."""
 
     @property
     def lines(self) -> Sequence[int]:
@@ -22,13 +22,13 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a proof, and the operations and faults that it is about."""
+    """One step of a proof, with the operations and faults that it is about."""
 
     text: str
     about: tuple[Recorded, ...] = ()
 
     def proved(self, text: str | None = None) -> ProofStep:
-        """The same as in a verdict; with another text, if one is given."""
+        """Return the step as in a verdict; with another text, if one is given."""
         return ProofStep(
             text=self.text if text is None else text,
             operations=on_lines(each for each in self.about if not isinstance(each, Fault)),
@@ -37,18 +37,18 @@ class Step:
 
 
 def on_lines(recorded: Iterable[Recorded]) -> tuple[int, ...]:
-    """The lines of some operations or faults, in their order."""
+    """Return the lines of some operations or faults, in their order."""
     return tuple(sorted({line for each in recorded for line in each.lines}))
 
 
 def step(text: str, *about: Recorded) -> Step:
-    """A step about some operations and faults."""
+    """Make a step about some operations and faults."""
     return Step(text, about)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """What led to a finding; *certain* if the history shows the whole chain, else it only fits."""
+    """The cause of a finding; *certain* if the history shows the whole chain, else it only fits."""
 
     certain: bool = False
     fault: Fault | None = None
@@ -59,13 +59,13 @@ class Cause:
 class Story:
     """A conflict in words, and the operations that these rest on.
 
-    It explains a conflict among the operations of its smallest proof alone.
-    What it says of all others, it has looked up in the whole history.
+    It explains the conflict among the operations of its smallest proof alone, and
+    looks up everything else in the whole history.
     """
 
     summary: str
     steps: tuple[Step, ...]
-    sentences: tuple[str, ...] = ()  # at most three plain sentences, in the order of time
-    proof: tuple[Op, ...] = ()  # what it rests on besides what the conflict names
-    others: Iterable[Op] = ()  # what might seem to change it, and does not: if few, that is checked
+    sentences: tuple[str, ...] = ()  # at most three plain sentences, in time order
+    proof: tuple[Op, ...] = ()  # its evidence besides the operations of the conflict
+    others: Iterable[Op] = ()  # might seem to change it, and do not: checked if few
     cause: Cause | None = None

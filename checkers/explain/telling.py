@@ -1,4 +1,4 @@
-"""The sentences that short stories share: who took the lock, what held its holder up, who came between."""
+"""The sentences that short stories share: who took the lock, what delayed the holder, who came between."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from checkers.history.records import Op
 
 
 def took(n: Narrator, grant: Op) -> str:
-    """Who was given a lock; a sentence."""
+    """Say who was granted a lock; a sentence."""
     return f"{n.who(grant)} took {lock_on(grant.resource)}{n.with_token(grant)}."
 
 
 def were_granted(n: Narrator, one: Op, other: Op) -> str:
-    """Who was given a lock in two grants, as the beginning of a sentence."""
+    """Say who was granted a lock in two grants, as the beginning of a sentence."""
     if n.whom(one) == n.whom(other):
         return f"{n.whom(one)} was granted {lock_on(one.resource)} twice"
     return f"{n.whom(one)} and {n.whom(other)} were both granted {lock_on(one.resource)}"
 
 
 def was_held_up(n: Narrator, cause: Cause | None, grant: Op, whom: str = "It") -> str:
-    """What held up the holder of a lock, and when its lease ended; empty if nothing is known to have."""
+    """Say what delayed the holder of a lock, and when its lease ended; empty if nothing is known."""
     fault = None if cause is None else cause.fault
     lease = n.lease(grant)
     if fault is None:
@@ -40,14 +40,14 @@ def was_held_up(n: Narrator, cause: Cause | None, grant: Op, whom: str = "It") -
 
 
 def during(n: Narrator, fault: Fault) -> str:
-    """What a fault did, and from when to when."""
+    """Say what a fault did, and from when to when."""
     if math.isinf(fault.healed):
         return f"{fault.words.lasting} from {n.at(fault.began)} on"
     return f"{fault.words.lasting} from {n.at(fault.began)} to {n.at(fault.healed)}"
 
 
 def happened(n: Narrator, fault: Fault | None) -> str:
-    """What a fault did; a sentence, or nothing."""
+    """Say what a fault did; a sentence, or nothing."""
     if fault is None:
         return ""
     if is_restart(fault):
@@ -56,17 +56,17 @@ def happened(n: Narrator, fault: Fault | None) -> str:
 
 
 def capitalized(text: str) -> str:
-    """A sentence with a capital letter; the rest of it stays as it is."""
+    """Capitalize the first letter of a sentence, and leave the rest as it is."""
     return text[:1].upper() + text[1:]
 
 
 def in_time_order(n: Narrator, cause: Cause | None, *timed: tuple[float, str]) -> tuple[str, ...]:
-    """A short story: sentences, each with its moment, and what the fault that is the cause did."""
+    """Return a short story of timed sentences in order, with what the fault did that is the cause."""
     fault = None if cause is None else cause.fault
     known = [*([] if fault is None else [(fault.began, happened(n, fault))]), *timed]
     return tell(*(sentence for _, sentence in sorted(known, key=lambda each: each[0])))
 
 
 def tell(*sentences: str) -> tuple[str, ...]:
-    """A short story: its sentences, without empty ones."""
+    """Return a short story: its sentences without the empty ones."""
     return tuple(each for each in sentences if each)
