@@ -1,1 +1,1 @@
-"""The verdict: every rule run, findings joined, what was exercised counted, notices and reasons."""
+"""The verdict: run every rule, join the findings, count what was exercised, and name notices and reasons."""

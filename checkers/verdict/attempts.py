@@ -1,11 +1,11 @@
-"""How many late and stale writes a run tried: a fence that was never challenged proves nothing.
+"""Counts of late and stale writes that a run tried: a fence that was never challenged proves nothing.
 
 A stale write was *tried* if the storage answered it as accepted or stale, or it took effect, and
 
 - a write or fence with a higher token had succeeded before it was called, or
 - it was rejected, and something with a higher token that was called before its return may have
   been above it (see `raising`: a commit log shows what was not), or
-- it stands after something with a higher token in the commit log, or
+- the commit log has it after something with a higher token, or
 - it was found to be stale by a later read.
 
 The token from before the run is not such a higher token.
@@ -28,7 +28,7 @@ from checkers.rules.stale_writes import came_after_higher
 
 
 def attempts(evidence: Evidence) -> dict[str, int]:
-    """How many late and stale writes were tried, and what became of the stale ones."""
+    """Count the late and stale writes that were tried, and what became of the stale ones."""
     known = attempts_if_right(evidence)
     if known is not None:
         return known
@@ -43,7 +43,7 @@ def attempts(evidence: Evidence) -> dict[str, int]:
     accepted = after_higher[zones.fenced_write] | _below(zones, mark, zones.fenced_write)
     accepted |= stale[zones.fenced_write] & _seen_below(zones)
     rejected = _rejected(evidence)
-    lost = zones.optional[zones.columns.outcome[zones.optional] == OK]  # the log lacks it
+    lost = zones.optional[zones.columns.outcome[zones.optional] == OK]  # not in the log
     tried = np.concatenate((accepted, rejected, _below(zones, mark, lost)))
     late_tried, stale_tried, stale_accepted = _without_tokens(evidence, stale)
     return {
@@ -55,7 +55,7 @@ def attempts(evidence: Evidence) -> dict[str, int]:
 
 
 def _without_tokens(evidence: Evidence, stale: Flags) -> tuple[int, int, int]:
-    """Late writes tried in holds without tokens, stale ones, and those of them that took effect."""
+    """Count late writes tried in holds without tokens, stale ones, and stale ones that took effect."""
     writes = writes_of(evidence)
     if writes is None:
         return 0, 0, 0
@@ -66,13 +66,13 @@ def _without_tokens(evidence: Evidence, stale: Flags) -> tuple[int, int, int]:
 
 
 def _rejected(evidence: Evidence) -> Flags:
-    """Of the rejected writes, which carry a lower token than one that may have been above them by then?"""
+    """Which rejected writes carry a lower token than something that may have been above them by then?"""
     zones = zones_of(evidence)
     return may_be_below(evidence, zones.rejected[zones.columns.f[zones.rejected] != FENCE])
 
 
 def _logged_after_higher(evidence: Evidence) -> Ints:
-    """The rows of the writes that the log has after something with a higher token."""
+    """Return the rows of the writes that the log has after something with a higher token."""
     log = evidence.log
     if log is None or not len(log):
         return np.zeros(0, dtype=np.int64)
@@ -82,13 +82,13 @@ def _logged_after_higher(evidence: Evidence) -> Ints:
 
 
 def _below(zones: ZoneColumns, mark: Summit, rows: Ints) -> Flags:
-    """Of some writes, which carry a lower token than the mark had before they were called?"""
+    """Which of some writes carry a lower token than the mark had before they were called?"""
     below: Flags = zones.height[rows] < mark.before(zones.ranks.called[rows])
     return below
 
 
 def _seen_below(zones: ZoneColumns) -> Flags:
-    """Of the writes that took effect, which were read when a write with a higher token had succeeded?
+    """Which writes that took effect were read when a write with a higher token had succeeded?
 
     A fence replaces no value: a read after it may return an older one.
     """
@@ -99,7 +99,7 @@ def _seen_below(zones: ZoneColumns) -> Flags:
 
 
 def _succeeded(zones: ZoneColumns, fences: Ints) -> Summit:
-    """The highest token of a write, or of one of these fences, that had surely succeeded before a moment."""
+    """Return the highest token of the writes and these fences that had surely succeeded by each moment."""
     known = zones.initials + indices(zones.settled[zones.initials : zones.bare] != UNRANKED)
     return Summit(
         zones.ranks.size,

@@ -1,4 +1,4 @@
-"""How hard a run tried: a run that never challenged the fence proves nothing about it."""
+"""Coverage: a run that never challenged the fence proves nothing about it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from checkers.vocabulary.hazards import Hit
 
 
 def coverage(evidence: Evidence) -> dict[str, int]:
-    """Count what the run challenged; the names are those of `COVERAGE`, and of kinds of faults in the header.
+    """Count what the run challenged, by the names of `COVERAGE` and the header's kinds of faults.
 
-    A fault counts once it was seen in force and seen healed; the kill of a client has no end. A late write is
-    one that was called after a newer token had been granted, whatever became
-    of it. `attempts` says which stale writes were tried. A write that failed for another reason than a
-    fence, as for want of a connection, challenged nothing, and neither did one without an answer, unless it
-    took effect all the same.
+    A fault counts once it was seen in force and seen healed; the kill of a client has no end. A late write
+    was called after a newer token had been granted, whatever became of it. `attempts` says which stale
+    writes were tried. A write that failed for another reason than a fence, such as a missing
+    connection, challenged nothing; nor did one without an answer, unless it took effect.
 
     Where the lock gives no tokens, a later hold counts as a higher token (see `hold_order`).
 

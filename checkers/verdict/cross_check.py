@@ -1,15 +1,14 @@
-"""Compares what the clients saw with the storage's own order: which findings remain?
+"""Cross-check of the clients' view with the storage's own order: which findings remain?
 
 The log decides what took effect and in which order, and the history is judged again with
-that knowledge (see `commit_order` and `registers`). What the clients saw says the same with less
-precision. It would accuse a read of what a duplicate put back, or a write that was never
-stored: with the log, there is another name for it, or nothing is wrong. Two kinds of findings
+that knowledge (see `commit_order` and `registers`). The clients' view says the same with less
+precision. It would accuse a read of a value that a duplicate put back, or a write that was never
+stored: with the log, the finding has another name, or nothing is wrong. Two kinds of findings
 remain:
 
-- What follows from a lost write. The log does not have what was lost, so it cannot
+- Findings that follow from a lost write. The log does not have the lost value, so it cannot
   show that a later write was stale, or that the mark went back.
-- A *disagreement*: by the log nothing is wrong with a resource, and the clients saw that
-  something is.
+- *Disagreements*: the log shows nothing wrong with a resource, and the clients' view does.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ _SAYS_NOTHING_OF_OTHERS = {"duplicate-write", "lost-update"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """The findings of the clients' view that are reported together with those of the log."""
+    """The findings of the clients' view that are reported in addition to the log's."""
 
     kept: tuple[Finding, ...]
     disagreements: tuple[str, ...]  # one plain sentence each
 
 
 def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iterable[Finding]) -> Agreement:
-    """Sort out what the clients saw, given what the log shows.
+    """Select the findings of the clients' view that remain, given the log's.
 
     Args:
         evidence: with the commit log.
-        committed: what the log shows.
-        observed: what the clients saw.
+        committed: the log's findings.
+        observed: the findings of the clients' view.
     """
     committed = list(committed)
     accused: dict[int, dict[str, Finding]] = defaultdict(dict)
@@ -49,7 +48,7 @@ def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iter
         accused[finding.accused][finding.anomaly] = finding
     decided = {finding.resource for finding in committed}
     log = evidence.log
-    if log is not None:  # clients cannot see what none of them sent
+    if log is not None:  # clients cannot see a commit that none of them sent
         decided.update(each.commit.resource for each in log.unmatched)
     index = HistoryIndex(evidence)
     kept: list[Finding] = []
@@ -70,7 +69,7 @@ def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iter
 
 
 def _is_of_a_read(evidence: Evidence, finding: Finding) -> bool:
-    """Does only a read show that a write was stale? It shows as well that a newer one was lost."""
+    """Does only a read show that a write was stale? It also shows that a newer one was lost."""
     accused, *because = (evidence.history.operations[index] for index in (finding.accused, *finding.because))
     return finding.anomaly == "stale-write" and not any(op.precedes(accused) for op in because)
 
@@ -78,7 +77,7 @@ def _is_of_a_read(evidence: Evidence, finding: Finding) -> bool:
 def _others(
     evidence: Evidence, index: HistoryIndex, finding: Finding, accused: Mapping[int, Mapping[str, Finding]]
 ) -> dict[str, Finding]:
-    """What the log says of the operations that show a finding, and of the writes of what they read."""
+    """Return the log's findings on the operations that show a finding, and on the writes that they read."""
     operations = [evidence.history.operations[index] for index in (finding.accused, *finding.because)]
     writers = [index.writer(op) for op in operations if op.f == "read"]
     involved = {op.index for op in (*operations, *writers) if op is not None} - {finding.accused}

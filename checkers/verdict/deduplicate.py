@@ -1,4 +1,4 @@
-"""From what each checker found to one finding for each event."""
+"""Deduplication: one finding for each event, from what each checker found."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from checkers.vocabulary.verdict import Account, CheckerResult, Finding, ProofSt
 
 
 def deduplicate(results: Iterable[CheckerResult]) -> tuple[Finding, ...]:
-    """One finding for each accused operation, under the name at its root, by name and time.
+    """Return one finding for each accused operation, under the name at its root, by name and time.
 
-    It keeps all names that fit as `also`: an expected name must not hide one that is not. Only what
-    clients saw is never called non-linearizable where a narrower name fits. What was lost
-    from a list because of another finding names that as its cause.
+    It keeps all names that fit as `also`: an expected name must not hide an unexpected one. A finding of
+    the clients' view alone is never called non-linearizable where a narrower name fits. An element
+    lost from a list because of another finding names that as its cause.
     """
     of_each: dict[tuple[int, bool], list[_Candidate]] = defaultdict(list)
     for result in results:
@@ -27,7 +27,7 @@ def deduplicate(results: Iterable[CheckerResult]) -> tuple[Finding, ...]:
             of_each[finding.accused, finding.is_violation].append(candidate)
     first = (_first(sorted(same, key=lambda each: _rank(each.finding))) for same in of_each.values())
     joined = sorted(first, key=lambda finding: (_rank(finding), finding.accused))
-    causes: dict[int, tuple[int, Finding]] = {}  # of each accused operation the first, and its place
+    causes: dict[int, tuple[int, Finding]] = {}  # the first of each accused operation, and its place
     for place, finding in enumerate(joined):
         if finding.is_violation and _rank(finding) < RANK["lost-update"]:
             causes.setdefault(finding.accused, (place, finding))
@@ -42,10 +42,10 @@ class _Candidate(NamedTuple):
 
 
 def _first(same: Sequence[_Candidate]) -> Finding:
-    """The first finding of an event, with its other names.
+    """Return the first finding of an event, with its other names.
 
-    Of these, the first one implies what the same operations show; not what the log shows, and not that a
-    lock was stuck.
+    The finding implies the names that the same operations show, except names that the log shows and a
+    stuck lock.
     """
     first = same[0].finding
     others = (each for each in same[1:] if each.finding.anomaly != first.anomaly)
@@ -59,7 +59,7 @@ def _first(same: Sequence[_Candidate]) -> Finding:
 
 
 def _with_lateness(tell: Callable[[], Account], tell_late: Callable[[], Account]) -> Account:
-    """The account of a write that is also stale: what held it up, who came between, what is wrong with it."""
+    """Return the account of a stale write that was late: what delayed it, who came between, what is wrong."""
     own, late = tell(), tell_late()
     if own.cause is not None or not own.story or not late.story:
         return own

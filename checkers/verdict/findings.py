@@ -27,7 +27,7 @@ from checkers.vocabulary.verdict import Account, Finding, FindingCause
 
 
 def explained(evidence: Evidence, checker: Checker) -> Iterator[Finding]:
-    """One finding for each conflict that a checker sees; it is explained on demand."""
+    """Yield one finding for each conflict that a checker sees; it is explained on demand."""
     return (_finding(evidence, checker, conflict) for conflict in checker.check(evidence))
 
 
@@ -44,7 +44,7 @@ def _finding(evidence: Evidence, checker: Checker, conflict: Conflict) -> Findin
 
 
 def doubts_of(findings: Iterable[Finding]) -> Iterator[Reason]:
-    """What is not certain about the proofs of some findings."""
+    """Yield the doubts about the proofs of some findings."""
     for finding in findings:
         if finding.account.doubt:
             yield Reason(
@@ -53,7 +53,7 @@ def doubts_of(findings: Iterable[Finding]) -> Iterator[Reason]:
 
 
 def _explain(evidence: Evidence, checker: Checker, conflict: Conflict) -> Account:
-    """Prove a conflict and explain it. Whatever goes wrong with that, it stays a conflict."""
+    """Prove a conflict and explain it. If that fails, it stays a conflict."""
     try:
         return _proved(evidence, checker, conflict)
     except Exception as error:  # noqa: BLE001 - the conflict was found anyway
@@ -90,7 +90,7 @@ def _proved(evidence: Evidence, checker: Checker, conflict: Conflict) -> Account
 
 
 def _with_the_same_accused(conflict: Conflict, shown: Conflict) -> Conflict:
-    """Of two operations, fewer others may not show which came second; all of them do."""
+    """Restore the accused of a pair: fewer operations may not show which came second; all of them do."""
     is_pair = conflict.breach is shown.breach and shown.breach.is_pair
     if not is_pair or shown.accused == conflict.accused or conflict.accused not in shown.because:
         return shown
@@ -101,7 +101,7 @@ _NOT_REDUCED = step(
     "Not reduced to the smallest proof: the proofs of this verdict had taken as much work as they may, so"
     " some of the operations named here may not be needed."
 )
-_MOST_OTHERS = 100  # to check more of them for each of many findings would take too long
+_MOST_OTHERS = 100  # checking more of them for each of many findings would take too long
 _NOT_ALONE = "the operations named here were not found to be wrong by themselves"
 _CHANGED = "other operations than those named here may explain it"
 
@@ -144,7 +144,7 @@ def _narrator(evidence: Evidence) -> Narrator:
 
 
 def _candidates(n: Narrator, conflict: Conflict) -> list[Op]:
-    """What a conflict names, and what shows that it took effect: a few more than the smallest proof."""
+    """Return a conflict's operations and the evidence that they took effect: a little more than the proof."""
     named = [conflict.accused, *conflict.because, *conflict.breach.needs(n, conflict)]
     writers = [n.index.writer(op) for op in named if op.f == "read" and op.outcome is Outcome.OK]
     known = [*named, *(writer for writer in writers if writer is not None)]

@@ -1,4 +1,4 @@
-"""From evidence to a verdict: every checker, one finding for each event, what was expected."""
+"""Judge evidence: run every checker, keep one finding for each event, compare with the expectation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from checkers.vocabulary.reasons import Reason, ReasonKind
 from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.vocabulary.verdict import Evidence as Kind
 
-_MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
+_MOST_COUNTED = 10  # of each name: explaining one takes much longer than counting it
 
 COMMITTED = (
     stale_writes.CHECKER,
@@ -79,11 +79,11 @@ OTHERS = (
 def judge(history: History, commits: Iterable[Commit] | None = None, *, same_run: bool = False) -> Verdict:
     """Judge a run by what its clients saw and, where there is one, by the storage's own order.
 
-    `same_run` says that the commits are known to be those of this run, as they are in its own
-    folder: then one that fits nothing is evidence.
+    `same_run`: the commits are known to belong to this run, as in its own folder; then a commit that
+    fits nothing is evidence.
 
     Raises:
-        HistoryError: no commit fits the history, and they may be those of another run.
+        HistoryError: no commit fits the history, and they may belong to another run.
     """
     with gc_paused():
         return _judge(gather(history, commits, same_run=same_run))
@@ -105,7 +105,7 @@ def _judge(evidence: Evidence) -> Verdict:
         validity=validity,
         expected=header.expect,
         as_expected=validity is not Validity.UNKNOWN and not crashes and not surprises,
-        reasons=(*surprises, *in_doubt, *doubts_of(collecting(violations))),  # what was found comes first
+        reasons=(*surprises, *in_doubt, *doubts_of(collecting(violations))),  # findings come first
         anomalies=anomalies,
         findings=violations,
         counted=tuple(_worth_explaining(findings, header)),
@@ -119,10 +119,10 @@ def _judge(evidence: Evidence) -> Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """What all checkers found; findings are explained on demand."""
+    """The results of all checkers; findings are explained on demand."""
 
-    checkers: tuple[Checker, ...]  # those that ran
-    results: tuple[CheckerResult, ...]  # of each of them
+    checkers: tuple[Checker, ...]  # that ran
+    results: tuple[CheckerResult, ...]  # one for each checker
     findings: tuple[Finding, ...]  # one for each event
     disagreements: tuple[Reason, ...]  # where clients and log contradict each other
     crashes: tuple[Reason, ...]
@@ -183,7 +183,7 @@ def _hazards(evidence: Evidence, crashes: list[Reason]) -> HazardsDocument | Non
 def _joined(
     evidence: Evidence, results: Sequence[CheckerResult]
 ) -> tuple[tuple[Finding, ...], tuple[Reason, ...]]:
-    """One finding for each event, and where clients and log contradict each other."""
+    """Return one finding for each event, and the contradictions between clients and log."""
     if evidence.log is None:
         return _after_the_lock(evidence, deduplicate(results)), ()
     seen = next(result for result in results if _is_observed_register(result))
@@ -223,7 +223,7 @@ def _after_the_lock(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[
 
 
 def _misleads(anomaly: str, grant: Op, other: Op) -> bool:
-    """Is it because of its token that a storage cannot tell this grant's writes from those of another one?"""
+    """Does its token keep a storage from telling this grant's writes from another's?"""
     if other.index == grant.index:
         return False
     if anomaly == "duplicate-token":
@@ -236,7 +236,7 @@ def _is_observed_register(result: CheckerResult) -> bool:
 
 
 def _by_anomaly(ran: Sequence[Checker], results: Sequence[CheckerResult]) -> tuple[CheckerResult, ...]:
-    """One result for each anomaly and evidence; a checker's time is shared by the anomalies it decides."""
+    """Return one result for each anomaly and evidence; the anomalies of a checker share its time."""
     found: dict[tuple[str, Kind], CheckerResult] = {}
     for checker, result in zip(ran, results, strict=True):
         for name in checker.decides:
@@ -278,7 +278,7 @@ def _tally(findings: Iterable[Finding], checkers: Iterable[Checker]) -> dict[str
 
 
 def _worth_explaining(findings: Iterable[Finding], header: Header) -> Iterator[Finding]:
-    """The first few of each name that is only counted, where the name or the target asks for it."""
+    """Yield the first few of each name that is only counted, where the name or the target asks for it."""
     left = dict.fromkeys({*VIOLATIONS, *DOUBTS, *WORTH_SAYING, *header.expect, *header.may}, _MOST_COUNTED)
     for finding in findings:
         if not finding.is_violation and left.get(finding.anomaly, 0):

@@ -1,4 +1,4 @@
-"""What a reader should know about how a run was judged, whatever the verdict."""
+"""Notices: how a run was judged, whatever the verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checkers.rules.double_grants import under_faults
 from checkers.text.printable import shorten
 
 _SECOND = 10**9  # ns
-_SLOW = 4 * _SECOND  # ns; after which a first grant is late
+_SLOW = 4 * _SECOND  # a first grant after this is late
 
 
 TOKENS_LOOK_LIKE = "the tokens look like "
@@ -23,7 +23,7 @@ TOKENS_LOOK_LIKE = "the tokens look like "
 
 
 def notices(evidence: Evidence) -> Iterator[str]:
-    """Say what no verdict says: how the lock was granted, and where the rules may miss something."""
+    """Yield what no verdict says: how the lock was granted, and where the rules may miss something."""
     yield from _never_granted(evidence)
     yield from _granted_late(evidence)
     yield from _unusable(evidence)
@@ -36,7 +36,7 @@ def notices(evidence: Evidence) -> Iterator[str]:
 
 
 def _never_granted(evidence: Evidence) -> Iterator[str]:
-    """Report what the clients got instead: usually the same mistake in every answer."""
+    """Report what the clients got instead: usually the same error in every answer."""
     if count_of_grants(evidence):
         return
     unknown = refused = 0
@@ -79,7 +79,7 @@ def _unusable(evidence: Evidence) -> Iterator[str]:
 
 
 def _ended(evidence: Evidence) -> Iterator[str]:
-    """Report a program that ended by itself: it was started again, and its run goes on."""
+    """Report a program that exited by itself: it was started again, and its run continued."""
     number, first = _with_error(evidence, ENDED)
     if number:
         counted = "1 call" if number == 1 else f"{number} calls"
@@ -98,7 +98,7 @@ def _with_error(evidence: Evidence, start: str) -> tuple[int, str]:
 
 
 def _without_tokens(evidence: Evidence) -> Iterator[str]:
-    """Report that real time took the place of tokens, and what that cannot show."""
+    """Report that real time replaced tokens, and what that cannot show."""
     total, without = count_of_grants(evidence), grants_without(evidence, "token")
     if without:
         which = "this lock gives no fencing token"
@@ -122,7 +122,7 @@ def _held_by_two(evidence: Evidence) -> Iterator[str]:
 
 
 def _misleading_tokens(evidence: Evidence) -> Iterator[str]:
-    """Report tokens that look like numbers that are none."""
+    """Report tokens that look like numbers but are none."""
     shape = shape_of(in_columns(evidence).columns, evidence.history.header.clients)
     if shape is not None:
         yield (
@@ -132,7 +132,7 @@ def _misleading_tokens(evidence: Evidence) -> Iterator[str]:
 
 
 def _empty_order(evidence: Evidence) -> Iterator[str]:
-    """Report a storage without any order of writes: a client program may not write it."""
+    """Report a storage without any order of writes: a client program may not record it."""
     columns = in_columns(evidence).columns
     accepted = int(np.count_nonzero((columns.outcome == OK) & np.isin(columns.f, (WRITE, APPEND))))
     log = evidence.log
@@ -144,7 +144,7 @@ def _empty_order(evidence: Evidence) -> Iterator[str]:
 
 
 def _not_complete(evidence: Evidence) -> Iterator[str]:
-    """With fences that write nothing, the rules are sound but not complete: they may miss something."""
+    """Report that, with fences that write nothing, the rules are sound but not complete."""
     fenced = evidence.resources("fence")
     log = evidence.log
     if not fenced or not evidence.history.header.fenced or (log is not None and log.has_fences):

@@ -21,7 +21,7 @@ def doubts(
     hazards: HazardsDocument | None,
     anomalies: Mapping[str, int],
 ) -> Iterator[Reason]:
-    """Why a run without a violation is not valid either, apart from crashes."""
+    """Yield why a run without a violation is not valid either, apart from crashes."""
     header = evidence.history.header
     yield from _cut_short(evidence)
     yield from _empty(evidence)
@@ -63,7 +63,7 @@ def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[Re
 
 
 def _why(header: Header) -> str:
-    """What to do about a run that tested too little, or why it did."""
+    """Say how to fix a run that tested too little, or why it did."""
     return NO_FAULTS if header.no_faults else RUN_LONGER
 
 
@@ -81,10 +81,10 @@ def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[Reason]
 def unexpected(
     header: Header, anomalies: Mapping[str, int], violations: Iterable[Finding], validity: Validity
 ) -> tuple[Reason, ...]:
-    """Why the run is not what its target expects, apart from doubts.
+    """Return why the run is not what its target expects, apart from doubts.
 
-    What `may` come comes with an expected violation: a run that has to be valid has none.
-    What is only counted has been found all the same.
+    An anomaly that `may` come comes with an expected violation: a run that has to be valid has none.
+    An anomaly that is only counted has still been found.
     """
     allowed = {*header.expect, *header.may} if header.expect else set()
     violations = tuple(violations)
