@@ -1,1 +1,1 @@
-"""The definitions themselves, slow and plain: what the fast checkers are held against."""
+"""Slow and plain reference definitions, which the fast checkers are tested against."""

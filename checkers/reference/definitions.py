@@ -1,9 +1,9 @@
-"""The anomalies of locks and lists, as they are defined: pair by pair, slow and plain.
+"""Pairwise definitions of the anomalies of locks and lists: slow and plain.
 
-Each function says of the operations of one resource which are accused, by their
-indexes. The fast checkers are held against these. `tokens_rise` says the same of
-tokens as a precedence graph; the others speak of time that was promised or of what
-a client believed, which is no question of an order.
+Each function returns the indexes of the accused operations of one resource. The fast
+checkers are tested against these. `tokens_rise` defines the rule of tokens as a
+precedence graph, too. The other rules concern promised time or a client's beliefs,
+which are not questions of an order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDS = ("release", "revoke")
 
 
 def token_regressions(operations: Iterable[Op]) -> set[int]:
-    """The grants whose attempt began after another hold's had returned, and whose token is not above."""
+    """Return the grants attempted after another hold's had returned, without a higher token."""
     return {
         later.index
         for earlier, later in _different_holds(with_token(operations))
@@ -28,7 +28,7 @@ def token_regressions(operations: Iterable[Op]) -> set[int]:
 
 
 def duplicate_tokens(operations: Iterable[Op]) -> set[int]:
-    """The grants that carry the same token as a grant to another owner, at whatever times."""
+    """Return the grants that carry the same token as a grant to another owner, whatever their times."""
     return {
         one.index
         for one, other in permutations(grants(with_token(operations)), 2)
@@ -37,9 +37,9 @@ def duplicate_tokens(operations: Iterable[Op]) -> set[int]:
 
 
 def tokens_rise(operations: Sequence[Op]) -> bool:
-    """Can the grants stand in an order that keeps real time and in which each hold's token is a higher one?
+    """Can the grants be ordered in real time such that each hold's token is above the one before?
 
-    It can iff no token regressed or came twice. One direction is plain. For the other,
+    They can iff no token regressed or came twice. One direction is plain. For the other,
     follow a cycle: no token falls along it if none regressed, so all are equal, and two
     holds with one token are a regression or a duplicate.
     """
@@ -53,12 +53,12 @@ def tokens_rise(operations: Sequence[Op]) -> bool:
 
 
 def early_grants(operations: Sequence[Op]) -> set[int]:
-    """The grants that came while another owner's lease was still promised.
+    """Return the grants made while another owner's lease was still promised.
 
-    Token order tells which of two grants was the later one, unless real time says the
-    opposite. Where tokens regressed or were given to several owners, they tell nothing. Where
-    nothing tells, and each grant came while the other's lease was promised, whichever was later was
-    early: the one that returned last is named.
+    Token order decides which of two grants was later, unless real time contradicts it. Tokens
+    that regressed or were given to several owners decide nothing. If nothing decides, and each
+    grant came while the other's lease was promised, the later one was early, whichever it was:
+    the one that returned last is named.
     """
     trusted = not (token_regressions(operations) or duplicate_tokens(operations))
 
@@ -85,7 +85,7 @@ def early_grants(operations: Sequence[Op]) -> set[int]:
 
 
 def double_beliefs(operations: Sequence[Op]) -> set[int]:
-    """The grants that came back while another owner still believed that it held the lock."""
+    """Return the grants that came back while another owner still believed that it held the lock."""
     return {
         later.index
         for earlier, later in permutations(grants(operations), 2)
@@ -96,9 +96,9 @@ def double_beliefs(operations: Sequence[Op]) -> set[int]:
 
 
 def double_grants(operations: Sequence[Op], faults: Sequence[tuple[float, float]] = ()) -> set[int]:
-    """The grants that came while another owner held the lock, if one of the two grants has no promise.
+    """Return the grants made while another owner held the lock, if one of the two grants has no promise.
 
-    Nothing that was recorded explains it: until then, no promise was over, and no owner had called for the
+    Nothing in the record explains it: until then, no promise was over, and no owner had called for the
     end of its hold, had been refused a renewal or had ended a call in info; and none of the `faults`, each
     from a moment to another, was in force since the earlier call.
     """
@@ -126,9 +126,9 @@ def double_grants(operations: Sequence[Op], faults: Sequence[tuple[float, float]
 
 
 def late_writes(operations: Sequence[Op], stale: Iterable[int]) -> set[int]:
-    """The writes that took effect, called after a grant with a higher token had returned.
+    """Return the writes that took effect, called after a grant with a higher token had returned.
 
-    Without those that are stale: there a higher token had been accepted before.
+    Stale writes are excluded: a higher token had been accepted before them.
     """
     read = {op.value for op in operations if op.f == "read" and op.outcome is Outcome.OK}
     return {
@@ -140,21 +140,21 @@ def late_writes(operations: Sequence[Op], stale: Iterable[int]) -> set[int]:
 
 
 def with_token(operations: Iterable[Op]) -> list[Op]:
-    """All but the grants without a token, which the rules of tokens do not compare."""
+    """Return all operations except grants without a token, which the rules of tokens do not compare."""
     return [
         op for op in operations if op.f != "acquire" or op.outcome is not Outcome.OK or op.token is not None
     ]
 
 
 def grants(operations: Iterable[Op]) -> list[Op]:
-    """The acquires that got the lock."""
+    """Return the acquires that got the lock."""
     return [op for op in operations if op.f == "acquire" and op.outcome is Outcome.OK]
 
 
 def _different_holds(operations: Iterable[Op]) -> Iterator[tuple[Op, Op]]:
-    """Pairs of grants that are not one hold, acquired again by its owner.
+    """Yield pairs of grants that are different holds.
 
-    One hold they are if they have the same owner and token, and no end of it is known to lie between.
+    Two grants are one hold if they have the same owner and token, and no known end of it in between.
     """
     ops = list(operations)
     ends = [op for op in ops if op.f in _ENDS and op.outcome is Outcome.OK]
@@ -170,12 +170,12 @@ def _different_holds(operations: Iterable[Op]) -> Iterator[tuple[Op, Op]]:
 
 
 def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
-    """The end of the lease of a grant's hold, in ns: -infinity where nothing was promised.
+    """Return the end of the lease of a grant's hold, in ns; -infinity without a promise.
 
     T is the latest start of an ok setter of the hold that carries a ttl. The end is the earliest
-    max(T, start) + ttl of the owner's acquires and renews that did not fail and had not returned before T;
-    cut short by the call of the first release or revoke that had not returned before the hold was asked
-    for, however it ended.
+    max(T, start) + ttl of the owner's acquires and renews that did not fail and had not returned before T.
+    The first release or revoke that had not returned before the hold was asked for cuts it short at its
+    call, however it ended.
     """
     own = [op for op in operations if op.owner == grant.owner and op.outcome is not Outcome.FAIL]
     hold = _hold_of(grant, own)
@@ -202,7 +202,7 @@ def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
 
 
 def _hold_of(grant: Op, own: Sequence[Op]) -> list[Op]:
-    """The acquires of a grant's hold: with its token, and no release between that ended ok; by call."""
+    """Return the acquires of a grant's hold, by call: same token, and no release in between that ended ok."""
     ended = [op.called for op in own if op.f in _ENDS and op.outcome is Outcome.OK]
 
     def is_same(one: Op, other: Op) -> bool:
@@ -217,7 +217,7 @@ def _hold_of(grant: Op, own: Sequence[Op]) -> list[Op]:
 
 
 def _believed_until(grant: Op, operations: Iterable[Op]) -> float:
-    """When its owner stopped to believe that it held the lock, in ns: called for its end, or was refused."""
+    """Return when the owner stopped believing in its hold, in ns: it called for the end, or was refused."""
     ops = list(operations)
     refused = [
         max(_returned(op), _returned(grant))
@@ -229,7 +229,7 @@ def _believed_until(grant: Op, operations: Iterable[Op]) -> float:
 
 
 def _lost(grant: Op, operations: Iterable[Op]) -> list[float]:
-    """When its owner was refused a renewal or an answer since it asked for this grant, in ns."""
+    """Return when the owner was refused a renewal or an answer since it asked for this grant, in ns."""
     ops = list(operations)
     refused = [
         _returned(op)
@@ -245,14 +245,14 @@ def _lost(grant: Op, operations: Iterable[Op]) -> list[float]:
 
 
 def _given_up(grant: Op, operations: Iterable[Op]) -> list[int]:
-    """When the owner called for the end of this hold, in ns."""
+    """Return when the owner called for the end of this hold, in ns."""
     return [
         op.called for op in operations if op.f in _ENDS and op.owner == grant.owner and not op.precedes(grant)
     ]
 
 
 def _granted_before(earlier: Op, later: Op) -> bool:
-    """Had it returned before the request for the other was sent?"""
+    """Had the earlier grant returned before the request for the later one was sent?"""
     return _returned(earlier) < later.sent
 
 

@@ -1,7 +1,7 @@
-"""Stale and late writes where the lock gives no tokens, as they are defined: pair by pair, slow and plain.
+"""Pairwise definitions of stale and late writes where the lock gives no tokens: slow and plain.
 
 Hold u comes before hold v iff u's grant had returned before the request that was granted for v was
-sent. A write's hold is the last that its owner had been granted when the write was called. On
+sent. A write's hold is its owner's last grant before the write was called. On
 an unfenced storage a write is stale iff it took effect after a write of a hold that came later.
 """
 
@@ -13,10 +13,10 @@ from checkers.history.records import WRITES, Op, Outcome
 
 
 def stale_as_seen(operations: Sequence[Op]) -> set[int]:
-    """The stale writes of one resource by what clients saw, by their indexes.
+    """Return the indexes of the stale writes of one resource by what clients saw.
 
-    The later hold's write had been accepted (it had returned, or was read) before this one was called,
-    or before this one was read; then not also the other way round.
+    The later hold's write had been accepted (it had returned, or was read) before this one was called
+    or before this one was read, and the reverse does not hold as well.
     """
     return {
         write.index
@@ -29,7 +29,7 @@ def stale_as_seen(operations: Sequence[Op]) -> set[int]:
 
 
 def stale_in_log(operations: Sequence[Op], log: Sequence[Op]) -> set[int]:
-    """The stale writes of one resource by the storage's own order, by their indexes."""
+    """Return the indexes of the stale writes of one resource by the storage's own order."""
     return {
         write.index
         for place, write in enumerate(log)
@@ -38,7 +38,7 @@ def stale_in_log(operations: Sequence[Op], log: Sequence[Op]) -> set[int]:
 
 
 def late_writes(operations: Sequence[Op]) -> set[int]:
-    """The writes called after a later hold had been granted, by their indexes, whatever became of them."""
+    """Return the indexes of the writes called after a later hold's grant, whatever became of them."""
     return {
         write.index
         for write in operations
@@ -48,13 +48,13 @@ def late_writes(operations: Sequence[Op]) -> set[int]:
 
 
 def _is_earlier(write: Op, newer: Op, operations: Sequence[Op]) -> bool:
-    """Did the hold of one write surely come before that of another?"""
+    """Did the hold of one write surely come before the hold of another?"""
     own, later = _hold(write, operations), _hold(newer, operations)
     return own is not None and later is not None and _came_before(own, later)
 
 
 def _hold(write: Op, operations: Sequence[Op]) -> Op | None:
-    """The grant of the hold that a write was done in."""
+    """Return the grant of a write's hold."""
     if write.token is not None or write.owner is None:
         return None
     own = [
@@ -75,12 +75,12 @@ def _grants(operations: Sequence[Op]) -> list[Op]:
 
 
 def _accepted(operations: Sequence[Op]) -> list[Op]:
-    """The writes that took effect for certain."""
+    """Return the writes that certainly took effect."""
     return [op for op in operations if op.f in WRITES and _accepted_by(op, operations) < float("inf")]
 
 
 def _accepted_by(write: Op, operations: Sequence[Op]) -> float:
-    """When a write had taken effect for certain, in ns: it had returned ok, or had been read."""
+    """Return when a write had certainly taken effect, in ns: it had returned ok, or had been read."""
     answers = [write] if write.outcome is Outcome.OK else []
     answers += [op for op in operations if _read(op, write)]
     return min((op.returned for op in answers if op.returned is not None), default=float("inf"))
@@ -96,7 +96,7 @@ def _came_last(write: Op, newer: Op, operations: Sequence[Op]) -> bool:
 
 
 def _last_asked(write: Op, operations: Sequence[Op]) -> int:
-    """The latest call of a write and of its reads, in ns: its value was there after this."""
+    """Return the latest call of a write and of its reads, in ns: its value was there after this."""
     return max(op.called for op in operations if op is write or _read(op, write))
 
 

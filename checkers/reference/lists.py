@@ -1,9 +1,9 @@
-"""A list that is appended to, by definition: as a precedence graph, and pair by pair. Slow and plain.
+"""Reference definitions of a list that is appended to, as a precedence graph and pairwise: slow and plain.
 
-An append is a `cas` from the list that it read to the one that it wrote, so that a list is a
-register whose values are lists (see `models`). What an append found it read, also if
-it failed or has no answer. If the client never reported what an append wrote, that is chosen:
-a list that was seen and ends with its element, for no other operation adds that.
+An append is a `cas` from the list that it read to the one that it wrote, so a list is a
+register whose values are lists (see `models`). An append that failed or has no answer still read
+the list it reports. If the client never reported what an append wrote, that is chosen:
+a list that was seen and ends with its element, because no other operation adds that.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def is_list(operations: Sequence[Op], initial: List = ()) -> bool:
 
 
 def lost_elements(operations: Sequence[Op], initial: List = ()) -> set[Element]:
-    """Elements that are absent from a list read after they were known to be there.
+    """Return the elements absent from a list that was read after they were known to be there.
 
     Known: its append had returned ok, or a list with it had been read, before that read was called; or
-    it was there before the run, and nobody appended it.
+    it was there before the run, and no append added it.
     """
     appended = {op.element for op in operations if op.f == "append" and op.element is not None}
     return {
@@ -45,7 +45,7 @@ def lost_elements(operations: Sequence[Op], initial: List = ()) -> set[Element]:
 
 
 def overwritten(operations: Sequence[Op]) -> set[frozenset[int]]:
-    """Pairs of appends that took effect and had read the same list, by their indexes."""
+    """Return the pairs of appends, by index, that took effect and had read the same list."""
     shown = _shown(operations)
     effective = [
         op
@@ -60,7 +60,7 @@ def overwritten(operations: Sequence[Op]) -> set[frozenset[int]]:
 
 
 def found_by(op: Op) -> List | None:
-    """The list that an operation is known to have read."""
+    """Return the list that an operation is known to have read."""
     if op.f == "append":
         return op.seen
     if op.f != "read" or op.outcome is not Outcome.OK:
@@ -69,7 +69,7 @@ def found_by(op: Op) -> List | None:
 
 
 def _reading(op: Op) -> Operation | None:
-    """What an operation read without writing for certain; that was over when its client saw the outcome."""
+    """Return the read in an operation that may not have written; it ends when its client saw the outcome."""
     found = found_by(op)
     if found is None or (op.f == "append" and op.outcome is Outcome.OK):
         return None
@@ -78,12 +78,12 @@ def _reading(op: Op) -> Operation | None:
 
 
 def _shown(operations: Sequence[Op]) -> set[List]:
-    """The lists that were read."""
+    """Return the lists that were read."""
     return {found for op in operations if (found := found_by(op)) is not None}
 
 
 def _ways(append: Op, shown: set[List]) -> list[tuple[List, List]]:
-    """What an append can have read and written; none if its element was never read."""
+    """Return the lists that an append can have read and written; none if its element was never read."""
     if isinstance(append.value, tuple):
         lists = {append.value}
     else:
@@ -92,7 +92,7 @@ def _ways(append: Op, shown: set[List]) -> list[tuple[List, List]]:
 
 
 def _found(append: Op, shown: set[List]) -> List | None:
-    """The list that an append read, if there is one that it must have been."""
+    """Return the list that an append read, if only one is possible."""
     ways = _ways(append, shown)
     return ways[0][0] if len(ways) == 1 else append.seen
 
@@ -109,5 +109,5 @@ def _shows(op: Op, element: Element) -> bool:
 
 
 def _was_over(op: Op, reader: Op) -> bool:
-    """Had its client seen its outcome, whatever that was, before the other was called?"""
+    """Had its client seen its outcome, of any kind, before the other was called?"""
     return op.learned is not None and op.learned < reader.called

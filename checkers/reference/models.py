@@ -1,18 +1,18 @@
-"""Registers and locks in any harness's words, by definition: precedence graphs, slow and plain.
+"""Reference definitions of registers and locks in any harness's words: precedence graphs, slow and plain.
 
-As in `reference`, a history is right iff some choice of the unknowns leaves a graph
+As in `storages`, a history is right iff some choice of the unknowns gives a graph
 without a cycle.
 
-**Register**, with compare-and-set or without, whatever the values. What is chosen is which
-write each read saw: one of those that wrote the value that it returned. So each write and
-those who saw it are a block. A `cas` saw the write whose value it expected, and nothing
-stands between the two blocks: they are a block together. One that failed saw a write of another
-value than the one that it expected, and of the one that it found if it tells.
+**Register**, with or without compare-and-set, for any values. The unknown is which write each
+read saw, among the writes of the value that it returned. Each write and the operations that
+saw it form a block. A `cas` saw the write whose value it expected. Nothing comes between
+the two blocks, so together they are a block. A failed `cas` saw a write of another
+value than the one it expected; if it reports the value that it found, that one.
 
-**Mutex**, which any client or only the owner can release. What is chosen is which release ended
-which hold, or that nothing did: then it was the last. An acquire and its release are a block.
+**Mutex**, which any client or only the owner can release. The unknown is which release ended
+which hold. A hold that nothing ended was the last. An acquire and its release are a block.
 
-In both, what ended in info took effect if something chosen says so; otherwise it may as well
+In both, an operation that ended in info took effect if the choice needs it; otherwise it need
 not have.
 """
 
@@ -37,12 +37,12 @@ def is_register(operations: Sequence[Operation], initial: Hashable = None) -> bo
 
 
 def is_mutex(operations: Sequence[Operation], *, owned: bool = True) -> bool:
-    """Can one lock have answered like this? `owned`: only who acquired it can release it."""
+    """Can one lock have answered like this? `owned`: only the client that acquired it can release it."""
     return _can_end(Lock(operations=operations, owned=owned), {})
 
 
 def _can_see(register: Register, sources: Mapping[int, Node]) -> bool:
-    """Can those who must have seen something, and have no source yet, be given one each without a cycle?"""
+    """Can each operation that must have seen a write be given one without a cycle?"""
     if not register.order(sources).saturate():
         return False
     left = next((position for position in register.seers(sources) if position not in sources), None)
@@ -53,13 +53,13 @@ def _can_see(register: Register, sources: Mapping[int, Node]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Register:
-    """What one register was asked; operations are named by their positions."""
+    """The operations on one register, named by position."""
 
     operations: Sequence[Operation]
     initial: Hashable
 
     def seers(self, sources: Mapping[int, Node]) -> Iterator[int]:
-        """Those that saw the value that a write left: reads, and cas that failed or took effect."""
+        """Yield the operations that saw a written value: reads, and cas that failed or took effect."""
         for position, op in enumerate(self.operations):
             if op.f == "cas":
                 saw = op.outcome is not Outcome.INFO or position in sources.values()
@@ -69,7 +69,7 @@ class Register:
                 yield position
 
     def possible_sources(self, seer: int) -> Iterator[Node]:
-        """The writes whose value it can have seen."""
+        """Yield the writes whose value the operation can have seen."""
         if self._can_have_seen(seer, self.initial):
             yield INITIAL
         for position, op in enumerate(self.operations):
@@ -88,7 +88,7 @@ class Register:
         return value == expected
 
     def order(self, sources: Mapping[int, Node]) -> Precedence:
-        """What must stand before what, if these saw those; who has no source yet saw nothing."""
+        """Return the precedence graph for these sources; an operation without one saw nothing."""
         writes = [
             position for position in range(len(self.operations)) if self._is_effective(position, sources)
         ]
@@ -121,7 +121,7 @@ def _written(op: Operation) -> Hashable:
 
 
 def _can_end(lock: Lock, ends: Mapping[int, int]) -> bool:
-    """Can each release be given the hold that it ended, and each hold its end, without a cycle?"""
+    """Can each release be matched with its hold, and each hold with its end, without a cycle?"""
     if not lock.order(ends).saturate():
         return False
     return lock.is_complete(ends) or any(_can_end(lock, {**ends, **end}) for end in lock.next_ends(ends))
@@ -129,17 +129,17 @@ def _can_end(lock: Lock, ends: Mapping[int, int]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
-    """What one lock was asked; `ends` says of the position of an acquire which release ended its hold."""
+    """The operations on one lock; `ends` maps the position of an acquire to its release."""
 
     operations: Sequence[Operation]
     owned: bool
 
     def is_complete(self, ends: Mapping[int, int]) -> bool:
-        """Has everything that took effect for certain its part in a hold?"""
+        """Is every operation that certainly took effect part of a hold?"""
         return not self._left("acquire", Outcome.OK, ends) and not self._left("release", Outcome.OK, ends)
 
     def next_ends(self, ends: Mapping[int, int]) -> Iterator[dict[int, int]]:
-        """The holds that one release can have ended; when all have one, the ends that one hold may have."""
+        """Yield the holds that one release can have ended; once all have one, the ends of one hold."""
         for release in self._left("release", Outcome.OK, ends)[:1]:
             for acquire in self._left("acquire", None, ends):
                 if self._go_together(acquire, release):
@@ -152,7 +152,7 @@ class Lock:
                     yield {acquire: release}
 
     def order(self, ends: Mapping[int, int]) -> Precedence:
-        """What must stand before what; holds of which it is not yet said how they ended are left out."""
+        """Return the precedence graph of the holds whose ends have been chosen."""
         present = sorted({*ends, *ends.values()} - {_NEVER})
         order = Precedence({each: self.operations[each] for each in present})
         for acquire, release in ends.items():
@@ -166,7 +166,7 @@ class Lock:
         return order
 
     def _left(self, f: str, outcome: Outcome | None, ends: Mapping[int, int]) -> list[int]:
-        """The positions of acquires or releases that have no part in a hold yet; None: ok and info ones."""
+        """Return the positions of acquires or releases outside any hold yet; None: ok and info ones."""
         outcomes = {Outcome.OK, Outcome.INFO} if outcome is None else {outcome}
         return [
             position

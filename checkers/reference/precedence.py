@@ -1,24 +1,24 @@
-"""Which operations must stand before which others, and why: a graph whose cycles are contradictions.
+"""Precedence graphs: which operations must come before which others, and why; a cycle is a contradiction.
 
 A history is right iff its operations can be put one after another such that each
-answer is the one that the object would have given. So every fact about them says
-of two operations that the one stands before the other, and an order exists iff
-these facts do not go in a cycle. A cycle is its own explanation: followed
-once around, it says that an operation stands before itself.
+answer is the one that the object would have given. Each fact about them says that one
+operation comes before another, and an order exists iff these facts have no cycle.
+A cycle is its own explanation: followed once around, it says that an operation
+comes before itself.
 
 Most facts are seen directly, such as that one operation had returned before the
-other was called. The rest follow from *blocks*: operations between which nothing
-of another block stands, as a value's write and the reads that returned it, or the
-acquire and the release of one hold. If something of block u stands before
-something of block v, then all of u stands before v begins. `saturate` adds what
-follows until nothing is new. Each such edge remembers what it follows from.
+other was called. The rest follow from *blocks*: operations with nothing of another
+block in between, such as a value's write and the reads that returned it, or the
+acquire and the release of one hold. If something of block u comes before
+something of block v, then all of u comes before v begins. `saturate` adds such
+consequences until nothing is new. Each of these edges remembers its premise.
 
-If the saturated graph has no cycle, neither has the one in which each block is drawn
-together to a single node, so the blocks can be put in order: nothing else has to be
+If the saturated graph has no cycle, neither has the graph in which each block is
+one node, so the blocks can be put in order: nothing else has to be
 chosen. With a cycle, no order exists.
 
 This is the slow and plain form of the definitions, for small histories: the fast
-checkers are held against it, and explanations are taken from it.
+checkers are tested against it, and explanations are taken from it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Node: TypeAlias = int | Initial
 
 
 class Reason(enum.Enum):
-    """Why one operation stands before another, in words that say it of *the one* and *the other*."""
+    """The reason why one operation comes before another, in words about *the one* and *the other*."""
 
     REAL_TIME = "the one had returned before the other was called"
     TOKEN_ORDER = "a fence accepts a lower token before a higher one"  # noqa: S105 - no password
@@ -56,7 +56,7 @@ class Reason(enum.Enum):
     INITIAL = "what was there before the run comes first"
     HELD = "a lock is released after it was acquired"
     NEVER_RELEASED = "who never released the lock was the last to hold it"
-    # what follows from a premise
+    # consequences of a premise
     REPLACED = "a value is not seen any more once another has replaced it"
     WRITTEN_LATER = "a value that was seen later was written later, or it would have been replaced"
     ONE_HOLDER = "a lock is released before another has it"
@@ -68,7 +68,7 @@ _DETOURS = (Reason.WRITTEN_LATER, Reason.ONE_HOLDER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """One operation stands before another."""
+    """A fact: one operation comes before another."""
 
     before: Node
     reason: Reason
@@ -77,26 +77,26 @@ class Edge:
 
     @property
     def cost(self) -> int:
-        """How many steps it takes to understand, the premise's included."""
+        """The number of steps needed to understand it, with the steps of its premise."""
         return (2 if self.reason in _DETOURS else 1) + sum(edge.cost for edge in self.premise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Operations between which nothing of another block stands.
+    """Operations with nothing of another block in between.
 
-    Blocks may overlap, as those of a chain of compare-and-sets do; only of blocks
-    that share nothing does one have to be over before the other begins.
+    Blocks may overlap, as in a chain of compare-and-sets; only of disjoint blocks does
+    one have to be over before the other begins.
     """
 
     first: Node  # edges of the graph put it before all other members
     members: tuple[Node, ...]  # `first` is one of them
-    over: Reason = Reason.REPLACED  # why all members stand before another block that some member precedes
+    over: Reason = Reason.REPLACED  # why all members come before another block that some member precedes
     begun: Reason = Reason.WRITTEN_LATER  # why what precedes some member precedes the first
 
 
 def _difficulty(cycle: tuple[Edge, ...]) -> tuple[int, int]:
-    """How many steps a cycle takes to understand, and how many it has."""
+    """Return how many steps a cycle takes to understand, and how many it has."""
     return sum(edge.cost for edge in cycle), len(cycle)
 
 
@@ -105,12 +105,12 @@ class Timed(Protocol):
 
     @property
     def called(self) -> int:
-        """When it began."""
+        """Return when it began."""
         ...
 
     @property
     def returned(self) -> int | None:
-        """When it was over; None if that was never seen."""
+        """Return when it was over; None if that was never seen."""
         ...
 
 
@@ -126,32 +126,32 @@ class Precedence:
                 self.add(one, Reason.REAL_TIME, other)
 
     def add(self, before: Node, reason: Reason, after: Node, premise: tuple[Edge, ...] = ()) -> None:
-        """Put one operation before another; of several reasons the first that is easiest to see stays."""
+        """Put one operation before another; of several reasons, keep the first that is easiest to see."""
         edge = Edge(before=before, reason=reason, after=after, premise=premise)
         if self.graph.has_edge(before, after) and self.edge(before, after).cost <= edge.cost:
             return
         self.graph.add_edge(before, after, edge=edge, cost=edge.cost)
 
     def edge(self, before: Node, after: Node) -> Edge:
-        """The edge from one node to another that are joined."""
+        """Return the edge between two adjacent nodes."""
         found: Edge = self.graph.edges[before, after]["edge"]
         return found
 
     def put_first(self, node: Node) -> None:
-        """Put what was there before the run before everything."""
+        """Put the initial state before everything."""
         for other in list(self.graph):
             if other != node:
                 self.add(node, Reason.INITIAL, other)
 
     def is_acyclic(self) -> bool:
-        """Can the operations stand in an order, as far as the edges say?"""
+        """Can the operations be ordered, as far as the edges say?"""
         return nx.is_directed_acyclic_graph(self.graph)
 
     def saturate(self) -> bool:
-        """Add what follows from the blocks until nothing is new, or until there is a cycle.
+        """Add the consequences of the blocks until nothing is new, or until there is a cycle.
 
         Returns:
-            Whether the operations can be put in an order.
+            Whether the operations can be ordered.
         """
         while self.is_acyclic():
             forced = list(self._forced())
@@ -162,9 +162,9 @@ class Precedence:
         return False
 
     def shortest_cycle(self, through: Node | None = None) -> tuple[Edge, ...]:
-        """The cycle that is easiest to follow, as edges that each begin where the previous one ends.
+        """Return the cycle that is easiest to follow, as edges that each begin where the previous one ends.
 
-        Empty if there is none. If some cycle goes through a node that is asked for, it is one of those.
+        It is empty if there is none. A cycle through the node `through` is preferred.
         """
         cycles = [
             (self.edge(before, after), *self._path(after, before))
@@ -175,7 +175,7 @@ class Precedence:
         return min(asked_for or cycles, key=_difficulty, default=())
 
     def _forced(self) -> Iterator[Edge]:
-        """What follows from the edges that there are, and is not implied by them."""
+        """Yield the consequences of the present edges that they do not already imply."""
         reached = {node: nx.descendants(self.graph, node) for node in self.graph}
         for one, other in permutations(self.blocks, 2):
             if not set(one.members).isdisjoint(other.members):

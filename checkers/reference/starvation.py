@@ -1,7 +1,7 @@
-"""Starvation, as it is defined: piece by piece of time, slow and plain.
+"""The definition of starvation, one piece of time after another: slow and plain.
 
 From one of its grants to the next, a client was refused for longer than five graces while, by the clients'
-own accounts, nobody held the lock, and no fault was in force on the service or on that client.
+own accounts, no client held the lock, and no fault was in force on the service or on that client.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ENDS = ("release", "revoke")
 
 
 def starved(operations: Sequence[Op], header: Header, faults: Sequence[Fault] = ()) -> set[int]:
-    """The clients of one resource that were starved."""
+    """Return the clients of one resource that were starved."""
     clients = {client_of(op.process, header) for op in operations if op.f == "acquire"}
     return {
         client
@@ -28,7 +28,7 @@ def starved(operations: Sequence[Op], header: Header, faults: Sequence[Fault] = 
 
 
 def _refused(client: int, operations: Sequence[Op], header: Header) -> Iterator[list[Op]]:
-    """The refused acquires of a client between two others, which may have been granted."""
+    """Yield the refused acquires of a client between two others, which may have been granted."""
     own = [op for op in operations if op.f == "acquire" and client_of(op.process, header) == client]
     others = [op.index for op in own if op.outcome is not Outcome.FAIL]
     for after, before in pairwise([-math.inf, *others, math.inf]):
@@ -38,7 +38,7 @@ def _refused(client: int, operations: Sequence[Op], header: Header) -> Iterator[
 def _free(
     client: int, refused: Sequence[Op], operations: Sequence[Op], header: Header, faults: Sequence[Fault]
 ) -> float:
-    """How long nobody held the lock while the client waited, in ns."""
+    """Return how long the lock was free while the client waited, in ns."""
     breath = header.grace / 10
     waited = [(op.called, float(op.returned or 0)) for op in refused]
     away = [
@@ -62,7 +62,7 @@ def _free(
 
 
 def _held(operations: Sequence[Op], header: Header, faults: Sequence[Fault]) -> Iterator[tuple[float, float]]:
-    """When somebody held the lock, or was giving it back, by the clients' own accounts."""
+    """Yield when a client held the lock, or was giving it back, by the clients' own accounts."""
     for op in operations:
         if op.f in _ENDS:
             yield op.called, op.called if op.learned is None else op.learned
@@ -71,7 +71,7 @@ def _held(operations: Sequence[Op], header: Header, faults: Sequence[Fault]) -> 
 
 
 def _over(grant: Op, operations: Sequence[Op], header: Header, faults: Sequence[Fault]) -> float:
-    """When the holder of a grant stopped to believe in it, in ns."""
+    """Return when the holder of a grant stopped believing in it, in ns."""
     own = [op for op in operations if op.owner == grant.owner and not op.precedes(grant)]
     moments = [float(op.called) for op in own if op.f in _ENDS]
     moments += [float(op.returned or 0) for op in own if op.f == "renew" and op.outcome is Outcome.FAIL]

@@ -1,25 +1,24 @@
-"""What a right storage is, each definition as a precedence graph: slow, plain, and authoritative.
+"""Reference definitions of a right storage as precedence graphs: slow, plain, and authoritative.
 
-A history of one storage is right iff some choice of the unknowns leaves a graph without
+A history of one storage is right iff some choice of the unknowns gives a graph without
 a cycle (see `precedence`). Its nodes are the operations that took effect or show something:
 
-- the acknowledged writes, and those that ended in info whose value was read;
+- the acknowledged writes, and the ones that ended in info whose value was read;
 - the ok reads, each after the write whose value it returned, and in one block with it;
 - with a fence, also the `fence` operations, and the writes and fences that it rejected;
-- what was there before the run, as a write before everything.
+- the state before the run, as a write before everything.
 
-**Plain register.** Real time, and what was read from what. Nothing is left to choose.
+**Plain register.** Real time, and the write that each read saw. There is no choice.
 
 **Fenced register.** Also the order of tokens: if the fence would have refused one write after
-another (strict: its token is not above; inclusive: it is below), then the one came first. A
+another (strict: its token is not above; inclusive: it is below), then the first came first. A
 `fence` raises the mark as a write does, and no mark forces it to come earlier. A rejected write
 or fence comes after something that had raised the mark above what it could pass: its *cause*.
-Which one that was is not known, so every one is tried. A write or fence that ended in info took
-effect if it is chosen as a cause. One that was never read and caused nothing may as well not
-have taken effect: an order that contains it explains the rest without it, too.
+The cause is unknown, so every possible one is tried. A write or fence that ended in info took
+effect if it is chosen as a cause. One that was never read and caused nothing need not
+have taken effect: an order that contains it also explains the rest without it.
 
-**With a commit log.** The writes that took effect are those of the log, each once, and they
-stand in its order.
+**With a commit log.** The writes in the log took effect, each once, in the log's order.
 
 Writes and fences that failed for another reason and reads without an answer say nothing.
 """
@@ -37,12 +36,12 @@ from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reas
 def is_right(
     operations: Sequence[Op], header: Header, log: Sequence[Op] | None = None, *, fenced: bool | None = None
 ) -> bool:
-    """Is there an order in which the storage of one resource answers what was recorded?
+    """Is there an order in which the storage of one resource answers as recorded?
 
     Args:
         operations: of one resource, in any order.
-        header: the policy, and what stood there before the run.
-        log: the accepted writes in the storage's own order, where that is known.
+        header: the policy, and the state before the run.
+        log: the accepted writes in the storage's own order, if known.
         fenced: whether to judge it as fenced; None: as the header says.
     """
     storage = Storage(
@@ -52,9 +51,9 @@ def is_right(
 
 
 def stale_writes(operations: Sequence[Op], header: Header) -> set[int]:
-    """The writes of a storage without a fence that are stale in every order, by their indexes.
+    """Return the indexes of the writes of an unfenced storage that are stale in every order.
 
-    In no order does such a write stand before all those after which a fence would refuse it.
+    In no order does such a write come before all those after which a fence would refuse it.
     """
     storage = Storage(operations=operations, header=header, fenced=False)
     effective = storage.took_effect({})
@@ -68,7 +67,7 @@ def stale_writes(operations: Sequence[Op], header: Header) -> set[int]:
 
 
 def late_alone(operations: Sequence[Op], header: Header) -> set[int]:
-    """The writes each of which explains a wrong history if the fence let it alone pass at any time.
+    """Return each write that explains a wrong history if the fence let it alone pass at any time.
 
     Nothing of the history may have been rejected.
     """
@@ -83,7 +82,7 @@ def late_alone(operations: Sequence[Op], header: Header) -> set[int]:
 
 
 def false_rejections(operations: Sequence[Op], header: Header) -> set[int]:
-    """The rejections, by a storage that promises no fence, for which it can have met no newer token.
+    """Return the rejections by an unfenced storage that can have met no newer token.
 
     Nothing after which a fence would refuse the write had been called when the rejection returned.
     """
@@ -100,7 +99,7 @@ def false_rejections(operations: Sequence[Op], header: Header) -> set[int]:
 
 
 def _has_causes(storage: Storage, causes: Mapping[int, Node]) -> bool:
-    """Can the rejections that have no cause yet be given one each, without a cycle?"""
+    """Can each rejection without a cause be given one without a cycle?"""
     if not storage.order(causes).saturate():
         return False
     left = [op for op in storage.rejected if op.index not in causes]
@@ -113,7 +112,7 @@ def _has_causes(storage: Storage, causes: Mapping[int, Node]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """What one resource's storage was asked."""
+    """The operations on the storage of one resource."""
 
     operations: Sequence[Op]
     header: Header
@@ -122,17 +121,17 @@ class Storage:
 
     @property
     def writes(self) -> list[Op]:
-        """Everything that stores a value, whatever came of it."""
+        """All operations that store a value, whatever became of them."""
         return [op for op in self.operations if op.f in WRITES]
 
     @property
     def reads(self) -> list[Op]:
-        """Those that were answered."""
+        """The reads that were answered."""
         return [op for op in self.operations if op.f == "read" and op.outcome is Outcome.OK]
 
     @property
     def fences(self) -> list[Op]:
-        """Those that raised the mark, or may have."""
+        """The fences that raised the mark, or may have."""
         fences = [op for op in self.operations if op.f == "fence" and op.outcome is not Outcome.FAIL]
         return [op for op in fences if self.fenced or op in (self.log or ())]
 
@@ -142,11 +141,11 @@ class Storage:
         return [op for op in self.operations if _was_rejected(op)] if self.fenced else []
 
     def is_sound(self) -> bool:
-        """Was every value that was read there, and did no failed write take effect, and no write twice?"""
+        """Was every value read there, did no failed write take effect, and none twice?"""
         return self._is_log_sound() and all(self.source(read) is not None for read in self.reads)
 
     def source(self, read: Op) -> Node | None:
-        """The write whose value a read returned; None if no write can have been that."""
+        """Return the write whose value a read returned; None if no write is possible."""
         for write in self.writes:
             if write.value == read.value and (None in {read.token, write.token} or read.token == write.token):
                 return write.index if self._may_have_effect(write) else None
@@ -154,7 +153,7 @@ class Storage:
         return INITIAL if (read.value, before[1] if read.token is None else read.token) == before else None
 
     def took_effect(self, causes: Mapping[int, Node]) -> list[Op]:
-        """The writes and fences that must have taken effect, and those that were chosen as causes."""
+        """Return the writes and fences that must have taken effect, and the chosen causes."""
         certain = {self.source(read) for read in self.reads} | set(causes.values())
         logged = {op.index for op in self.log or ()}
         return [
@@ -164,7 +163,7 @@ class Storage:
         ]
 
     def possible_causes(self, rejected: Op) -> Iterator[Node]:
-        """What can have raised the mark so that this write or fence was refused."""
+        """Yield what can have raised the mark so that this write or fence was refused."""
         if self._refuses(rejected, self.header.initial_token):
             yield INITIAL
         for op in chain(self.writes, self.fences):
@@ -172,9 +171,9 @@ class Storage:
                 yield op.index
 
     def order(self, causes: Mapping[int, Node], late: Op | None = None) -> Precedence:
-        """What must stand before what, with these causes; rejected writes without one are left out.
+        """Return the precedence graph with these causes; rejected writes without one are left out.
 
-        No fence stops the write that is `late`.
+        No fence stops the write `late`.
         """
         effective = self.took_effect(causes)
         rejected = [op for op in self.operations if op.index in causes]
@@ -215,7 +214,7 @@ class Storage:
         return op.outcome is not Outcome.FAIL
 
     def _is_log_sound(self) -> bool:
-        """Do the acknowledged writes stand in it, no failed ones, and none twice?"""
+        """Does it contain the acknowledged writes, no failed ones, and none twice?"""
         if self.log is None:
             return True
         once = len({op.index for op in self.log}) == len(self.log)
