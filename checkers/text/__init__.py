@@ -1,1 +1,1 @@
-"""The ground floor: text of strangers made safe, names and places in sentences, limits and errors."""
+"""The bottom layer: untrusted text made safe, names and places in sentences, limits and errors."""

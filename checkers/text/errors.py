@@ -1,4 +1,4 @@
-"""The root of every error that Fencepost raises on purpose, and those of a recorded history."""
+"""The root of every error that Fencepost raises on purpose, and the errors of a recorded history."""
 
 from checkers.text.places import EventIndex, cited
 from checkers.text.printable import LONGEST_LINE, message, printable, quoted, shorten
@@ -7,8 +7,8 @@ from checkers.text.printable import LONGEST_LINE, message, printable, quoted, sh
 class FencepostError(Exception):
     """Something went wrong that the user can fix: the message says where and how.
 
-    Each argument is one line of the message. It is escaped here, with the values in it, so that no
-    newline of a value begins a line.
+    Each argument is one line of the message. It is escaped here, values included, so a newline in a
+    value begins no line.
     """
 
     def __init__(self, *lines: str) -> None:
@@ -16,7 +16,7 @@ class FencepostError(Exception):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of the message; most have one."""
+        """The lines of the message; usually one."""
         return self.args
 
     def __str__(self) -> str:
@@ -24,18 +24,18 @@ class FencepostError(Exception):
 
 
 class ModelError(FencepostError):
-    """A model or an operation contradicts itself, or there is no such model: nothing can be judged by it."""
+    """A model or an operation contradicts itself, or there is no such model: judging is impossible."""
 
 
 def as_recorded(value: object) -> str:
-    """A value as a message has it; what is null in the file is called so."""
+    """Format a value as in the file, where None is null."""
     return "null" if value is None else quoted(value)
 
 
 class HistoryError(FencepostError):
-    """A recorded history (or commit log) cannot be what it says it is.
+    """A recorded history (or commit log) is not what it claims to be.
 
-    `str()` reads `file:line: what is wrong, with the value`; line 0 is the whole file, and not shown.
+    `str()` reads `file:line: what is wrong, with the value`; line 0 means the whole file, and is not shown.
     An event without a line of its own is cited by its index.
     """
 

@@ -1,9 +1,9 @@
-"""How large a file may be that is read; a run that takes an hour stays far below each of these."""
+"""Size limits of files that are read; a run of an hour stays far below each of them."""
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 LINE = MIB  # bytes; of a history, an event file or a commit log
-HISTORY = 2 * GIB  # of a history of any tool, and of what all processes of a run recorded
+HISTORY = 2 * GIB  # of a history of any tool, and of the records of all processes of a run together
 COMMITS = GIB
 EARLIER_COMMITS = 16 * MIB  # of earlier runs, in the answer of a storage that Fencepost did not start
 EXPANDED = 64 * MIB  # of a compressed history, and beyond that:
@@ -14,13 +14,14 @@ NIGHT = 256 * MIB  # plan.json and results.jsonl of a campaign's night, each
 VERDICT = 256 * MIB  # some hundred thousand findings
 VALUES = 10_000_000  # of a JSON file, by its commas and brackets; each takes up to 120 bytes of memory
 REPORT = 64 * MIB
+COLUMNS = GIB  # of the columns of one history, and of the columns of all
 
 SPLIT = "judge one resource at a time, each from a file with the header and its lines"
 """What to do with a history that is too large."""
 
 
 def described(size: int) -> str:
-    """A size for a reader, such as 64 MiB."""
+    """Format a size for a reader, such as 64 MiB."""
     for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if size >= unit:
             return f"{size / unit:.4g} {name}"

@@ -8,5 +8,5 @@ class EventIndex(int):
 
 
 def cited(number: int) -> str:
-    """A place in a sentence."""
+    """Name a place in a sentence."""
     return f"event {number}" if isinstance(number, EventIndex) else f"line {number}"

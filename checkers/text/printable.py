@@ -1,17 +1,17 @@
-"""Text that others wrote, made safe to show: on a terminal, in JSON, in a page, in a sentence.
+"""Untrusted text made safe to show: on a terminal, in JSON, in a page, in a sentence.
 
 A recorded value is whatever a service answered. Printed as it is, it could move the
 cursor, recolour the verdict, begin a line of its own, or show its letters in another
-order. So every character that is not seen as itself is written as an escape: C0 and C1
+order. So every character that is not shown as itself is written as an escape: C0 and C1
 controls, newlines, bidirectional controls, zero-width and unassigned characters, halves
-of surrogate pairs. So is the one sign that CI servers obey wherever a log has it, as in
-`##[error]` and `##vso[…]`; `::error::` they obey only at the start of a line. And a long
-value is cut, and its length said.
+of surrogate pairs. So is the one sign that CI servers obey anywhere in a log, as in
+`##[error]` and `##vso[…]`; `::error::` they obey only at the start of a line. A long
+value is cut, and its length given.
 
-A newline in a value is never the end of a line: a message is its lines, each a text of its
-own, and nothing splits a finished message.
+A newline in a value never ends a line: a message is a list of lines, and a finished message
+is never split.
 
-All functions leave text alone that is safe already, so it does no harm to apply them twice.
+All functions leave safe text alone, so applying them twice does no harm.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ _BEYOND_8_BITS, _BEYOND_16_BITS = 0x100, 0x10000
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Escape what would not be seen as itself: `\x1b`, `\u202e`; the characters of `keep` stay."""
+    r"""Escape what would not be shown as itself: `\x1b`, `\u202e`; the characters of `keep` stay."""
     if not (text.isprintable() and (text.isascii() or not _INVISIBLE.search(text))):
         text = "".join(each if _is_seen(each) or each in keep else _escaped(each) for each in text)
     return _COMMAND_ANYWHERE.sub(r"#\\x23", text) if "##" in text else text
 
 
 def shorten(text: str, most: int = LONGEST) -> str:
-    """Escape a text, of which no more than `most` characters are shown: "… (1,048,576 characters)"."""
+    """Escape a text and show at most `most` of its characters: "… (1,048,576 characters)"."""
     if len(text) <= most:
         return printable(text)
     return f"{printable(text[:most])}… ({len(text):,} characters)"
 
 
 def quoted(value: object, most: int = LONGEST) -> str:
-    """A value as Python writes it, a text in quotes; shortened."""
+    """Format a value as Python writes it, a text in quotes; shortened."""
     if not isinstance(value, str):
         return shorten(repr(value), most)
     more = f"… ({len(value):,} characters)" if len(value) > most else ""
@@ -64,42 +64,42 @@ def quoted(value: object, most: int = LONGEST) -> str:
 
 
 def without_passwords(text: str, most: int = LONGEST) -> str:
-    """As `shorten`, and passwords are hidden."""
+    """Do the same as `shorten`, and hide passwords."""
     if len(text) <= _SEARCHED:
         return shorten(redacted(text), most)
     return f"{printable(redacted(text[:_SEARCHED])[:most])}… ({len(text):,} characters)"
 
 
 def line(text: str) -> str:
-    """One line of a message: without passwords, escaped, shortened, and no command to a CI server."""
+    """Make one line of a message safe: no passwords, escaped, shortened, and no command to a CI server."""
     return _COMMAND_AT_START.sub(r"\1\\x3a", without_passwords(text, LONGEST_LINE))
 
 
 def message(*lines: str) -> str:
-    """A message of lines, each made safe by `line`; a newline within one is escaped like any other."""
+    """Join lines to a message, each made safe by `line`; a newline within one is escaped like any other."""
     more = [f"… and {len(lines) - MOST_LINES:,} more lines"] * (len(lines) > MOST_LINES)
     return "\n".join([*map(line, lines[:MOST_LINES]), *more])
 
 
 def quotation(text: str) -> tuple[str, ...]:
-    """The lines of a log or another text of many lines, marked so that none passes for one of ours."""
+    """Return the lines of a log or another long text, marked so that none passes for one of ours."""
     return tuple(f"  | {each}".rstrip() for each in text.splitlines())
 
 
 def naming(sentence: str, *names: str | None) -> str:
-    """Shorten each of some texts wherever a sentence has it, and escape the whole sentence."""
+    """Shorten each name wherever a sentence has it, and escape the whole sentence."""
     for name in sorted((name for name in names if name and len(name) > LONGEST), key=len, reverse=True):
         sentence = sentence.replace(name, shorten(name))
     return shorten(sentence, LONGEST_LINE)
 
 
 def as_json(document: object, indent: int | None = None) -> str:
-    r"""Write JSON in which what would not be seen as itself is an escape such as `\u202e`."""
+    r"""Write JSON with an escape such as `\u202e` for what would not be shown as itself."""
     return in_16_bits(json.dumps(document, ensure_ascii=False, indent=indent))
 
 
 def in_16_bits(text: str) -> str:
-    r"""Escape as JSON and EDN have it, beyond 16 bits in two halves: `\udb40\udc01`; newlines stay."""
+    r"""Escape as in JSON and EDN, beyond 16 bits in two halves: `\udb40\udc01`; newlines stay."""
     if not (text.isascii() and text.isprintable()):
         text = _NOT_ASCII.sub(_seen_in_16_bits, text)
     return _COMMAND_ANYWHERE.sub(r"#\\u0023", text) if "##" in text else text
@@ -123,12 +123,12 @@ def _escaped(character: str) -> str:
 
 
 def request(f: str) -> str:
-    """A request to a lock service, as a noun."""
+    """Name a request to a lock service, as a noun."""
     return "renewal" if f == "renew" else f
 
 
 def content(value: object) -> str:
-    """A value as it is written; a list, which may be long, by what was appended to it last."""
+    """Format a value as it is written; a list, which may be long, by its last element."""
     if value is None:
         return "nothing"
     if not isinstance(value, tuple):

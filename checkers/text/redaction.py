@@ -1,4 +1,4 @@
-"""Passwords are not shown: those in URLs, those assigned to a name that says so, and known ones."""
+"""Hiding passwords: in URLs, in assignments to a telling name, and known ones."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _ASSIGNED = re.compile(rf"""{_SHOWN}|({_NAME}["']?\s*=\s*|{_NAME}["']\s*:\s*){_V
 _OPTION = re.compile(rf"--?[\w-]{{0,40}}{_NAME}", re.IGNORECASE)
 _OF_OPTION = re.compile(rf"""((?<![\w-])--[\w-]{{0,40}}?{_NAME}["']?[\s,]+["']?)[^\s"',\]]+""", re.IGNORECASE)
 _ALONE = re.compile(rf"(?:^|[._-]){_NAME}$", re.IGNORECASE)
-_DOUBLED = 8  # times that a backslash may be written: escaped three times
+_DOUBLED = 8  # a backslash may be written up to this often: escaped three times
 _SHORT = 6  # characters; shorter ones are hidden as words alone
 
 
 def redacted(text: str, known: Iterable[str] = ()) -> str:
-    """Hide what looks like a password in a text, and what is known to be one."""
+    """Hide what looks like a password in a text, and known passwords."""
     for password in sorted(filter(None, known), key=len, reverse=True):
         text = _without(password, text)
     if "://" in text:
@@ -35,7 +35,7 @@ def redacted(text: str, known: Iterable[str] = ()) -> str:
 
 
 def redacted_document(document: Any, known: Iterable[str] = ()) -> Any:
-    """Hide passwords in all texts of a document of JSON."""
+    """Hide passwords in all texts of a JSON document."""
     known = tuple(known)
     if isinstance(document, str):
         return redacted(document, known)
@@ -56,7 +56,7 @@ def names_a_password(name: str) -> bool:
 
 
 def has_password(text: str) -> bool:
-    """Does a text have what looks like a password in it, as `redacted` would hide?"""
+    """Does a text contain something that `redacted` would hide?"""
     return redacted(text) != text
 
 
@@ -71,7 +71,7 @@ def _without(password: str, text: str) -> str:
 
 @cache
 def _written(password: str) -> re.Pattern[str]:
-    """Return what finds a password as it is, and as JSON, `repr` and URLs write it, also nested."""
+    """Return a pattern for a password as it is, and as JSON, `repr` and URLs write it, also nested."""
     pattern = "".join(map(_in_any_writing, re.findall(r"\\+|[^\\]", password)))
     return re.compile(pattern if len(password) >= _SHORT else rf"(?<!\w){pattern}(?!\w)")
 
@@ -79,7 +79,7 @@ def _written(password: str) -> re.Pattern[str]:
 def _in_any_writing(part: str) -> str:
     """Return the pattern of a character, or of a run of backslashes, which each escaping doubles.
 
-    A run is one quantifier, and has an end: a long text of backslashes would take for ever otherwise.
+    A run is one quantifier with a limit: otherwise a long text of backslashes would take for ever.
     """
     if part.isascii() and part.isalnum():
         return part
@@ -90,7 +90,7 @@ def _in_any_writing(part: str) -> str:
         json.dumps(character)[1:-1],
         ascii(character)[1:-1],
         repr(octets)[2:-1],
-        f"\\u{ord(character):04x}",  # some write even <, > and & so
+        f"\\u{ord(character):04x}",  # some writers escape even <, > and &
         quote(octets, safe=""),
         quote_plus(octets),
     }

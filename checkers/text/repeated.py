@@ -1,4 +1,4 @@
-"""Which of many things occur more than once."""
+"""Finding things that occur more than once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ T = TypeVar("T", bound=Hashable)
 
 
 def repeated(things: Iterable[T]) -> tuple[T, ...]:
-    """Each that occurs more than once, in the order of their first occurrences.
+    """Return each thing that occurs more than once, in the order of first occurrences.
 
-    In linear time: a line of a program may have a hundred thousand names.
+    In linear time: a program's line may have a hundred thousand names.
     """
     return tuple(each for each, count in Counter(things).items() if count > 1)

@@ -1,7 +1,6 @@
-"""The table of anomalies, with what a report says about each.
+"""The table of anomalies, with what a report says about each. A new one needs one entry.
 
 The order of `ANOMALIES` matters: one event is one finding, under the first name that fits.
-A new one needs one entry.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ class Anomaly:
     name: str
     area: Literal["storage", "lock", "both"]
     definition: str  # one plain sentence
-    label: str  # what is wrong, in the few words that fit next to an operation in a drawing
+    label: str  # what is wrong, short enough to fit next to an operation in a drawing
     once: str  # what happened, after a colon: "the storage accepted a stale write"
     several: str  # the same for `{count}` of them
     matters: str  # why it matters, in one sentence
-    arises: str  # how it comes about, in one sentence
+    arises: str  # how it arises, in one sentence
     remedy: str  # what to do about it, in one sentence
     counters: tuple[str, str, str]  # `found`, names of `COVERAGE`, or names of `WORK`
     violation: bool = True  # False: it is only counted

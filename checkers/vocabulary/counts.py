@@ -1,4 +1,4 @@
-"""What a run counts, and what a report says of each count."""
+"""The counts of a run, and what a report says of each."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WITHOUT_TOKENS = {
 
 
 def counted(name: str, *, by_tokens: bool = True) -> str:
-    """Say what a count counts; one that the table lacks is of a kind of fault."""
+    """Describe a count; one missing from the table belongs to a kind of fault."""
     if not by_tokens and name in _WITHOUT_TOKENS:
         return _WITHOUT_TOKENS[name]
     return COVERAGE.get(name, f"{name.replace('_', ' ')} observed from beginning to end")

@@ -155,25 +155,25 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> list[str]:
-        """The anomalies that had to be found; none if it had to be valid."""
+        """The anomalies that had to be found; none if the run had to be valid."""
         return [] if self.expected == "valid" else list(self.expected)
 
     def reasons_of(self, *kinds: ReasonKind) -> list[Reason]:
-        """The reasons of some kinds; none of a document that does not say what each is about."""
+        """Return the reasons of some kinds; none from a document that does not name their kinds."""
         return [reason for reason in self.typed_reasons if reason.kind in kinds]
 
     @property
     def typed_reasons(self) -> list[Reason]:
-        """The reasons with their kinds; none of an older document, which has to be judged again."""
+        """The reasons with their kinds; none from an older document, which has to be judged again."""
         known = zip(self.reason_kinds, self.reason_arguments, strict=False)
         return [Reason(ReasonKind(kind), *arguments) for kind, arguments in known if kind in set(ReasonKind)]
 
     @property
     def violations(self) -> Counter[str]:
-        """How many violations there are of each name, in the order of the findings."""
+        """Count the violations of each name, in the order of the findings."""
         return Counter(name for each in self.findings for name in (each.anomaly, *each.also))
 
     def as_dict(self) -> dict[str, Any]:
-        """As written to verdict.json."""
+        """Return the document as written to verdict.json."""
         document: dict[str, Any] = to_builtins(self)
         return document

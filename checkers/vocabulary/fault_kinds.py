@@ -1,7 +1,7 @@
-"""The kinds of faults: the words that reports have for each, and the count that counts them.
+"""The kinds of faults: the words that reports use for each, and the name of its count.
 
 The table has the kinds of histories that bring no words of their own. The header of a history
-brings those of every other kind, so that its reader need not know the nemesis that injected it.
+brings the words of every other kind, so its reader need not know the nemesis that injected it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Words = Annotated[str, Meta(min_length=1, max_length=60)]
 class FaultKind(Struct, frozen=True, kw_only=True):
     """The words for a kind of fault, each after the name of its target; and the count of the coverage."""
 
-    lasting: Words  # for as long as it was in force: "client 3 was paused"
+    lasting: Words  # while it was in force, in retrospect: "client 3 was paused"
     now: Words  # while it is in force: "client 3 is paused"
     afterwards: Words  # once it has healed: "client 3 runs again"
-    short: Words  # beside its band in a drawing: "paused"
+    short: Words  # next to its band in a drawing: "paused"
     count: CountName | None = None  # "pauses"; None: not counted
 
 
@@ -62,12 +62,12 @@ KINDS: Mapping[str, FaultKind] = {
 
 
 def words_of(kind: str, own: FaultKind | None) -> FaultKind:
-    """Return the words for a kind; `own` are those of the history's header."""
+    """Return the words for a kind; `own` are the words in the history's header."""
     return KINDS.get(kind) or own or _without_words(kind)
 
 
 def _without_words(kind: str) -> FaultKind:
-    """A kind of which only the name is known."""
+    """Return a kind of which only the name is known."""
     return FaultKind(
         lasting=f"was hit by {kind}",
         now=f"is hit by {kind}",
@@ -77,13 +77,13 @@ def _without_words(kind: str) -> FaultKind:
 
 
 def part_of_run(target: str) -> str:
-    """What a fault's target is called: a service, or a member of it."""
+    """Name the target of a fault: a service, or a member of it."""
     part, _, member = target.partition(":")
     name = _PARTS.get(part, part)
     return f"{name} ({member})" if member else name
 
 
 def named(target: str) -> str:
-    """A fault's target as a reader would call it: "client 3", "the storage", "the lock service (redis-1)"."""
+    """Name the target of a fault for a reader: "client 3", "the storage", "the lock service (redis-1)"."""
     part, _, member = target.partition(":")
     return f"client {member}" if part == "client" and member else part_of_run(target)

@@ -1,8 +1,8 @@
 """Hazards: the dangerous moments of a lock, as a finite table of cells.
 
-A fault is dangerous by where the holder of the lock was when it began, by what had become of
-the lock when it ended, by whom it hit, and by what became of the messages meanwhile. What a
-green run has seen is a set of these cells: the others it says nothing about.
+What makes a fault dangerous is where the lock's holder was when it began, the state of
+the lock when it ended, its target, and the fate of the messages meanwhile. A green run has seen
+a set of these cells, and says nothing about the others.
 M. Kleppmann's "How to do distributed locking" (2016) is about one of them,
 `before-write/superseded/holder`.
 """
@@ -21,7 +21,7 @@ from checkers.text.nearest import nearest
 
 
 class Point(enum.StrEnum):
-    """Where the holder was when the fault began."""
+    """The position of the holder when the fault began."""
 
     GRANTED = "granted"  # its request was granted, but its acquire had not returned
     ACQUIRED = "acquired"  # its acquire had returned, and it had done nothing since
@@ -32,7 +32,7 @@ class Point(enum.StrEnum):
 
 
 class End(enum.StrEnum):
-    """What had become of the lock when the fault ended; the last that applies."""
+    """The state of the lock when the fault ended; the last that applies."""
 
     BEFORE_EXPIRY = "before-expiry"  # the lease was still promised
     EXPIRED = "expired"  # it was not, but no other client had been granted the lock
@@ -41,7 +41,7 @@ class End(enum.StrEnum):
 
 
 class Hit(enum.StrEnum):
-    """Whom the fault hit."""
+    """The target of the fault."""
 
     HOLDER = "holder"
     WAITER = "waiter"  # a client that waited for the lock
@@ -50,7 +50,7 @@ class Hit(enum.StrEnum):
 
 
 class Fate(enum.StrEnum):
-    """What became of messages that were sent meanwhile."""
+    """The fate of messages that were sent during the fault."""
 
     DELIVERED = "delivered"
     DELAYED = "delayed"  # delivered once the fault had ended, after the lease had
@@ -79,7 +79,7 @@ class Cell:
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Parse a name; ValueError says what is wrong with it. Without a third part, it is the holder's."""
+        """Parse a name; without a third part it means the holder. ValueError says what is wrong with it."""
         given = name.split("/")
         parts = [*given, *_DEFAULTS[len(given) :]]
         if len(parts) != len(_PARTS) or not all(parts):
@@ -91,7 +91,7 @@ class Cell:
 
     @property
     def is_consistent(self) -> bool:
-        """A message that was not delayed past the lease is a delivered one."""
+        """Is the fate possible? A message that was not delayed past the lease counts as delivered."""
         return not (self.fate is Fate.DELAYED and self.end is End.BEFORE_EXPIRY)
 
     def __str__(self) -> str:
@@ -112,10 +112,10 @@ PLACE = {cell: place for place, cell in enumerate(CELLS)}
 
 
 def fate_of(kind: str, target: str, end: End) -> Fate:
-    """What becomes of messages under a kind of fault that ends so.
+    """Return what becomes of messages under a kind of fault with this end.
 
     A stopped server and a held edge keep messages, and deliver them when the fault ends. A paused
-    client holds nothing back that it had sent. A cut edge and a killed process lose them.
+    client holds back nothing that it had sent. A cut edge and a killed process lose messages.
     """
     if kind in _LOSING:
         return Fate.LOST
@@ -128,7 +128,7 @@ _LOSING = frozenset({"partition", "kill", "failover", "restart"})
 
 
 def is_client(target: str) -> bool:
-    """Is the target of a fault a client, not servers?"""
+    """Is the target of a fault a client rather than servers?"""
     return target.partition(":")[0] in {"client", "holder", "waiter"}
 
 
@@ -147,12 +147,12 @@ class HazardTable(Struct, frozen=True, kw_only=True):
 
 
 def tried(possible: int, missed: Sequence[str], untried: int) -> str:
-    """Such as "22 of 24 dangerous moments tried"."""
+    """Say how many were tried: "22 of 24 dangerous moments tried"."""
     return f"{possible - len(missed)} of {possible + untried} dangerous moments tried"
 
 
 def summary(possible: int, missed: Sequence[str], untried: int) -> str:
-    """Such as "22 of 24 dangerous moments tried, but not renewing/expired/holder"; how to try the rest."""
+    """Say which were not tried: "22 of 24 dangerous moments tried, but not …", and how to try the rest."""
     seen = tried(possible, missed, untried)
     if missed:
         more = len(missed) - _SHOWN

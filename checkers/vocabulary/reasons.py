@@ -1,4 +1,4 @@
-"""Why a run is not valid, or not as expected: each kind of reason, with its words in one table."""
+"""Reasons why a run is not valid, or not as expected: each kind, with its words in one table."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, Self
 
 
 class ReasonKind(enum.StrEnum):
-    """What a reason is about; a reader decides by these, never by its words."""
+    """The subject of a reason; readers decide by it, never by the words."""
 
     CRASHED = "crashed"  # a checker, and its error
     NOT_COUNTED = "not-counted"  # what could not be counted, and the error
-    CUT_SHORT = "cut-short"  # what is missing besides, or nothing
+    CUT_SHORT = "cut-short"  # what else is missing, or nothing
     EMPTY = "empty"
     NOT_EXERCISED = "not-exercised"  # what the run did not do, and what to do
     UNTESTABLE = "untestable"  # why nothing could have tested the fence, and what to do
-    DOUBT = "doubt"  # what happened, and the name of it
+    DOUBT = "doubt"  # what happened, and its name
     UNEXPECTED = "unexpected"  # an anomaly
     NOT_FOUND = "not-found"  # an anomaly
     CONTRADICTION = "contradiction"  # between the clients and the log
@@ -50,13 +50,13 @@ class Reason(str):
     arguments: tuple[str, ...]
 
     def __new__(cls, kind: ReasonKind, *arguments: str) -> Self:
-        """Say a reason in the words of its kind."""
+        """Put a reason into the words of its kind."""
         made = super().__new__(cls, _WORDS.get(kind, "{}").format(*arguments))
         made.kind, made.arguments = kind, arguments
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the kind in another process."""
+        """Preserve the kind in another process."""
         return Reason, (self.kind, *self.arguments)
 
 
@@ -69,7 +69,7 @@ NO_FAULTS = "it was run with --no-faults"
 
 @dataclass(frozen=True, slots=True)
 class Untestable:
-    """Why no fault could have tested the fence, and what to do."""
+    """The reason why no fault could have tested the fence, and the remedy."""
 
     why: str
     remedy: str

@@ -1,4 +1,4 @@
-"""What is said of an anomaly if it breaks a rule that the usual words do not fit."""
+"""Words for an anomaly that breaks a rule which the usual words do not fit."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ _OF_RULES: dict[tuple[str, str], dict[str, Any]] = {
 
 
 def described(name: str, rule: str = "") -> Anomaly | None:
-    """An anomaly in the words that fit the rule that it broke; None if the name is not known."""
+    """Return an anomaly in words that fit the rule it broke; None if the name is unknown."""
     known = ANOMALIES.get(name)
     return known and replace(known, **_OF_RULES.get((name, rule), {}))

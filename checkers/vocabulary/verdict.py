@@ -1,4 +1,4 @@
-"""Verdicts: how a history was judged, what was found, and the proof of each finding."""
+"""Verdicts: the judgement of a history, its findings, and the proof of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Evidence = Literal["committed", "observed"]
 
 
 class Validity(enum.IntEnum):
-    """How a history was judged. `max` of several is the verdict on them all."""
+    """The judgement of a history. `max` of several is the verdict on them all."""
 
     VALID = 0
     UNKNOWN = 1  # out of time, or nothing worth judging happened
@@ -35,23 +35,23 @@ class Validity(enum.IntEnum):
 
     @property
     def word(self) -> VerdictWord:
-        """The name that documents use."""
+        """The name used in documents."""
         words: tuple[VerdictWord, ...] = ("valid", "unknown", "invalid")
         return words[self]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofStep:
-    """One step of a proof, and what it is about."""
+    """One step of a proof, and its subjects."""
 
     text: str
-    operations: tuple[int, ...] = ()  # the lines of the operations that it is about
-    faults: tuple[int, ...] = ()  # the lines of the faults
+    operations: tuple[int, ...] = ()  # lines
+    faults: tuple[int, ...] = ()  # lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingCause:
-    """What led to a finding: a fault, or an operation."""
+    """The cause of a finding: a fault, or an operation."""
 
     certain: bool  # False: it fits, but the history does not show the whole chain
     fault: str = ""  # its kind
@@ -62,18 +62,18 @@ class FindingCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """The explanation of a finding, by itself."""
+    """The explanation of a finding on its own."""
 
     summary: str  # one plain sentence
-    steps: tuple[ProofStep, ...]  # because-steps that end in the contradiction
-    story: tuple[str, ...] = ()  # at most three plain sentences, in the order of time
-    operations: tuple[int, ...]  # lines of the history: every line of the operations that prove it
+    steps: tuple[ProofStep, ...]  # the last one is the contradiction
+    story: tuple[str, ...] = ()  # at most three plain sentences, in time order
+    operations: tuple[int, ...]  # every line of the operations that prove it
     accused: tuple[int, ...] = ()  # the lines of the operation that is wrong
     against: tuple[int, ...] = ()  # the lines of the operations that it contradicts
     cause: FindingCause | None = None
-    rule: str = ""  # the name of what was broken, one of several in an anomaly
+    rule: str = ""  # the name of the broken rule, one of several in an anomaly
     roles: tuple[str, ...] = ()  # what the accused is, then each kind of operation that it contradicts
-    faults: tuple[str, ...] = ()  # the kinds of the fault that is its cause, and of all that the steps name
+    faults: tuple[str, ...] = ()  # the kinds of the fault that is its cause, and of all faults in the steps
     doubt: str = ""  # why these operations are not known to be the smallest set that proves it
 
 
@@ -90,9 +90,9 @@ class Finding:
     accused: int  # index of the operation that is wrong: one event is one finding
     counted: bool = False  # not a violation, although others of this name are
     because: tuple[int, ...] = field(default=(), compare=False)  # indexes of the operations that show it
-    also: tuple[str, ...] = ()  # what else is wrong with the accused operation
-    implied: tuple[str, ...] = ()  # those of `also` that the same operations show
-    caused_by: Finding | None = None  # an earlier one on the same resource, without which it would not be
+    also: tuple[str, ...] = ()  # other names for what is wrong with the accused operation
+    implied: tuple[str, ...] = ()  # names in `also` that the same operations show
+    caused_by: Finding | None = None  # an earlier one on the same resource, without which this would not be
     tell: Callable[[], Account] = field(repr=False, compare=False)
 
     @property
@@ -112,7 +112,7 @@ class Finding:
 
     @property
     def proof(self) -> tuple[ProofStep, ...]:
-        """Why it is wrong, step by step; the last is the contradiction."""
+        """The steps that prove it; the last is the contradiction."""
         if self.caused_by is None:
             return self.account.steps
         text = f"This follows from an earlier {self.caused_by.anomaly}: {self.caused_by.summary}."
@@ -125,16 +125,16 @@ class Finding:
 
     @property
     def story(self) -> tuple[str, ...]:
-        """What happened, in at most three plain sentences."""
+        """The story, in at most three plain sentences."""
         return self.account.story
 
     @property
     def operations(self) -> tuple[int, ...]:
-        """Lines of the history: the operations that prove it, wrong by themselves, and none to spare."""
+        """The lines of the operations that prove it, wrong by themselves, and none unnecessary."""
         return self.account.operations
 
     def __getstate__(self) -> dict[str, Any]:
-        """With the explanation worked out, and without what it was worked out from."""
+        """Pickle it with its explanation worked out, and without its sources."""
         own = {"anomaly": self.anomaly, "resource": self.resource, "accused": self.accused}
         own |= {"counted": self.counted, "also": self.also, "implied": self.implied}
         own |= {"caused_by": self.caused_by}
@@ -148,7 +148,7 @@ def _known(account: Account) -> Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckerResult:
-    """What one checker found by itself, before findings of the same event were joined."""
+    """The findings of one checker, before findings of the same event were joined."""
 
     name: str
     validity: Validity
@@ -162,24 +162,24 @@ class Verdict:
     """The judgement of one run."""
 
     validity: Validity
-    expected: tuple[str, ...]  # anomalies that had to be found; empty: none at all
+    expected: tuple[str, ...]  # anomalies that had to be found; empty: none
     as_expected: bool
     reasons: tuple[Reason, ...]  # why it is not valid, or not as expected
-    anomalies: Mapping[str, int]  # every name that was looked for
+    anomalies: Mapping[str, int]  # every name that was checked
     findings: tuple[Finding, ...]  # the violations
     coverage: Mapping[str, int]
     checkers: tuple[CheckerResult, ...]
-    notices: tuple[str, ...] = ()  # what to know of how it was judged
-    counted: tuple[Finding, ...] = ()  # the first of those that make no run invalid and are worth explaining
+    notices: tuple[str, ...] = ()  # how it was judged
+    counted: tuple[Finding, ...] = ()  # the first findings worth explaining that make no run invalid
     target: str | None = None  # as the history's header names it
     hazards: HazardsDocument | None = None
 
     def to_document(self, history: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-        """The content of verdict.json; `history` is the file that was judged."""
+        """Return the content of verdict.json; `history` is the file that was judged."""
         return self.documented(history).as_dict()
 
     def documented(self, history: str | os.PathLike[str] | None = None) -> VerdictDocument:
-        """The same, as types: every finding with its explanation."""
+        """Return the typed content of verdict.json: every finding with its explanation."""
         return VerdictDocument(
             target=self.target,
             history=None if history is None else str(Path(history).absolute()),
@@ -198,7 +198,7 @@ class Verdict:
 
 
 def reasons_of(reasons: Iterable[Reason]) -> dict[str, Any]:
-    """The fields of a document for some reasons."""
+    """Return the fields of a document for some reasons."""
     reasons = tuple(reasons)
     return {
         "reasons": [str(reason) for reason in reasons],
@@ -249,7 +249,7 @@ def _earlier(finding: Finding) -> EarlierDocument:
 
 
 def _lines(places: Iterable[int]) -> list[int]:
-    """As plain numbers: those of events without lines are of another type."""
+    """Return plain integers: events without lines have places of another type."""
     return [int(place) for place in places]
 
 
