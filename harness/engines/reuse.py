@@ -1,9 +1,9 @@
-"""Servers that outlive a run: the next run that needs the same ones gets them, if they are proven clean.
+"""Reuse of servers: the next run with the same servers gets them if they are proven clean.
 
-Clean means: the run before ended well, so that its faults were observed healed and its clients
-have ended; every proxy is new, so that no connection of it is left; no server has ended, and each
+Clean means: the run before ended well, so its faults were observed healed and its clients
+have ended; every proxy is new, so no old connection is left; no server has ended, and each
 passes the check of a start. Data stays, so each run puts its own name into all names that it
-makes (`settings.names`). Where any of this cannot be proven, the run gets new servers.
+makes (`settings.names`). If any of this cannot be proven, the run gets new servers.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from harness.processes.server_failure import not_ready
 MOST_RUNS = 20
 """Runs on the same servers: the data of all of them stays on disk, and with some servers in memory."""
 
-PATIENCE = 5.0  # s; servers that are usable answer at once
+PATIENCE = 5.0  # s; usable servers answer at once
 POLL = 0.03  # s
 LOGS = "logs"
 
 
 def reusable(topology: Topology) -> bool:
-    """Can servers be as new after a run? Not those whose own state a fault or their settings affect."""
+    """Can servers be reused after a run? Not if a fault or their settings affect their own state."""
     return bool(topology.servers) and not (
         topology.killed
         or topology.clocks
@@ -44,7 +44,7 @@ def reusable(topology: Topology) -> bool:
 
 
 def same_servers(topology: Topology) -> Topology:
-    """Return what decides which servers and proxies start: two runs with an equal one can share them."""
+    """Return what decides which servers and proxies start: runs with equal results can share them."""
     return replace(topology, partitions=False)
 
 
@@ -58,7 +58,7 @@ class _Kept:
     runs: int = 0
 
     def serves(self, topology: Topology) -> bool:
-        """Are these the servers that a run needs?"""
+        """Can a run use these servers?"""
         return same_servers(self.topology) == same_servers(topology) and not (
             topology.partitions and self.cluster.toxiproxy is None
         )
@@ -87,7 +87,7 @@ class ReusingEngine:
     """An engine that keeps the servers of a run for the next one, until `close`; one run at a time."""
 
     def __init__(self, engine: Engine, home: Path) -> None:
-        """`home` gets a folder for each set of servers, which goes with them."""
+        """Give each set of servers a folder in `home`, deleted with the servers."""
         self._engine = engine
         self._home = home
         self._kept: _Kept | None = None
@@ -105,7 +105,7 @@ class ReusingEngine:
     def start(
         self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
     ) -> Iterator[Cluster]:
-        """Lend the kept servers, or new ones; at the end keep them for the next run if that is possible."""
+        """Lend the kept servers, or new ones, and keep them for the next run if possible."""
         if not reusable(topology):
             self.close()
             with self._engine.start(topology, run_id, folder, notify) as own:
@@ -129,7 +129,7 @@ class ReusingEngine:
                 kept.stop.close()
 
     def _proven(self, topology: Topology, notify: Callable[[str], None]) -> _Kept | None:
-        """Return the kept servers if they are those of the topology and proven clean; else stop them."""
+        """Return the kept servers if they fit the topology and are proven clean; otherwise stop them."""
         kept = self._kept
         if kept is None:
             return None

@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The faults that hit the same ones and treated messages in the same way."""
+    """The faults with one kind of target and one effect on messages."""
 
     title: str
     rows: tuple[Row, ...]
@@ -57,7 +57,7 @@ class Hazards:
 
 
 def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards | None:
-    """Lay out what a run has seen; None if that is nothing and nothing was to be expected."""
+    """Lay out the hazards of a run; None if it met none and its target has none."""
     if seen is None:
         return None
     known = table or HazardTable()
@@ -68,7 +68,7 @@ def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards 
 
 
 def _impossible(seen: HazardsDocument, table: HazardTable) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Why which cells are not aimed at; one may be hit all the same, such as at the end of a run."""
+    """Yield each reason with the cells that it excludes; an excluded cell hit by chance is left out."""
     for why, cells in table.impossible.items():
         not_hit = [cell for cell in cells if cell not in seen.hit]
         if not_hit:
@@ -76,7 +76,7 @@ def _impossible(seen: HazardsDocument, table: HazardTable) -> Iterator[tuple[str
 
 
 def in_words(pattern: str) -> str:
-    """Cells in words: `*/expired/holder/lost`, where `*` stands for every point or end."""
+    """Describe cells, such as `*/expired/holder/lost`, where `*` means every point or end."""
     point, end, hit, *fate = pattern.split("/")
     parts = [
         _HITS[Hit(hit)],
