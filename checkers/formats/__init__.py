@@ -1,10 +1,10 @@
-"""Histories that other tools recorded, and ours for other tools.
+"""Histories of other tools, and ours for other tools.
 
     history = formats.read(Path("history.edn"))
     operations(history, "cas-register").operations
 
-`read` finds out the format by looking at the file. Whatever the file holds, the
-answer is a history or a `HistoryError` with file, line and value.
+`read` detects the format from the file's content. For any file, the result is a history
+or a `HistoryError` with file, line and value.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = [
 
 
 class Format(enum.StrEnum):
-    """How a history is written."""
+    """The notation of a history."""
 
     FENCEPOST = "fencepost"  # our own JSON lines
-    JEPSEN_EDN = "jepsen-edn"  # and Knossos' vectors, which have neither index nor time
+    JEPSEN_EDN = "jepsen-edn"  # also Knossos' vectors, which have neither index nor time
     JEPSEN_JSON = "jepsen-json"
     PORCUPINE_ETCD = "porcupine-etcd"
     PORCUPINE_KV = "porcupine-kv"
@@ -57,7 +57,7 @@ _READERS: dict[Format, Callable[[Text], Foreign]] = {
     Format.JEPSEN_EDN: jepsen.read_edn,
     Format.JEPSEN_JSON: jepsen.read_json,
     Format.PORCUPINE_ETCD: porcupine.read_etcd,
-    Format.PORCUPINE_KV: jepsen.read_edn,  # a map a line: {:process 0, :type :invoke, :f :put, …}
+    Format.PORCUPINE_KV: jepsen.read_edn,  # a map per line: {:process 0, :type :invoke, :f :put, …}
 }
 
 _OF_ROBUSTNESS_TESTS = re.compile(r"\[?\s*\{\s*\"ClientId\"\s*:")
@@ -79,10 +79,10 @@ _SIGNS = (
 
 
 def detect(text: Text) -> Format:
-    """The format of a file, by its beginning.
+    """Detect the format of a file from its beginning.
 
     Raises:
-        HistoryError: it is none of those that are known.
+        HistoryError: the format is unknown.
     """
     head = text.content[:_HEAD].lstrip()
     if _OF_ROBUSTNESS_TESTS.match(head):
@@ -103,7 +103,7 @@ def read(path: Path) -> Foreign:
 
 
 def parse(text: Text) -> Foreign:
-    """As `read`, from a text.
+    """Read a history from a text.
 
     Raises:
         HistoryError: as `read`.

@@ -1,6 +1,6 @@
 """The atoms of EDN: words, numbers, strings and characters.
 
-Numbers are those of Clojure's reader: also ratios, exact decimals (`1.50M`), and
+Numbers are Clojure's: also ratios, exact decimals (`1.50M`), and
 whole numbers in other bases, such as the `0x1f` of an object printed into a history.
 """
 
@@ -27,7 +27,7 @@ _RATIO = re.compile(r"([+-]?[0-9]+)/([0-9]+)")
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|[0-3]?[0-7]{1,2}|.)", re.DOTALL)
 _DIGITS = "0123456789"
 _SURROGATES = range(0xD800, 0xE000)
-_FEW_DIGITS = 19  # as many as any 64 bits hold
+_FEW_DIGITS = 19  # enough for any 64 bits
 _CODE = re.compile(r"u([0-9A-Fa-f]{4})")
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "b": "\b", "f": "\f"}
 CHARACTERS = {
@@ -90,7 +90,7 @@ def word(text: str) -> Atom:
         ValueError: it is none.
     """
     if text.isascii() and text.isdecimal() and len(text) < _FEW_DIGITS and text[0] != "0":
-        return int(text)  # as the rules for numbers would, but quicker
+        return int(text)  # the same result as below, but faster
     return _word(text)
 
 
@@ -110,7 +110,7 @@ def string(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Write a string."""
+    """Quote a string."""
     for character in '\\"':
         text = text.replace(character, "\\" + character)
     for name in "ntr":

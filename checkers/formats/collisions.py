@@ -1,8 +1,8 @@
-"""Values with the same hash: a set or a dict of them takes quadratic time.
+"""Protection against values with the same hash, which make a set or a dict take quadratic time.
 
-Python salts the hashes of texts, but not those of numbers, nor of tuples and sets of numbers. So a history
-can be made in which thousands of values have one hash. No tool writes one: of 64-bit numbers, at most nine
-have a hash in common.
+Python salts the hashes of texts, but not of numbers, nor of tuples and sets of numbers. So someone can
+make a history in which thousands of values have one hash. No tool writes one: among 64-bit numbers, at
+most nine have a hash in common.
 """
 
 from __future__ import annotations

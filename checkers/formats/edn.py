@@ -3,7 +3,7 @@
 `nil`, booleans, numbers and strings become Python's own, vectors and lists
 tuples, sets frozensets, maps dicts (`#:name{…}` gives its keys a namespace);
 keywords, symbols, characters and tagged literals become classes of their own.
-Nothing is looked up or run because of a tag. Anything that EDN leaves undefined is
+Tags never cause a lookup or run code. Anything that EDN leaves undefined is
 refused: a repeated key, a number beyond `atoms.MAX_DIGITS`, a form beyond `MAX_FORM`
 or nested deeper than `MAX_DEPTH`.
 
@@ -44,7 +44,7 @@ __all__ = [
 MAX_DEPTH = 64
 MAX_FORM = 1 << 20  # characters
 
-_TOKEN = re.compile(  # possessive throughout: no text makes it try twice
+_TOKEN = re.compile(  # possessive throughout, so no text makes it backtrack
     r"""
     (?:[ \t\r\n\f,]++ | ;[^\n]*+)*+
     (?: (?P<open>\#?\{ | [\[(] | \#:[A-Za-z0-9.*+!\-_?$%&=<>|'/]++[ \t\r\n\f,]*+\{)
@@ -66,7 +66,7 @@ _PLAIN: dict[str, Callable[[str], Any]] = {
     "char": lambda text: character(text[1:]),
 }
 _BLANKS = " \t\r\n\f,"
-_CLOSES = {"[": "]", "(": ")", "{": "}"}  # by the last character of what opens
+_CLOSES = {"[": "]", "(": ")", "{": "}"}  # by the last character of the opening token
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +84,18 @@ class EdnError(ValueError):
         super().__init__(f"line {line}: {problem}")
         self.line = line
         self.problem = problem
-        self.unfinished = unfinished  # if the text ended inside of a form: the line it begins on
+        self.unfinished = unfinished  # the line on which a form begins that the text cuts off
 
 
 class Form(NamedTuple):
-    """One form and the line it begins on, from 1."""
+    """One form and the line on which it begins, from 1."""
 
     line: int
     value: Any
 
 
 def loads(text: str) -> Any:
-    """The one form of a text.
+    """Read a text that is exactly one form.
 
     Raises:
         EdnError: it is not EDN, or not exactly one form.
@@ -107,21 +107,21 @@ def loads(text: str) -> Any:
 
 
 def read(text: str) -> Iterator[Form]:
-    """The forms of a text, one after another.
+    """Yield the forms of a text, one after another.
 
     Raises:
-        EdnError: it is not EDN; the forms before that place have been given by then.
+        EdnError: it is not EDN; the forms before that place have been yielded by then.
     """
     return _Reader(text).forms(_TOKEN.finditer(text))
 
 
 def is_vector(text: str) -> bool:
-    """Does the text begin as a vector or a list?"""
+    """Does the text begin like a vector or a list?"""
     return next(_TOKEN.finditer(text))["open"] in {"[", "("}
 
 
 def read_elements(text: str) -> Iterator[Form]:
-    """The elements of a text that is one vector or list, each with its own line.
+    """Yield the elements of a text that is one vector or list, each with its own line.
 
     Raises:
         EdnError: it is not EDN, not a vector, or there is more than the vector.
@@ -192,7 +192,7 @@ def _closer(opening: str) -> str | None:
 
 
 def _qualified(items: list[Any], namespace: str) -> list[Any]:
-    """The items of a map `#:namespace{…}`: its keys have that namespace, unless another, or `_` for none."""
+    """Return the items of a map `#:namespace{…}`; keys get it unless they have one (`_` means none)."""
     return [item if place % 2 else _with_namespace(item, namespace) for place, item in enumerate(items)]
 
 
@@ -206,7 +206,7 @@ def _with_namespace(key: Any, namespace: str) -> Any:
 
 @dataclass(slots=True)
 class _Frame:
-    """A form that has begun: a collection, or a prefix that waits for its form."""
+    """An unfinished form: a collection, or a prefix that waits for its form."""
 
     kind: str  # [ ( { #{ #:name{ #_ or a tag with its #
     is_prefix: bool
@@ -214,22 +214,22 @@ class _Frame:
 
 
 class _Reader:
-    """Builds forms on a stack of its own, so that depth is data and never Python's own stack."""
+    """Builds forms on its own stack, so deep nesting never uses Python's call stack."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._stack: list[_Frame] = []
-        self._start = 0  # of the outermost form
+        self._start = 0  # of the current outermost form
         self._counted = 0  # newlines are counted up to here
         self._line = 1  # the line of that place
 
     def forms(self, tokens: Iterator[re.Match[str]], closer: str | None = None) -> Iterator[Form]:
-        """Give each outermost form; with a closer they end there, as the elements of a vector do."""
+        """Yield each outermost form; with a closer, each element of a vector up to it."""
         ended = False
         stack = self._stack
         for token in tokens:
             kind = token.lastgroup or ""
-            if kind == "atom" and stack and not stack[-1].is_prefix:  # most are
+            if kind == "atom" and stack and not stack[-1].is_prefix:
                 stack[-1].items.append(self._plain("atom", token))
                 continue
             place = token.start(kind)
@@ -258,7 +258,7 @@ class _Reader:
             )
 
     def _take(self, kind: str, token: re.Match[str], place: int) -> tuple[bool, Any]:
-        """Take a token; is an outermost form done by it, and which?"""
+        """Take a token; return whether it completes an outermost form, and the form."""
         stack = self._stack
         text = token[kind]
         if kind in _PLAIN:

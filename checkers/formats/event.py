@@ -24,7 +24,7 @@ class Event:
     type: EventType
     f: str
     value: Hashable = None
-    key: Hashable = None  # the object, if the file names it apart from the value
+    key: Hashable = None  # the object, if the file names it separately from the value
     time: int | None = None  # ns
     index: int | None = None
     refused: bool = False  # a cas failed because it found another value than it expected
@@ -32,7 +32,7 @@ class Event:
 
 
 def type_named(said: str) -> EventType:
-    """The type of an event.
+    """Return the type of an event.
 
     Raises:
         ValueError: there is no such type.
@@ -44,9 +44,9 @@ def type_named(said: str) -> EventType:
 
 
 def is_bystander(process: str, kind: object) -> bool:
-    """Is an event whose process is a word, and not a number, not that of a client?
+    """Does an event whose process is a word, not a number, belong to no client?
 
-    Those of the nemesis are not, nor are remarks. Anything else is a client that could not be
+    Events of the nemesis and remarks do not. Anything else is a client that could not be
     judged, and without its operations a correct history could look wrong.
     """
     return process == NEMESIS or kind == "info"
@@ -67,8 +67,8 @@ class Note:
 class Call:
     """One operation: its request and its answer.
 
-    `called` and `returned` are places in the order of events: an operation
-    precedes another iff it returned at a lower place than the other's call.
+    `called` and `returned` are positions in the order of events: an operation
+    precedes another iff its return comes before the other's call.
     """
 
     process: int
@@ -81,12 +81,12 @@ class Call:
     seen: Hashable = NO_VALUE  # what a refused cas found instead
     called: int
     completed: int | None = None  # None if there was no answer
-    times: tuple[int | None, int | None] = (None, None)  # ns; of the events, if the file has them
-    lines: tuple[int, ...]  # of the invoke, then of the completion
+    times: tuple[int | None, int | None] = (None, None)  # ns; of the events, if recorded
+    lines: tuple[int, ...]  # the invoke's, then the completion's
 
     @property
     def returned(self) -> int | None:
-        """The place where it ended; an info has no end."""
+        """The position of the end; an info has none."""
         return None if self.outcome is Outcome.INFO else self.completed
 
 
@@ -100,11 +100,11 @@ class CallError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
-    """A history that another tool recorded."""
+    """A history recorded by another tool."""
 
     name: str  # the file, as messages name it
     calls: tuple[Call, ...]  # in the order of their invokes
     notes: tuple[Note, ...] = ()
     notices: tuple[str, ...] = ()  # such as a half-written last line that was dropped
-    leased: bool = False  # a hold of a lock may end by itself
+    leased: bool = False  # a hold of a lock may end without a release
     is_ours: bool = False  # locks and the values they protect are in one file, under the same names

@@ -1,8 +1,8 @@
-"""Our own histories as calls, for models and for other tools' formats.
+"""Fencepost's own histories as calls, for models and for other tools' formats.
 
 An operation's object is its resource. Tokens of writes and reads are left out: a
-register does not know them. A hold under a lease may end by itself, which no
-mutex does, so such a history is judged by its own checkers, not by a model.
+register does not know them. A hold under a lease may end without a release, which no
+mutex allows, so such a history is judged by its own checkers, not by a model.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def read(text: Text) -> Foreign:
 
 
 def calls(history: History) -> tuple[Call, ...]:
-    """The operations of a history as calls; at equal times calls come before returns, for all processes."""
+    """Return the operations of a history as calls; at equal times all calls come before all returns."""
     places = _places(history)
     return tuple(_call(op, places) for op in history.operations)
 
 
 def _initial_writes(history: History) -> Iterator[Call]:
-    """The initial value, as a write before everything else."""
+    """Yield the initial value, as a write before everything else."""
     if history.header.initial_value is None:
         return
     resources = dict.fromkeys(op.resource for op in history.operations if op.f in PROTECTED)
@@ -59,7 +59,7 @@ _Moment = tuple[int, int]
 
 
 def _places(history: History) -> dict[_Moment, int]:
-    """The place of each moment in one order of all: at equal times calls come first."""
+    """Return the position of each moment in one order of all; at equal times calls come first."""
     moments: list[tuple[int, bool, int, _Moment]] = []
     for op in history.operations:
         moments.append((op.called, False, op.lines[0], (op.index, 0)))
@@ -69,9 +69,9 @@ def _places(history: History) -> dict[_Moment, int]:
 
 
 def in_process_order(recorded: Sequence[Call]) -> list[Call]:
-    """Our calls as other tools take them: each process sends a request only after its last answer.
+    """Return our calls as other tools accept them: each process sends a request only after its last answer.
 
-    To us, an operation that is called when another returns is concurrent with it, even in one process.
+    For us, an operation that is called when another returns is concurrent with it, even in one process.
     """
     ends = {(call.process, call.times[1]) for call in recorded if call.completed is not None}
     moments: list[tuple[int, bool, int, _Moment]] = []

@@ -1,7 +1,7 @@
-"""Grants recorded by other tools, as one of our own histories: so that their tokens are judged.
+"""Grants recorded by other tools, as a history of ours, so that their tokens are judged.
 
-There are no leases in them, so nothing is promised and no grant is early; what
-remains is that no two holds share a token, and that tokens rise with time.
+They have no leases, so nothing is promised and no grant is early. Two rules
+remain: no two holds share a token, and tokens rise with time.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from checkers.history.records import Header, History, Op, Outcome
 
 
 def grants_of(history: Foreign, *, reentrant: bool) -> History:
-    """The acquires and releases of a history; grants without a token are dropped.
+    """Return the acquires and releases of a history; grants without a token are dropped.
 
-    Times are the file's own where it has them, made to rise as its events do,
-    otherwise the places of the events.
+    Times are the file's own where it has them, raised to follow the order of its events;
+    otherwise they are the positions of the events.
 
     Raises:
         ValueError: a grant's value is no token.
@@ -27,7 +27,7 @@ def grants_of(history: Foreign, *, reentrant: bool) -> History:
     operations: list[Op] = []
     for call in history.calls:
         if call.f not in {"acquire", "release"}:
-            continue  # of our own histories: the values that the lock protects
+            continue  # in our own histories: the values that the lock protects
         owner = holds.owner(call)
         if call.outcome is Outcome.OK and call.f == "acquire" and token(call) is None:
             continue
@@ -38,7 +38,7 @@ def grants_of(history: Foreign, *, reentrant: bool) -> History:
 
 
 class _Holds:
-    """Gives each hold an owner: the process, and the line of the acquire that began it."""
+    """The owners of holds: the process, and the line of the acquire that began the hold."""
 
     def __init__(self, *, reentrant: bool) -> None:
         self._reentrant = reentrant
@@ -74,7 +74,7 @@ def _operation(call: Call, owner: str, index: int, times: dict[int, int]) -> Op:
 
 
 def rising_times(calls: Sequence[Call]) -> dict[int, int]:
-    """A time for each place, in ns; times rise with the places."""
+    """Return a time for each position, in ns; times rise with positions."""
     recorded: dict[int, int | None] = {}
     for call in calls:
         recorded[call.called] = call.times[0]

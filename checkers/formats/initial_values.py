@@ -1,4 +1,4 @@
-"""The value that an object starts with, as `--initial` gives it, and as a write before all others."""
+"""The initial value of an object: from `--initial`, and as a write before all others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HAS_INITIAL = "the header of a Fencepost history has its initial value: drop --i
 
 
 def start_of(model: str, value: object) -> Hashable:
-    """A value of JSON, as one that an object can have.
+    """Return a JSON value as the initial value of an object.
 
     Raises:
         ModelError: an object of `model` cannot start with that.
@@ -29,7 +29,7 @@ def start_of(model: str, value: object) -> Hashable:
 
 
 def in_json(value: Hashable) -> str:
-    """A value as `--initial` takes it.
+    """Format a value as `--initial` takes it.
 
     Raises:
         ValueError: JSON has no such value.
@@ -62,7 +62,7 @@ def _is_of_json(word: str) -> bool:
 
 
 def _kind(value: Hashable) -> str:
-    """What EDN calls a value that JSON does not have."""
+    """Return EDN's name for a kind of value that JSON does not have."""
     match value:
         case Keyword():
             return "keyword"
@@ -82,7 +82,7 @@ def _kind(value: Hashable) -> str:
 def first_writes(
     value: Hashable, keys: Iterable[Hashable], others: Iterable[int], time: int | None = None
 ) -> Iterator[Call]:
-    """The value that registers start with, as a write before all others, by a process other than `others`."""
+    """Yield the initial values of registers as writes before all others, by a process other than `others`."""
     objects = list(keys)
     stranger = 1 + max(others, default=0)
     for place, key in enumerate(objects, start=-len(objects)):

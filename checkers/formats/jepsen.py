@@ -1,13 +1,13 @@
 """Jepsen's histories: `history.edn`, and the same as JSON; read and written.
 
-Either is one vector of events or an event after another, each a map or a record
-such as `#jepsen.history.Op{…}`. Processes that are no numbers, such as
+Either is one vector of events or one event after another, each a map or a record
+such as `#jepsen.history.Op{…}`. Processes that are not numbers, such as
 `:nemesis`, are kept as notes. The order of events is their real-time order;
-`:time` tells when, in nanoseconds.
+`:time` is in nanoseconds.
 
 Where a test runs several objects (jepsen.independent), each value is `[key value]`:
-see `keys`. A lock's grant may carry its fencing token as the ok's value, by itself, as
-`:token` or `:fence` of a map, as the tests of Hazelcast do, or as the second of two elements.
+see `keys`. A lock's grant may carry its fencing token as the ok's value, as
+`:token` or `:fence` of a map, as in the tests of Hazelcast, or as the second of two elements.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_edn(text: Text) -> Foreign:
 
 
 def read_json(text: Text) -> Foreign:
-    """Read the same as JSON: an array, or an object a line.
+    """Read the same as JSON: an array, or one object per line.
 
     Raises:
         HistoryError: it is not JSON, or cannot be a history.
@@ -51,7 +51,7 @@ def read_json(text: Text) -> Foreign:
 
 
 def write_edn(calls: Iterable[Call]) -> Iterator[str]:
-    """The lines of `history.edn`, an event each; what had no completion gets none.
+    """Yield the lines of `history.edn`, one event each; a call without a completion gets none.
 
     Raises:
         CallError: an operation has a name that no keyword can have.
@@ -76,7 +76,7 @@ def _history(text: Text, events: Iterator[Event | Note], notices: list[str]) -> 
 
 
 def _containers(calls: Sequence[Call]) -> Iterator[Hashable]:
-    """The keys and values that may have other values in them."""
+    """Yield the keys and values that may contain other values."""
     for call in calls:
         for value in (call.key, call.asked, call.answered, call.seen):
             if isinstance(value, tuple | frozenset | Map | Tagged):
@@ -115,7 +115,7 @@ def _json_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
 
 
 def _written(call: Call) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The events of a call, with their places."""
+    """Yield the events of a call, with their positions."""
     ask = call.asked if call.f != "read" else None
     yield call.called, _fields(call, Keyword("invoke"), ask, call.times[0])
     if call.completed is None:

@@ -1,4 +1,4 @@
-"""JSON as other tools write it: read strictly, value by value, so that each has its line."""
+"""JSON of other tools: read strictly, value by value, so that each has its line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HalfWrittenError(Exception):
 
 
 def read(text: Text) -> Iterator[tuple[int, Any]]:
-    """The elements of an array, or values one after another, each with its line.
+    """Yield the elements of an array, or values one after another, each with its line.
 
     Raises:
         HistoryError: it is not JSON.
@@ -44,7 +44,7 @@ def read(text: Text) -> Iterator[tuple[int, Any]]:
 
 
 def loads(text: str) -> Any:
-    """The one value of a text.
+    """Read a text that is exactly one value.
 
     Raises:
         ValueError: it is not JSON, or not exactly one value.
@@ -61,7 +61,7 @@ def loads(text: str) -> Any:
 
 
 class _Reader:
-    """Reads a text value by value, so that each has its line."""
+    """Reads a text value by value, to know the line of each."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
@@ -102,7 +102,7 @@ class _Reader:
         return line, value
 
     def _is_half_written(self) -> bool:
-        """Is what is left the beginning of an event on the file's last line?"""
+        """Is the rest the beginning of an event on the file's last line?"""
         rest = self._text.content[self._place :]
         return not self._is_array and self._text.is_cut and "\n" not in rest and is_cut_short(rest.encode())
 
@@ -112,7 +112,7 @@ class _Reader:
 
 
 def _is_text(value: Any) -> bool:
-    """Is every surrogate in it one of a pair?"""
+    """Is every surrogate in it part of a pair?"""
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:

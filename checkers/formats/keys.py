@@ -1,11 +1,11 @@
 """Jepsen's independent keys: one history of several objects, each value a pair `[key value]`.
 
-Linearizability is local: a history of several objects is right iff that of each
-one is (Herlihy and Wing, 1990), so each key can be judged by itself.
+Linearizability is local: a history of several objects is right iff the history of each
+object is (Herlihy and Wing, 1990), so each key can be judged by itself.
 
-Nothing in the file says that values are such pairs. We assume it iff the value of every
-invoke is one: that of a plain read is nil, and that of a plain cas [expected new], but
-with independent keys it is [key [expected new]], or [key expected new].
+The file does not say that values are pairs. We assume it iff the value of every
+invoke is one: a plain read has nil and a plain cas [expected new], while
+independent keys give [key [expected new]] or [key expected new].
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _SIGNS = (":", "#", "[", "(", "{", '"', "'", "\\")
 
 
 class Split(NamedTuple):
-    """The calls, each about one object, with the notices about them."""
+    """Calls about one object each, with notices about them."""
 
     calls: tuple[Call, ...]
     notices: tuple[str, ...] = ()
 
 
 def split_keys(calls: Sequence[Call], file: str) -> Split:
-    """The calls with key and value separated, if their values are pairs of the two.
+    """Separate keys and values of the calls, if their values are such pairs.
 
     Raises:
         HistoryError: a call asked about one key and was answered about another, or
@@ -93,10 +93,10 @@ def _split(call: Call, file: str) -> Call:
 
 
 def name_of(key: Hashable) -> str:
-    """The name of a key: a text as it is, anything else in EDN.
+    """Return the name of a key: a text as it is, anything else in EDN.
 
-    No two keys share a name: a text that could be taken for another kind of value stands
-    in quotes, and a symbol behind one, as Clojure does.
+    No two keys share a name: a text that could be taken for another kind of value is put
+    in quotes, and a symbol gets one in front, as in Clojure.
     """
     if isinstance(key, str):
         return quoted(key) if _LITERAL.fullmatch(key) or key.startswith(_SIGNS) else key

@@ -1,9 +1,9 @@
 """Events that are maps, as Jepsen, Knossos and Porcupine write them, in any notation.
 
-The fields are `process type f value` and, where there are any, `index`, `time`
-(ns) and `key`. A failure tells nothing but that there was no effect, except of a
+The fields are `process type f value` and, if present, `index`, `time`
+(ns) and `key`. A failure shows only that there was no effect. The exception is a
 cas whose `error` is `:precondition-failed`, as Maelstrom writes it, or that has
-the value it found in `seen`: it found another than it expected. Other fields are
+the value it found in `seen`: it found another value than it expected. Other fields are
 ignored.
 """
 
@@ -26,7 +26,7 @@ _SHOWN = 120  # characters
 
 
 def event(fields: Mapping[Any, Any], file: str, line: int) -> Event | Note:
-    """The event in a map; keys may be keywords or strings.
+    """Read the event in a map; keys may be keywords or strings.
 
     Raises:
         HistoryError: a field is missing, or not what it must be.
@@ -64,7 +64,7 @@ def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
 
 
 def _note(fields: Mapping[str, Any], line: int, index: int | None, time: int | None) -> Note:
-    """An event of the nemesis, or of another process with a name instead of a number."""
+    """Read an event of the nemesis, or of another process with a name instead of a number."""
     process = _word(fields, "process").removeprefix(":")
     if not is_bystander(process, _name(fields.get("type"))):
         raise ValueError(f"process {process[:_SHOWN]!r} is not a number, as a client's is")

@@ -1,7 +1,7 @@
 """Calls as the operations of a model: the requests and answers of each kind of object.
 
-What tells nothing is left out: a failure, except of a cas that was refused, and
-a read without an answer. What ended in info, or never ended, may have had its
+Calls that show nothing are left out: failures, except of a refused cas, and
+reads without an answer. A call that ended in info, or never ended, may have had its
 effect, whatever value came with it.
 """
 
@@ -69,14 +69,14 @@ class Operations:
 
     operations: tuple[Operation, ...]
     calls: tuple[Call, ...]
-    failed: tuple[Call, ...] = ()  # without an effect, and shows nothing
+    failed: tuple[Call, ...] = ()  # without an effect, showing nothing
 
 
 def operations(history: Foreign, model: str) -> Operations:
-    """The operations of a history under a model.
+    """Return the operations of a history under a model.
 
     Raises:
-        HistoryError: the model does not know an operation, or a value is of another kind than its own.
+        HistoryError: the model does not know an operation, or a value is of the wrong kind.
     """
     if history.leased and VOCABULARY[model] == _LOCK:
         raise HistoryError(
@@ -98,27 +98,27 @@ def operations(history: Foreign, model: str) -> Operations:
 
 
 def unrelated(model: str) -> frozenset[str]:
-    """The operations that change nothing of a model's object: those on values for a lock, and the reverse."""
+    """Return the operations that cannot change a model's object: on values for a lock, and the reverse."""
     return PROTECTED if VOCABULARY[model] == _LOCK else LOCKS
 
 
 def with_article(noun: str) -> str:
-    """A word after "a" or "an"."""
+    """Put "a" or "an" before a word."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def resource(call: Call, model: str) -> str:
-    """The name of the object of a call."""
+    """Return the name of a call's object."""
     if call.key is not None:
         return name_of(call.key)
     return LOCK if model.endswith("mutex") else model.removeprefix("cas-")
 
 
 def token(call: Call) -> int | None:
-    """The fencing token that a grant carries; None if there is none.
+    """Return the fencing token of a grant; None if there is none.
 
-    It is the ok's value, the field `token`, `fence` or `fencing-token` of it, however that is spelled, or
-    the second of two elements; null is none. An ok that only repeats what was asked carries none.
+    It is the ok's value, its field `token`, `fence` or `fencing-token` in any spelling, or
+    the second of two elements; null is none. An ok that only repeats the request carries none.
 
     Raises:
         ValueError: the value is no token.
@@ -129,7 +129,7 @@ def token(call: Call) -> int | None:
     if isinstance(answer, Map):
         fields = {(_spelled(key), value) for key, value in answer.items if _spelled(key) in _TOKENS}
         if not fields or fields == {(_FENCE, 0)}:
-            return None  # in Hazelcast, a fence of 0 means none
+            return None  # Hazelcast's fence of 0 means none
         tokens = {value for _, value in fields}
         answer = tokens.pop() if len(tokens) == 1 else answer
     elif isinstance(answer, tuple) and (pair := pair_of(answer)):
@@ -140,7 +140,7 @@ def token(call: Call) -> int | None:
 
 
 def _spelled(key: Hashable) -> str:
-    """The name of a field, without what its languages do to it: `:lock/fencing-token` is `fencingToken`."""
+    """Return the name of a field without a language's spelling: `:lock/fencing-token` is `fencingtoken`."""
     name = key.name.rpartition("/")[-1] if isinstance(key, Keyword) else key
     return name.replace("-", "").replace("_", "").lower() if isinstance(name, str) else ""
 
@@ -160,7 +160,7 @@ def _known(call: Call, history: Foreign, model: str) -> Call:
 
 
 def _way_out(history: Foreign, model: str) -> str:
-    """What to do with a history that also has operations that the model does not know."""
+    """Say what to do with a history that has operations unknown to the model."""
     names = {call.f for call in history.calls}
     is_lock = VOCABULARY[model] == _LOCK
     if is_lock and names & OURS:
@@ -199,7 +199,7 @@ def _operation(call: Call, model: str) -> Operation:
 
 
 def _input(call: Call, model: str) -> Hashable:
-    """The input of a call; nothing for a lock: its holder is the process."""
+    """Return the input of a call; None for a lock, whose holder is the process."""
     if model.endswith("mutex") or call.f in {"read", "get"}:
         return None
     if call.f == "cas" and pair_of(call.asked) is None:
@@ -212,7 +212,7 @@ def _input(call: Call, model: str) -> Hashable:
 
 
 def _output(call: Call, model: str) -> Hashable:
-    """The answer, if it means anything in the model."""
+    """Return the answer, if it means anything in the model."""
     if call.outcome is Outcome.FAIL:
         return call.seen
     if call.outcome is Outcome.INFO:

@@ -1,7 +1,7 @@
 """The operations of a history that a model does not have, and that an export by that model leaves out.
 
-Some change nothing of the object, as those on locks do nothing to a register. Without the
-others a right history may look wrong; and where only reads are left, nothing explains them.
+Some do not affect the object, as calls on locks do nothing to a register. Without the
+others a right history may look wrong; if only reads are left, nothing explains them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_NAMED = 5  # operations
 
 
 def operations_of(model: str, calls: Sequence[Call], file: str) -> list[Call]:
-    """The calls that a model knows.
+    """Return the calls that a model knows.
 
     Raises:
         HistoryError: nothing can be judged by them alone.
@@ -39,7 +39,7 @@ def operations_of(model: str, calls: Sequence[Call], file: str) -> list[Call]:
 
 
 def not_kept(model: str, calls: Sequence[Call]) -> Iterator[str]:
-    """Sentences about the calls that `operations_of` leaves out."""
+    """Yield sentences about the calls that `operations_of` leaves out."""
     kept, others = _split(model, calls)
     harmless = [call for call in others if call.f in unrelated(model)]
     changing = [call for call in others if call.f not in unrelated(model)]
@@ -54,7 +54,7 @@ def not_kept(model: str, calls: Sequence[Call]) -> Iterator[str]:
 
 
 def counted(number: int) -> str:
-    """A number of operations, as the subject of a sentence."""
+    """Return a number of operations, as the subject of a sentence."""
     return "1 operation is" if number == 1 else f"{number:,} operations are"
 
 
@@ -64,7 +64,7 @@ def _split(model: str, calls: Sequence[Call]) -> tuple[list[Call], list[Call]]:
 
 
 def _named(calls: Sequence[Call]) -> str:
-    """The names of some operations, each with its number."""
+    """Name some operations, each with its number."""
     found = Counter(call.f for call in calls)
     named = [f"{shorten(name)} ×{number:,}" for name, number in found.most_common(_MOST_NAMED)]
     more = [f"{len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else []
@@ -76,7 +76,7 @@ def _those(calls: Sequence[Call]) -> str:
 
 
 def _way_out(kept: Sequence[Call], others: Sequence[Call]) -> str:
-    """What can judge the others together with what was kept."""
+    """Say what can judge the others together with the kept ones."""
     mine, theirs = {call.f for call in kept}, {call.f for call in others}
     fitting = [
         model

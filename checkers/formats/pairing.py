@@ -1,4 +1,4 @@
-"""Joins events into calls: each completion with its invoke; impossible events are refused.
+"""Pairs events into calls: each completion with its invoke; impossible events are refused.
 
 A client is one process that does one thing at a time. After an info, its operation
 may still be in progress, so its process is never used again.
@@ -25,7 +25,7 @@ before they queued for the history. A larger difference means that the file was 
 
 
 def pair(events: Iterable[Event | Note], name: str) -> Foreign:
-    """Join events, in their order, into calls.
+    """Pair events, in their order, into calls.
 
     Raises:
         HistoryError: they cannot have been recorded by sequential processes.

@@ -1,9 +1,9 @@
-"""Etcd logs of Jepsen, as Porcupine's tests read them.
+"""Jepsen's etcd logs, as Porcupine's tests read them.
 
-An etcd log has a line an event, `INFO  jepsen.util - 0	:invoke	:cas	[1 2]`, as
-Jepsen's `history.txt` has without the beginning. One register, whose values are
-whole numbers; nil is the initial one. A cas that failed found another value. A
-read that failed timed out; so did what ended in info.
+An etcd log has one event per line, `INFO  jepsen.util - 0	:invoke	:cas	[1 2]`, as in
+Jepsen's `history.txt` without the prefix. It has one register with whole
+numbers as values; nil is the initial one. A cas that failed found another value. A
+read that failed timed out, as did any call that ended in info.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MARK = "INFO  jepsen.util - "
 
 
 def read_etcd(text: Text) -> Foreign:
-    """Read an etcd log. Its last line must be whole: half a number is a number too.
+    """Read an etcd log. Its last line must be whole, since half a number is a number too.
 
     Raises:
         HistoryError: a line is not an event, or the events cannot be a history.
@@ -43,14 +43,14 @@ def read_etcd(text: Text) -> Foreign:
 
 
 def write_etcd(calls: Sequence[Call]) -> Iterator[str]:
-    """The lines of an etcd log; values that are no whole numbers are numbered as they appear.
+    """Yield the lines of an etcd log; if not all values are whole numbers, they are numbered in order.
 
     A cas that failed with the value that it found is written as a read of it: the format
     cannot express the value that it found.
 
     Raises:
         ValueError: the calls are about several registers, or no register's, or one of
-            them writes or expects nil, or is a cas that failed over what it expected.
+            them writes or expects nil, or is a cas that failed although it found what it expected.
     """
     _check_register(calls)
     calls = tuple(map(_as_read, calls))
@@ -139,7 +139,7 @@ def _as_read(call: Call) -> Call:
 
 
 def _numbers(calls: Iterable[Call]) -> dict[object, str]:
-    """How each value is written: nil as nil, and the others as themselves if all are numbers."""
+    """Return how each value is written: nil as nil, the others as themselves if all are numbers."""
     values = dict.fromkeys(value for call in calls for value in _values(call) if value is not None)
     plain = all(_NUMBER.fullmatch(repr(value)) for value in values)
     numbers: dict[object, str] = {
@@ -156,7 +156,7 @@ def _values(call: Call) -> tuple[object, ...]:
 
 def _written(call: Call, numbers: dict[object, str]) -> Iterator[tuple[int, str]]:
     if call.outcome is Outcome.FAIL and not call.refused:
-        return  # it tells nothing
+        return  # it shows nothing
     if call.f != "read" and None in _values(call):
         raise CallError(call.lines[0], f"an etcd log cannot express a {call.f} of nil")
     asked = _value(call, numbers) if call.f != "read" else "nil"

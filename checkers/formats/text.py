@@ -1,4 +1,4 @@
-"""The text of a file or of standard input: bounded, UTF-8, possibly compressed, and possibly cut short."""
+"""The text of a file or of standard input: bounded, UTF-8, possibly compressed, possibly cut off."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The text of a file that another tool wrote."""
+    """The text of a file written by another tool."""
 
     name: str
     content: str
-    compressed: bool = False  # in its file
+    compressed: bool = False  # in the file
 
     @property
     def is_cut(self) -> bool:
@@ -28,7 +28,7 @@ class Text:
 
     @property
     def is_one_line(self) -> bool:
-        """Is all of it on one line, as a program writes it that does not indent?"""
+        """Is it all on one line, as a program without indentation writes it?"""
         return "\n" not in self.content.strip()
 
     @property
@@ -37,7 +37,7 @@ class Text:
         return self.content.count("\n") + self.is_cut
 
     def half_written(self) -> str:
-        """The notice about a half-written last line that was dropped."""
+        """Return the notice about a half-written last line that was dropped."""
         return f"{self.name}:{self.last_line}: the last line is only half written and was left out"
 
 
@@ -51,7 +51,7 @@ def read_text(path: Path) -> Text:
 
 
 def read_text_of(stream: BufferedReader, name: str) -> Text:
-    """Read what has no path, such as standard input, as `read_text` reads a file.
+    """Read a stream without a path, such as standard input, like `read_text`.
 
     Raises:
         HistoryError: as `read_text`.
@@ -72,7 +72,7 @@ def _decoded(raw: bytes, name: str) -> str:
     try:
         return raw.decode().removeprefix(BOM)
     except UnicodeDecodeError as error:
-        if error.reason == "unexpected end of data" and error.end == len(raw):  # cut inside of a character
+        if error.reason == "unexpected end of data" and error.end == len(raw):  # cut inside a character
             return raw.decode(errors="replace").removeprefix(BOM)
         line = raw.count(b"\n", 0, error.start) + 1
         value = raw[error.start : error.start + 4].hex(" ")

@@ -1,8 +1,8 @@
 """The values of a history, made hashable, and equal only if they are the same.
 
-Python takes True for 1 and 1.0 for 1; a register that held one and gave the
-other would look right. So booleans and numbers that are not whole become words. What
-cannot be compared at all, such as not-a-number, is refused.
+In Python True equals 1, and so does 1.0; a register that held one and returned the
+other would look right. So booleans and numbers that are not whole become words. Values
+that cannot be compared at all, such as not-a-number, are refused.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Map:
 
 
 def frozen(value: Any, depth: int = 0) -> Hashable:
-    """The value in a form that a model can hold.
+    """Return the value in a form that a model can hold.
 
     Raises:
         ValueError: it cannot be compared, or is beyond a limit.
     """
     if value is None or type(value) is str:
-        return value  # most are
+        return value
     if depth > MAX_DEPTH:
         raise ValueError(f"a value that is nested deeper than {MAX_DEPTH}")
     match value:
@@ -58,7 +58,7 @@ def frozen(value: Any, depth: int = 0) -> Hashable:
 
 
 def pair_of(value: Hashable) -> tuple[Hashable, Hashable] | None:
-    """The two elements of a vector of two."""
+    """Return the two elements of a vector of two."""
     match value:
         case (first, second):
             return first, second
@@ -66,7 +66,7 @@ def pair_of(value: Hashable) -> tuple[Hashable, Hashable] | None:
 
 
 def thawed(value: Hashable) -> Any:
-    """The value as it is written: maps as dicts."""
+    """Return the value as written in the file: maps as dicts."""
     match value:
         case Map():
             return {thawed(key): thawed(item) for key, item in value.items}
@@ -78,7 +78,7 @@ def thawed(value: Hashable) -> Any:
 
 
 def written(value: Any, most: int = _MOST_SHOWN) -> str:
-    """The value in a sentence: as EDN writes it, shortened."""
+    """Format the value for a sentence: as EDN, shortened."""
     try:
         return shorten(in_edn(value), most)
     except RecursionError:
@@ -86,7 +86,7 @@ def written(value: Any, most: int = _MOST_SHOWN) -> str:
 
 
 def in_edn(value: Any) -> str:
-    """The value as EDN writes it; maps and sets are sorted."""
+    """Format the value as EDN; maps and sets are sorted."""
     match value:
         case Map():
             return f"{{{', '.join(sorted(f'{in_edn(key)} {in_edn(item)}' for key, item in value.items))}}}"
@@ -100,7 +100,7 @@ def in_edn(value: Any) -> str:
 
 
 def _word(value: float | Fraction | Decimal) -> Symbol:
-    """A boolean, or a number that is not whole, as it is written."""
+    """Return a boolean, or a number that is not whole, as a word."""
     if not isinstance(value, Fraction) and not math.isfinite(value):
         raise ValueError(f"{value} cannot be compared")
     return Symbol(dumps(value + 0.0 if isinstance(value, float) else value))  # -0.0 is 0.0

@@ -1,4 +1,4 @@
-"""Exports histories to formats of other tools, and imports theirs into ours."""
+"""Exports histories to other tools' formats, and imports theirs into ours."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def export(
     key: str | None = None,
     initial: object = NO_VALUE,
 ) -> Iterator[str]:
-    """The lines of a history for another tool: all, or the operations of a model, or those on one object.
+    """Yield a history's lines for another tool: all, or a model's operations, or one object's.
 
-    The value that registers start with, if given, is written first.
+    The initial value of registers, if given, is written first.
 
     Raises:
         HistoryError: the format cannot express it.
@@ -64,7 +64,7 @@ def export(
 
 
 def not_exported(history: Foreign, model: str | None, key: str | None = None) -> Iterator[str]:
-    """Sentences about the operations that `export` leaves out because a model does not have them."""
+    """Yield sentences about the operations that `export` leaves out because a model does not have them."""
     return iter(()) if model is None else not_kept(model, _about(history.calls, key))
 
 
@@ -83,14 +83,14 @@ def _first_writes(history: Foreign, calls: Sequence[Call], initial: object) -> I
 
 
 def as_ours(history: Foreign, model: str, initial: object = NO_VALUE) -> Iterator[str]:
-    """The lines of a history.jsonl: a lock's grants with their tokens, or a register's unique values.
+    """Yield the lines of a history.jsonl: a lock's grants with their tokens, or a register's unique values.
 
     A register is written as a storage without a fence: every token is 0. It starts with `initial`, if given.
 
     Raises:
         HistoryError: history.jsonl cannot express it.
     """
-    judged = operations(history, model)  # refuses operations that the model does not have
+    judged = operations(history, model)  # refuses operations unknown to the model
     if model == "register":
         return _lines(_register(history, judged.calls, initial))
     if initial is not NO_VALUE:
@@ -106,7 +106,7 @@ def as_ours(history: Foreign, model: str, initial: object = NO_VALUE) -> Iterato
 
 
 def left_out(history: Foreign, model: str) -> Iterator[str]:
-    """Sentences about the operations that `as_ours` does not write."""
+    """Yield sentences about the operations that `as_ours` does not write."""
     if model.endswith("mutex"):
         granted = [call for call in history.calls if call.f == "acquire" and call.outcome is Outcome.OK]
         if bare := sum(token(call) is None for call in granted):
