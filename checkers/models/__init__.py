@@ -1,1 +1,1 @@
-"""Linearizability of operations under a model, like Knossos and Porcupine; it can be used alone."""
+"""Linearizability under a model, like Knossos and Porcupine; usable on its own."""

@@ -17,8 +17,8 @@ comes back to `settled[1]`, after one round or two: a moment that is before itse
 
 So it is enough to look for two blocks with `settled[u] < claimed[v]` and
 `settled[v] < claimed[u]`. Say that u settled first (or at the same time, and comes before
-v in a sorted list). Then the candidates for u are those at the beginning of the list, up to
-v's own place, that settled before v was claimed; if any of them qualifies, the one claimed
+v in a sorted list). The candidates for u are at the beginning of the list, up to
+v's own place, and settled before v was claimed; if any of them qualifies, the one claimed
 last does. One sort, one running maximum, one binary search for each
 block: O(n log n), most of it in the sort.
 
@@ -44,7 +44,7 @@ ALWAYS: Final = np.iinfo(np.int64).min
 
 
 def both_first(settled: Moments, claimed: Moments) -> tuple[int, int] | None:
-    """Two blocks that must each come before the other, or None if the blocks can be ordered."""
+    """Return two blocks that must each come before the other, or None if the blocks can be ordered."""
     by_settled = np.argsort(settled, kind="stable")
     settled, claimed = settled[by_settled], claimed[by_settled]
     candidates = np.minimum(np.arange(len(settled)), np.searchsorted(settled, claimed))

@@ -1,9 +1,9 @@
-"""What a search may use before it gives up: bytes, so that it fits into memory, and steps, so that it ends.
+"""The budget of a search: bytes, so that it fits into memory, and steps, so that it ends.
 
 Both are counted, not measured, so that a history gets the same verdict on every machine. The
-bytes are an estimate of everything that grows with the number of configurations: those
-that are kept, those that were examined since the last return, and the results of the model's steps.
-A test compares it with what Python really allocates.
+bytes are an estimate of everything that grows with the number of configurations: the kept ones,
+the ones examined since the last return, and the results of the model's steps.
+A test compares it with Python's actual allocations.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Final
 MIB: Final = 1 << 20
 
 KEPT: Final = 120  # bytes of a configuration in a set, without its state: a tuple, two numbers, a slot
-EXAMINED: Final = 240  # of one that was examined: a key and its slot, a list of rivals, a place on the stack
-RIVAL: Final = 110  # of another one with the same key
+EXAMINED: Final = 240  # of an examined one: a key and its slot, a list of rivals, a place on the stack
+RIVAL: Final = 110  # of another configuration with the same key
 REMEMBERED: Final = 90  # of a result of a model's step: its slot in a dict that grows
 
 _BITS_PER_BYTE = 7  # of a large number
-_COMPUTE = 3  # steps that a step of the model takes
-_LARGE = 10  # a state of so many bytes, as a power of two, takes another step
+_COMPUTE = 3  # steps charged for a step of the model
+_LARGE = 10  # every 2**10 bytes of a state cost another step
 
 
 class Resource(enum.StrEnum):
-    """What a search can run out of."""
+    """A resource that a search can run out of."""
 
     MEMORY = "memory"
     STEPS = "steps"
@@ -49,20 +49,20 @@ class Budget:
     steps_per_operation: int = 120  # in addition: a long history may take longer
 
     def steps_for(self, operations: int) -> int:
-        """The steps for a search among so many operations."""
+        """Return the steps for a search among this many operations."""
         return self.steps + self.steps_per_operation * operations
 
 
 class States(dict[Hashable, Hashable]):
-    """Equal states as one object, so that each is in memory once; and what is left of the budget."""
+    """Equal states as one object, so that each is in memory once; and the rest of the budget."""
 
     __slots__ = ("bytes", "configurations", "limit", "steps")
 
     def __init__(self, *, limit: int, steps: int) -> None:
         self.limit = limit  # bytes
         self.bytes = 0  # of the states and the results of steps
-        self.configurations = 0  # bytes of what refers to the states
-        self.steps = steps  # that are left
+        self.configurations = 0  # bytes of the references to the states
+        self.steps = steps  # left
 
     def __missing__(self, state: Hashable) -> Hashable:
         self.remember(_size(state))
@@ -71,7 +71,7 @@ class States(dict[Hashable, Hashable]):
 
     @property
     def is_crowded(self) -> bool:
-        """Do the states take more than a quarter of the memory? Most of them may not be needed any more."""
+        """Do the states take more than a quarter of the memory? Most of them may no longer be needed."""
         return self.bytes > self.limit // 4
 
     def spend(self, steps: int) -> None:
@@ -102,11 +102,11 @@ class States(dict[Hashable, Hashable]):
 
 
 def _size(state: Hashable) -> int:
-    """The bytes of a state; the elements of a set belong to the history."""
+    """Return the bytes of a state; the elements of a set belong to the history."""
     parts = state if isinstance(state, tuple) else ()
     return sys.getsizeof(state) + sum(map(sys.getsizeof, parts))
 
 
 def of_numbers(*numbers: int) -> int:
-    """The bytes of large numbers, beyond those of small ones."""
+    """Return the bytes of large numbers beyond the size of small ones."""
     return sum(map(int.bit_length, numbers)) // _BITS_PER_BYTE

@@ -27,17 +27,17 @@ from checkers.text.errors import ModelError
 
 _NOTHING: Final = object()  # no state at all; None can be a state
 
-_FAIL: Final = Outcome.FAIL  # an attribute of an enum takes longer than the comparison
+_FAIL: Final = Outcome.FAIL  # looking up an attribute of an enum takes longer than the comparison
 _INFO: Final = Outcome.INFO
 _EXAMINE: Final = 4  # steps of a configuration, besides one for each operation that may be next
 _FOLLOW: Final = 2  # steps of each configuration that follows
-_LARGE: Final = 10  # a number of so many bits, as a power of two, takes another step
+_LARGE: Final = 10  # every 2**10 bits of a number cost another step
 
 _Step = tuple[Hashable, int, int, int, Hashable]
 """A configuration, the first group that may still have its turn (pruning 7), and the state before an
 info that nothing has observed yet, or _NOTHING (pruning 5)."""
 
-_Nodes = dict[Node, None]  # a set in the order of insertion: the same steps in every process
+_Nodes = dict[Node, None]  # an insertion-ordered set: the same steps in every process
 
 _Seen = dict[tuple[Hashable, int], list[tuple[int, int, int]]]
 """The examined configurations: (state, changes done) → reads done, infos used, first group."""
@@ -56,7 +56,7 @@ class Configurations:
         widest: int | None = None,
     ) -> None:
         self.explored = 0
-        self.is_partial = False  # have configurations been left out, because there were more than `widest`?
+        self.is_partial = False  # were configurations dropped because there were more than `widest`?
         self.returning = -1  # the operation whose return is being explained
         self._widest = sys.maxsize if widest is None else widest
         self._operations = operations
@@ -68,7 +68,7 @@ class Configurations:
         self._read_steps: dict[Hashable, Transitions] = {}  # by kind
         self._change_steps: dict[Hashable, Transitions] = {}
         self._nodes: _Nodes = {(initial_state(model), 0, 0): None}
-        self._returns: list[Open] = []  # a heap of those to come
+        self._returns: list[Open] = []  # a heap of future returns
         self._reads: dict[int, Open] = {}  # open ones, by place
         self._read_by_all: list[tuple[int, int]] = []  # possible in every configuration
         self._changes = Changes(model)
@@ -79,7 +79,7 @@ class Configurations:
         self._info_cost = 1
 
     def run(self, positions: Iterable[int]) -> DeadEnd | None:
-        """Walk through the history, up to the first return that nothing explains.
+        """Walk through the history up to the first return that nothing explains.
 
         Raises:
             OutOfBudgetError: the budget was used up before the end.
@@ -98,14 +98,14 @@ class Configurations:
 
     @property
     def steps_left(self) -> int:
-        """What is left of the steps."""
+        """Return the steps left."""
         return max(self._states.steps, 0)
 
     def _bytes_of(self, nodes: _Nodes) -> int:
         return sum(KEPT + of_numbers(done, used) for _, done, used in nodes)
 
     def _forget_steps(self) -> None:
-        """Steps of the model that were computed can be computed again."""
+        """Forget computed steps of the model, which can be computed again."""
         for steps in (*self._read_steps.values(), *self._change_steps.values()):
             steps.clear()
         self._states.clear()
@@ -140,7 +140,7 @@ class Configurations:
         if reads and self._all_match(steps):
             self._read_by_all.append((op.returned, position))
             return
-        bit = ~self._taken & (self._taken + 1)  # the lowest that is free
+        bit = ~self._taken & (self._taken + 1)  # the lowest free bit
         entry = Open(op.returned, position, bit.bit_length() - 1, steps)
         self._taken |= bit
         heapq.heappush(self._returns, entry)
@@ -184,7 +184,7 @@ class Configurations:
             self._changes.close(leaving)
 
     def _survivors(self, leaving: Open) -> _Nodes:
-        """The configurations in which `leaving` has taken effect, without it."""
+        """Return the configurations in which `leaving` has taken effect, without it."""
         bit = leaving.bit
         survivors = {(state, done ^ bit, used): None for state, done, used in self._nodes if done & bit}
         if len(survivors) == len(self._nodes):
@@ -210,7 +210,7 @@ class Configurations:
         return plan
 
     def _explore(self, start: Node, plan: Plan, found: _Nodes, seen: _Seen) -> None:
-        """Add to `found` every configuration reachable from `start` by which the goal has taken effect."""
+        """Add to `found` every configuration reachable from `start` in which the goal has taken effect."""
         goal = plan.goal.bit
         stack = [self._next(plan, *start, 0, _NOTHING)]
         while stack:
@@ -231,10 +231,10 @@ class Configurations:
     def _next(
         self, plan: Plan, state: Hashable, done: int, used: int, turn: int, before: Hashable
     ) -> Iterator[_Step]:
-        """The configurations one change further.
+        """Yield the configurations one change further.
 
         `before` is the state before an info that nothing has observed yet, or _NOTHING: only
-        changes with another result than from there are of use.
+        changes whose result differs from there are of use.
         """
         self.explored += 1
         self._states.spend(_EXAMINE)
@@ -280,7 +280,7 @@ class Configurations:
             self._states.spend(tries)
 
     def _first_to_do(self, entries: Sequence[Open], done: int) -> int:
-        """The bit of the one that returns first, of those that have not taken effect; 0 if all have."""
+        """Return the bit of the first to return among those that have not taken effect; 0 if all have."""
         for tries, (_, _, place, _) in enumerate(entries):
             if not done >> place & 1:
                 self._states.spend(tries)
@@ -288,7 +288,7 @@ class Configurations:
         return 0
 
     def _turns(self, plan: Plan, state: Hashable, done: int, turn: int) -> Iterator[int]:
-        """The groups of which something may be next."""
+        """Yield the groups whose operations may be next."""
         for number in range(turn, plan.own):
             self._states.spend(self._cost_of_use)
             if not plan.is_of_use(number, state, done):
@@ -306,7 +306,7 @@ class Configurations:
     def _covered(
         self, seen: _Seen, state: Hashable, done: int, used: int, turn: int = 0, whole: int = 0
     ) -> bool:
-        """Does an examined configuration cover this one? Otherwise remember this one."""
+        """Does an examined configuration cover this one? If not, remember this one."""
         reads = done & ~(self._change_bits | whole)
         key = (state, done ^ reads)
         rivals = seen.get(key)
@@ -323,7 +323,7 @@ class Configurations:
         return False
 
     def _undominated(self, nodes: _Nodes) -> _Nodes:
-        """The configurations that no other covers."""
+        """Return the configurations that no other covers."""
         changes = self._change_bits
         rivals: dict[tuple[Hashable, int], list[Node]] = {}
         for node in nodes:

@@ -1,4 +1,4 @@
-"""The configurations before a return that none of them explains, as a finding shows them."""
+"""The configurations before a return that no order explains, as a finding shows them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def dead_end(
     read: Sequence[int],
     info_positions: Sequence[int],
 ) -> DeadEnd:
-    """Show a few configurations, the simplest first.
+    """Return a few configurations, the simplest first.
 
-    `entries` are the open operations, `read` the positions of reads that all configurations have done,
-    and `info_positions` those of the infos, by bit.
+    `entries` are the open operations, `read` the positions of reads done in all configurations,
+    and `info_positions` the positions of the infos, by bit.
     """
     return DeadEnd(
         operation=operation,
@@ -38,4 +38,4 @@ def dead_end(
 
 def _fewer_infos_first(node: Node) -> tuple[int, int, int, str]:
     state, done, used = node
-    return used.bit_count(), done, used, repr(state)  # states may have no order, and a set has none
+    return used.bit_count(), done, used, repr(state)  # states may have no order, and sets have none

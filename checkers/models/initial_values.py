@@ -1,8 +1,8 @@
-"""The value that an object starts with, where that is not the one of its model.
+"""The initial value of an object, where it differs from its model's.
 
-Many tests of Jepsen start their registers with 0, and nothing in a history says so. Where
+Many tests of Jepsen start their registers with 0, and nothing in a history says so. If
 another start explains the answers that no order explains, the verdict names it, and the option
-for it, or why there is none: `--initial` takes JSON, and EDN has values that JSON has not.
+for it, or why there is none: `--initial` takes JSON, which lacks some values of EDN.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from checkers.text.printable import shorten
 
 _MOST_TRIED = 8  # starts
 _MOST_SHOWN = 80  # characters of a start in words
-_LONGEST_OPTION = 1_000  # characters of one to copy
+_LONGEST_OPTION = 1_000  # characters of an option to copy
 BELOW_ALL = -(1 << 63)
 """The token before the first grant: a service's first may be 0."""
 
@@ -73,10 +73,10 @@ _BEGIN = {
 
 
 def state_of(model: str, value: object) -> Hashable:
-    """The state of an object of `model` that starts with a value.
+    """Return the state of an object of `model` with an initial value.
 
     Raises:
-        ModelError: it cannot start with that.
+        ModelError: it cannot start with that value.
     """
     said, fits, state = _STARTS[model]
     start = start_of(model, value)
@@ -87,16 +87,16 @@ def state_of(model: str, value: object) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Another state that an object may have started in."""
+    """Another possible initial state of an object."""
 
     state: Hashable
     words: str  # "the register starts with 0"
-    option: str = ""  # what to give after --initial
-    problem: str = ""  # why nothing can be given
+    option: str = ""  # the value for --initial
+    problem: str = ""  # why --initial cannot express it
 
     @property
     def remedy(self) -> str:
-        """What to do to judge from it."""
+        """How to judge from this state."""
         if self.problem:
             return f"--initial cannot say that, as {self.problem}"
         if len(self.option) > _LONGEST_OPTION:
@@ -105,14 +105,14 @@ class Start:
 
 
 def other_starts(model: str, conflict: Clash | DeadEnd, operations: Sequence[Operation]) -> Iterator[Start]:
-    """The starts with which the answers of a conflict might be possible."""
+    """Yield the initial states with which the answers of a conflict might be possible."""
     tried = dict.fromkeys(_starts(model, conflict, operations))
     for value in list(tried)[:_MOST_TRIED]:
         yield _held(model, value) if model.endswith("mutex") else _started_with(model, value)
 
 
 def _held(model: str, holder: Hashable) -> Start:
-    """A lock that somebody holds at the start."""
+    """Return the start of a lock that is held."""
     said = f"process {written(holder)} holds the {model} at the start"
     match model:
         case "mutex":
@@ -157,19 +157,19 @@ def _starts(model: str, conflict: Clash | DeadEnd, operations: Sequence[Operatio
 
 
 def _released(op: Operation) -> Iterator[Hashable]:
-    """The process that held a lock which it released."""
+    """Yield the process that held a lock, according to its release."""
     if op.f == "release" and op.outcome is Outcome.OK:
         yield owner_of(op)
 
 
 def _least_total(op: Operation, operations: Sequence[Operation]) -> int:
-    """The total of a counter that starts with 0, even if every add that raises it was lost."""
+    """Return the lowest total of a counter from 0: every add that raises it was lost."""
     adds = (each for each in operations if each.f == "add" and each.key == op.key)
     return sum(min(cast("int", each.input), 0) for each in adds if each.outcome is not Outcome.FAIL)
 
 
 def _seen(op: Operation) -> Iterator[Hashable]:
-    """The value that a register had, by an answer."""
+    """Yield the value that a register had, according to an answer."""
     change = pair_of(op.input) if op.f == "cas" and op.outcome is Outcome.OK else None
     if change is not None:
         yield change[0]
@@ -178,7 +178,7 @@ def _seen(op: Operation) -> Iterator[Hashable]:
 
 
 def _missing(op: Operation, state: Any, least: int) -> Iterator[Hashable]:
-    """What must have been there at the start for an answer, if without it the object had a state."""
+    """Yield what must have been there at the start for an answer, given the state without it."""
     match op.f, op.output:
         case "contains", True:
             yield (op.input,)

@@ -1,10 +1,10 @@
-"""Histories of other tools, judged: is there an order of the operations that a model allows?
+"""Judges histories of other tools: is there an order of the operations that a model allows?
 
     judged = judge_foreign(Path("history.edn"), "cas-register")
     judged.verdict.to_document()
 
 A lock whose grants carry tokens is also judged by its tokens: two holds with the
-same, or a later one with a lower. Violations that this explains are not reported twice.
+same token, or a later one with a lower token. Violations that this explains are not reported twice.
 """
 
 from __future__ import annotations
@@ -94,20 +94,20 @@ class ForeignVerdict(NamedTuple):
 def judge_foreign(
     path: str | os.PathLike[str], model: str, budget: Budget = BUDGET, initial: object = NO_VALUE
 ) -> ForeignVerdict:
-    """Judge a history in any format by a model of `MODELS`, from the value that the object starts with.
+    """Judge a history in any format by a model of `MODELS`, from the object's initial value.
 
     Raises:
         HistoryError: it is not a history, or not one of that model.
         ModelError: there is no such model, or it cannot start with that value.
     """
-    _check_known(model)  # before a long file is read
+    _check_known(model)
     return judge_read(formats.read(Path(path)), model, budget, initial)
 
 
 def judge_read(
     history: Foreign, model: str, budget: Budget = BUDGET, initial: object = NO_VALUE
 ) -> ForeignVerdict:
-    """As `judge_foreign`, for a history that has been read.
+    """Judge a history that has been read, like `judge_foreign`.
 
     Raises:
         HistoryError, ModelError: as `judge_foreign`.
@@ -138,7 +138,7 @@ def _carries_token(call: Call) -> bool:
 
 
 def _left_out(history: Foreign, model: str) -> Iterator[str]:
-    """The notice that a model ignores the tokens of our own histories."""
+    """Yield the notice that a model ignores the tokens of our own histories."""
     if history.is_ours and model not in FENCED:
         yield (
             f"{history.name}: {with_article(model)} has no tokens, so those of this history are ignored;"
@@ -152,7 +152,7 @@ class _Order(NamedTuple):
 
 
 def _start(history: Foreign, model: str, initial: object) -> Model:
-    """The object before the first operation."""
+    """Return the object before the first operation."""
     if initial is NO_VALUE:
         return MODELS[model]()
     if history.is_ours:
@@ -206,7 +206,7 @@ def _findings(model: str, start: Model, judged: Operations, found: ModelVerdict)
 
 
 def _other_start(model: str, judged: Operations, found: ModelVerdict) -> Iterator[Reason]:
-    """That another initial value explains the first object whose answers no order explains."""
+    """Yield the initial value that explains the first object whose answers no order explains."""
     for conflict in found.conflicts[:1]:
         position = conflict.operations[-1] if isinstance(conflict, Clash) else conflict.operation
         if failed_source(judged, judged.calls[position]) is not None:
@@ -222,7 +222,7 @@ def _other_start(model: str, judged: Operations, found: ModelVerdict) -> Iterato
 
 
 def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:
-    """The violations by the tokens of the grants alone."""
+    """Return the violations shown by the tokens of the grants alone."""
     formats.operations(history, model)  # refuses the history of anything but a lock
     verdict = judge(grants_of(history, reentrant=model.startswith("reentrant")))
     return tuple(result for result in verdict.checkers if result.name in _OF_TOKENS)
@@ -269,7 +269,7 @@ def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[Reason, ...]) ->
 
 
 def _first_of_each_event(findings: list[Finding]) -> tuple[Finding, ...]:
-    """One grant with a wrong token is one finding, under the first name that fits."""
+    """Keep one finding for each grant with a wrong token, under the first name that fits."""
     first: dict[object, Finding] = {}
     for finding in findings:
         is_order = finding.anomaly not in _OF_TOKENS

@@ -19,11 +19,11 @@ Method = Literal["pairs", "search"]
 
 
 class OutOfScopeError(FencepostError):
-    """The fast algorithm does not decide such operations; the search does."""
+    """The fast algorithm cannot decide these operations; the search can."""
 
 
 class Contradiction(enum.StrEnum):
-    """Why no order can explain the operations of a clash; each value completes "because …"."""
+    """The reason why no order explains the operations of a clash; each value completes "because …"."""
 
     NEVER_WRITTEN = "a value was seen that nothing can have written"
     SEEN_BEFORE_WRITTEN = "a value was seen before its write was called"
@@ -39,7 +39,7 @@ class Contradiction(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clash:
-    """The operations that contradict each other.
+    """Operations that contradict each other.
 
     For BOTH_FIRST and BOTH_HELD they are (a, b, c, d): a, of the first, had
     returned before b, of the second, was called, and c, of the second, before d,
@@ -63,7 +63,7 @@ class Configuration:
 class DeadEnd:
     """An operation whose return no order explains.
 
-    It is the first one, and the configurations are those before it; or there are none, and
+    It is the first such operation, with the configurations before it; or there are none, and
     its return cannot be explained even if all other reads are left out.
     """
 
@@ -76,7 +76,7 @@ DEAD_ENDS_SHOWN = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaveUp:
-    """The operation whose return the search had not explained when it had used up its budget."""
+    """The operation whose return was unexplained when the search ran out of its budget."""
 
     operation: int
     spent: Resource
@@ -90,7 +90,7 @@ class GaveUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelVerdict:
-    """Is there an order of the operations that keeps real time and that the model allows?"""
+    """The verdict: is there an order that keeps real time and that the model allows?"""
 
     validity: Validity
     method: Method
@@ -98,11 +98,11 @@ class ModelVerdict:
     reason: str = ""  # for an unknown validity
     gave_up: tuple[GaveUp, ...] = ()  # at most one per key
     explored: int = 0  # configurations that the search examined
-    steps: int = 0  # that it took
+    steps: int = 0  # taken by the search
 
 
 def combined(verdicts: Iterable[ModelVerdict]) -> ModelVerdict:
-    """The verdict on several objects: invalid if one is, else unknown if one is."""
+    """Combine the verdicts on several objects: invalid if one is, else unknown if one is."""
     each = tuple(verdicts)
     return ModelVerdict(
         validity=max((one.validity for one in each), default=Validity.VALID),
@@ -116,7 +116,7 @@ def combined(verdicts: Iterable[ModelVerdict]) -> ModelVerdict:
 
 
 def decided_by_pairs(clash: Clash | None) -> ModelVerdict:
-    """The verdict from comparing all pairs of blocks of one object."""
+    """Return the verdict from comparing all pairs of blocks of one object."""
     if clash is None:
         return ModelVerdict(validity=Validity.VALID, method="pairs")
     return ModelVerdict(validity=Validity.INVALID, method="pairs", conflicts=(clash,))

@@ -9,7 +9,7 @@ No operation comes between an acquire and the release of the same hold, so a hol
 A hold certainly existed if its acquire or its release is ok; then its infos took effect too:
 an unanswered acquire must have, or its release could not; and an unanswered release may as
 well have, since a free lock blocks no client. A hold that was never released has no end: it is
-claimed after everything. A hold of which nothing is acknowledged may not exist. Failed
+claimed after everything. A hold without any acknowledgement may not exist. Failed
 operations had no effect and show nothing.
 
 An owner may hold the lock several times, if each hold was acquired and released, both
@@ -69,17 +69,17 @@ class Hold:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """The acquire and the release, if there are both."""
+        """The acquire and the release, if they exist."""
         return tuple(call for call in (self.acquire, self.release) if call is not None)
 
     @property
     def settler(self) -> Call:
-        """The one that returned first."""
+        """The call that returned first."""
         return min(self.calls, key=lambda call: call.returned)
 
     @property
     def claimer(self) -> Call | None:
-        """The one that was called last; None if the hold never ended."""
+        """The last call; None if the hold never ended."""
         return None if self.release is None else max(self.calls, key=lambda call: call.called)
 
     @property
@@ -89,7 +89,7 @@ class Hold:
 
 
 def mutex_clash(taken: Iterable[Hold]) -> Clash | None:
-    """The operations of one lock that no order explains, or None if one explains all."""
+    """Return the operations of one lock that no order explains, or None if an order explains all."""
     certain = [hold for hold in taken if hold.settler.returned != NEVER]
     for hold in certain:
         clash = _released_too_early(hold)
@@ -123,7 +123,7 @@ def _released_too_early(hold: Hold) -> Clash | None:
 
 
 def holds(operations: Sequence[Operation], positions: Iterable[int]) -> Iterator[Hold]:
-    """The holds of one lock; `positions` are in the order of calls.
+    """Yield the holds of one lock; `positions` are in the order of calls.
 
     Raises:
         OutOfScopeError: an owner's operations cannot be divided into holds.

@@ -15,9 +15,9 @@ seen did take effect; it has no return, so it settles nothing. The initial value
 that settled before everything.
 
 **C.** A `cas` from a to b that took effect comes directly after a's cluster and begins
-b's, so clusters form chains. A value was seen also by the cas that replaced it, if that
+b's, so clusters form chains. The cas that replaced a value also saw it, if that cas
 counts: it is ok, or an info whose own value was seen, so infos are found backwards along
-their chains. A cas that failed is a read of the value that it found. Also wrong are:
+their chains. A cas that failed is a read of the value that it found. These are also wrong:
 
 3. a cas failed although it found the value that it expected;
 4. two that count replaced the same value, which was there only once;
@@ -82,7 +82,7 @@ def judge_register(
 
 
 def register_clash(columns: RegisterColumns) -> Clash | None:
-    """The operations that no order explains, or None if one explains all.
+    """Return the operations that no order explains, or None if an order explains all.
 
     Raises:
         OutOfScopeError: a value was written twice, or the initial one was.
@@ -100,7 +100,7 @@ def register_clash(columns: RegisterColumns) -> Clash | None:
 
 
 def _writers(columns: RegisterColumns) -> Ids:
-    """The row that writes each value, -1 where there is none."""
+    """Return the row that writes each value, -1 where there is none."""
     rows = np.flatnonzero((columns.kind == WRITE) | (columns.kind == CAS))
     values = columns.value[rows]
     times = np.bincount(values, minlength=columns.values)
@@ -113,7 +113,7 @@ def _writers(columns: RegisterColumns) -> Ids:
 
 
 def _counted(columns: RegisterColumns, writers: Ids) -> Mask:
-    """The values that the register certainly had: seen, or written by an ok."""
+    """Return the values that the register certainly had: seen, or written by an ok."""
     counted = np.zeros(columns.values, dtype=np.bool_)
     counted[columns.value[columns.returned != NEVER]] = True
     frontier = np.flatnonzero(counted)
@@ -137,12 +137,12 @@ class _Blocks:
     claimed: Moments  # by block
 
     def settler(self, block: int) -> int:
-        """The row of the block that returned first."""
+        """Return the row of the block's first return."""
         rows = self._rows(block)
         return int(rows[self.columns.returned[rows].argmin()])
 
     def claimer(self, block: int) -> int:
-        """The row of the block that was called last."""
+        """Return the row of the block's last call."""
         rows = self._rows(block)
         return int(rows[self.columns.called[rows].argmax()])
 
@@ -260,9 +260,9 @@ def _cycle(columns: RegisterColumns, swaps: Ids, chains: _Chains) -> Clash | Non
 
 
 def _chain_against_time(clusters: _Blocks, chains: _Chains) -> Clash | None:
-    """Rule 6, by the running maximum of `claimed` along each chain.
+    """Check rule 6 by the running maximum of `claimed` along each chain.
 
-    The maximum is taken over the places of the moments in order, raised from
+    The maximum is taken over the ranks of the moments, raised from
     chain to chain so that none affects the next.
     """
     claimed = clusters.claimed[chains.values]

@@ -1,4 +1,4 @@
-"""The operations on one register as columns, so that millions of them are judged quickly."""
+"""The operations on one register as columns, to judge millions of them quickly."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RegisterColumns:
 def register_columns(
     operations: Sequence[Operation], positions: Iterable[int], initial: Hashable = None
 ) -> RegisterColumns:
-    """The columns of one register.
+    """Return the columns of one register.
 
     Raises:
         OutOfScopeError: there is another operation, or a failed cas without the value that it found.
@@ -78,7 +78,7 @@ def _row(op: Operation, numbers: dict[Hashable, int]) -> tuple[int, int, int, in
 
 
 def _meaning(op: Operation) -> tuple[int | None, Hashable, Hashable]:
-    """The kind of an operation (None: it shows nothing), its value, and the value that a cas expected."""
+    """Return an operation's kind (None: it shows nothing), its value, and the value that a cas expected."""
     if op.f == "read":
         is_seen = op.outcome is Outcome.OK and op.output is not NO_VALUE
         return READ if is_seen else None, op.output, NO_VALUE

@@ -1,4 +1,4 @@
-"""Which open operations can matter before a return: prunings 6 to 8 of Algorithm G (see `search`)."""
+"""The open operations that can matter before a return: prunings 6 to 8 of Algorithm G (see `search`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from checkers.history.operation import Operation
 from checkers.models.objects import Model, Reaches
 from checkers.models.transitions import Transitions, optional_method
 
-_WHOLE = None  # the part of an operation that concerns all of the object
-_LARGE = 10  # an answer of so many bytes, as a power of two, takes another step
+_WHOLE = None  # the part of an operation on the whole object
+_LARGE = 10  # every 2**10 bytes of an answer cost another step
 
 
 class Open(NamedTuple):
@@ -22,7 +22,7 @@ class Open(NamedTuple):
 
     returned: int
     position: int
-    place: int  # of its bit: the bits of n operations would take n²/16 bytes
+    place: int  # its bit's place: the bits of n operations would take n²/16 bytes
     steps: Transitions
 
     @property
@@ -62,7 +62,7 @@ class Group:
             del self.changes[entry.steps.number]
 
     def operations(self) -> Iterator[Operation]:
-        """All of them, one by one."""
+        """Yield all operations, one by one."""
         for entries in self.changes.values():
             yield from (entry.steps.op for entry in entries)
         for steps in self.infos.values():
@@ -82,14 +82,14 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What may take effect before an operation that is about to return: one group after another."""
+    """The changes that may take effect before an operation returns: one group after another."""
 
     goal: Open
     groups: Sequence[Group]
-    own: int  # the number of the group that matters to the goal itself; it is the last
-    targets: Sequence[Target] = ()  # what the other groups can be for
+    own: int  # the number of the goal's own group; it is the last
+    targets: Sequence[Target] = ()  # reads that the other groups may make possible
     whole: int = 0  # the bits of the targets
-    cost: int = 1  # the steps that it took to make it
+    cost: int = 1  # the steps it took to make the plan
 
     def is_of_use(self, number: int, state: Hashable, done: int) -> bool:
         """Can a change of this group, or of a later one, help a target?"""
@@ -100,12 +100,12 @@ class Plan:
 
     @property
     def cost_of_use(self) -> int:
-        """The steps that `is_of_use` takes at most."""
+        """The most steps that `is_of_use` takes."""
         return sum(target.cost for target in self.targets)
 
 
 class Changes:
-    """The open changes and the infos: all of them, and those of each part of the object or each owner."""
+    """The open changes and the infos: all, and by part of the object or by owner."""
 
     def __init__(self, model: Model) -> None:
         self._part = optional_method(model, "part")
@@ -114,8 +114,8 @@ class Changes:
         self._reach = optional_method(model, "reach")
         self._all = Group()
         self._groups: dict[Hashable, Group] = {}
-        self._several: dict[Hashable, Group] = {}  # those with more than one operation
-        self._hopeless: set[int] = set()  # positions of reads that are out of reach of all open changes
+        self._several: dict[Hashable, Group] = {}  # groups with more than one operation
+        self._hopeless: set[int] = set()  # positions of reads that no open changes can reach
 
     def open(self, entry: Open) -> None:
         """Add a change that was called."""
@@ -142,15 +142,15 @@ class Changes:
         return itertools.chain.from_iterable(self._all.changes.values())
 
     def of(self, owner: Hashable) -> Group:
-        """Those of an owner."""
+        """Return the group of an owner."""
         return self._groups.get(owner, _NONE)
 
     def plan(self, goal: Open, reads: Iterable[Open], states: Collection[Hashable]) -> Plan:
-        """What may take effect before `goal` returns.
+        """Plan what may take effect before `goal` returns.
 
         Args:
             goal: the operation that is about to return.
-            reads: those that are open, with `goal` if that is one, and not done in all configurations.
+            reads: the open reads, `goal` included if it is one, not done in all configurations.
             states: of the configurations.
         """
         if self._owner is not None:

@@ -13,23 +13,23 @@ through every sequence of open operations that ends with it. If no configuration
 left, no order explains this return. Configurations are stored once (they are
 hashed), and steps of the model are memoized.
 
-**Five prunings** drop configurations that are not needed. Each is sound because, if the
+**Five prunings** drop unnecessary configurations. Each is sound because, if the
 rest of the history can be explained from the dropped configuration, it can also be
 explained from one that is kept.
 
 1. *Reads at once.* An open operation that never changes the state and matches it
    takes effect immediately: an order that explained the rest still does without the
    read. Needs: its step is the same state or IMPOSSIBLE from every state.
-   True of failures by their definition, of others if the model says so (`Reads`); a
+   This holds for failures by definition, for others if the model says so (`Reads`); a
    step that breaks it raises `ModelError`.
-2. *Infos are counted.* Of several infos of one kind it matters how many took effect,
+2. *Infos are counted.* For several infos of one kind it matters how many took effect,
    not which: none of them ever returns, so each can take the place of another that was
    called later. Needs: one step for all of one kind (`Kinds`); without it each info is
    a kind of its own. An info that is a read says nothing and is ignored.
 3. *Fewer infos are better.* Of two configurations with the same state and the same
    open changes done, the one whose infos are a subset of the other's, and whose reads
    done are a superset, covers the other. Needs nothing.
-4. *One kind, one order.* Of open operations of one kind the one that returns first
+4. *One kind, one order.* Among open operations of one kind the one that returns first
    goes first, and the infos last: if two took effect the other way round, they can be
    exchanged, since both had been called by then, and the one that is
    now second returns later, or never. Needs: as 2.
@@ -41,7 +41,7 @@ explained from one that is kept.
    to check whether the next operation is a cas or a read of the info's value.
 
 **Keys.** Objects that do not affect each other are judged one by one (`Keys`): a
-history is linearizable iff that of each object is (Herlihy and Wing, 1990).
+history is linearizable iff the history of each object is (Herlihy and Wing, 1990).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def judge_each(
     model: Model,
     budget: Budget = BUDGET,
 ) -> ModelVerdict:
-    """Judge each object by `decide`, from the positions of its operations; where that cannot, by the search.
+    """Judge each object by `decide`, from the positions of its operations; where it cannot, by the search.
 
     Raises:
         ModelError: as `search`.
@@ -113,7 +113,7 @@ def judge_each(
 def _search_each(
     operations: Sequence[Operation], objects: Sequence[Sequence[int]], model: Model, budget: Budget
 ) -> list[ModelVerdict]:
-    """Search each object: in a first pass with an equal share of half the steps, then with what is left."""
+    """Search each object: first with an equal share of half the steps, then with the rest."""
     left = budget.steps_for(sum(map(len, objects)))
     share = left // 2 // max(1, len(objects))
     judged = []
@@ -131,11 +131,11 @@ def _search_each(
 
 
 class Allowance(NamedTuple):
-    """What one search of one object may use."""
+    """The budget for one search of one object."""
 
     bytes: int
     steps: int
-    widest: int | None = None  # the configurations that are kept at a return
+    widest: int | None = None  # the most configurations kept at a return
 
 
 def _search_on(
@@ -143,8 +143,8 @@ def _search_on(
 ) -> ModelVerdict:
     """Search one object that is not decided soon, in three ways.
 
-    The first two are cheap where the third one is not: a read that no order of the changes explains,
-    and an order that is found although not all configurations are kept.
+    The first two are cheap where the third is not: finding a read that no order of the changes explains,
+    and finding an order although not all configurations are kept.
     """
     spent = 0
     for look in (_read_alone, _narrow, _search_one):
@@ -165,7 +165,7 @@ def _coarse(operations: Sequence[Operation], positions: Sequence[int], model: Mo
 def _read_alone(
     operations: Sequence[Operation], positions: Sequence[int], model: Model, allowed: Allowance
 ) -> ModelVerdict:
-    """Is there a read that is wrong even if all other reads are left out? The last ones are tried first."""
+    """Look, from the last one back, for a read that is wrong even if all other reads are left out."""
     is_read = optional_method(model, "is_read") or never
     reads = {
         each for each in positions if operations[each].returned is not None and is_read(operations[each])
@@ -196,7 +196,7 @@ def _narrow(
 def _search_one(
     operations: Sequence[Operation], positions: Sequence[int], model: Model, allowed: Allowance
 ) -> ModelVerdict:
-    """The verdict on one object: the operations at its positions, in the order of calls."""
+    """Return the verdict on one object: the operations at its positions, in the order of calls."""
     one = Configurations(operations, model, limit=allowed.bytes, steps=allowed.steps, widest=allowed.widest)
     dead_end: DeadEnd | None = None
     gave_up: GaveUp | None = None

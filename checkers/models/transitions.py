@@ -13,7 +13,7 @@ from checkers.text.errors import ModelError
 
 
 def initial_state(model: Model) -> Hashable:
-    """The state before anything happened."""
+    """Return the state before the first operation."""
     if not hasattr(model, "initial"):
         raise ModelError(f"{_named(model)} has no `initial`: the state before anything happened")
     _check_hashable(model, model.initial)
@@ -21,18 +21,18 @@ def initial_state(model: Model) -> Hashable:
 
 
 def optional_method(model: Model, name: str) -> Callable[..., Any] | None:
-    """A method that a model may have; `isinstance` of a protocol takes longer than many searches."""
+    """Return an optional method of a model; `isinstance` of a protocol takes longer than many searches."""
     method: Callable[..., Any] | None = getattr(model, name, None)
     return method
 
 
 def never(_: Operation) -> bool:
-    """Stand for an absent method of a model that says what an operation is."""
+    """Replace an absent predicate of a model."""
     return False
 
 
 def nobody(_: Hashable) -> None:
-    """Stand for an absent `holder` of a model."""
+    """Replace an absent `holder` of a model."""
 
 
 def _check_hashable(model: Model, state: Hashable) -> None:
@@ -57,13 +57,13 @@ class Transitions(dict[Hashable, Hashable]):
     def __init__(self, model: Model, op: Operation, number: int, states: States, *, reads: bool) -> None:
         self.model = model
         self.number = number  # of the kind, among changes or among reads
-        self.op = op  # one of the kind
+        self.op = op  # an operation of the kind
         self.states = states
         self.reads = reads
         self.infos: list[int] = []  # places of the bits of those called so far
 
     def unused(self, used: int) -> int:
-        """The bit of the first info that was not used, or 0; they are used in the order of their calls."""
+        """Return the bit of the first unused info, or 0; infos are used in the order of their calls."""
         places = self.infos
         if used >> places[-1] & 1:
             return 0

@@ -1,1 +1,1 @@
-"""Why no order explains a history: the operations that show it, and the sentences."""
+"""Why no order explains a history: the proving operations, and the sentences."""

@@ -21,7 +21,7 @@ _BEFORE = "what stood there from the start"
 
 
 class CallWords:
-    """Explains the edges between some calls on a register, which are named by their places."""
+    """The words for the edges between some calls on a register, which are named by position."""
 
     def __init__(self, calls: Sequence[Call], initial: Hashable) -> None:
         self.operations = calls
@@ -35,7 +35,7 @@ class CallWords:
         }
 
     def step(self, edge: Edge) -> Step:
-        """Why one came before the other."""
+        """Say why one call came before the other."""
         nodes = [edge.before, edge.after]
         if edge.reason.name == "WRITTEN_LATER":
             nodes.append(edge.premise[-1].after)
@@ -43,7 +43,7 @@ class CallWords:
         return step(self._steps[edge.reason.name](edge), *about)
 
     def name(self, node: Node) -> str:
-        """What a call is called within a sentence."""
+        """Name a call within a sentence."""
         if not isinstance(node, int):
             return _BEFORE
         call = self.operations[node]
@@ -56,7 +56,7 @@ class CallWords:
         return self.operations[cast("int", edge.before)], self.operations[cast("int", edge.after)]
 
     def _found(self, node: Node) -> str:
-        """What a call found there, or put there."""
+        """Say what a call found there, or put there."""
         if not isinstance(node, int):
             return f"is about {shown(self._initial_value)}"
         call = self.operations[node]
@@ -74,7 +74,7 @@ class CallWords:
         )
 
     def _put(self, node: Node) -> str:
-        """What a change put there."""
+        """Say what a change put there."""
         if not isinstance(node, int):
             return shown(self._initial_value)
         call = self.operations[node]
@@ -111,17 +111,17 @@ class CallWords:
 
 
 def whom(call: Call) -> str:
-    """Who called."""
+    """Name the process of a call."""
     return f"process {call.process}"
 
 
 def noun(call: Call) -> str:
-    """What kind of call it is."""
+    """Name the kind of a call."""
     return "change" if call.f == "cas" else call.f
 
 
 def as_sentence(call: Call) -> str:
-    """One operation as a sentence."""
+    """Describe one operation in a sentence."""
     asked = f"Process {call.process} asked for {what(call)} ({cited(call.lines[0])})"
     if call.outcome is Outcome.INFO:
         return f"{asked}, and its outcome is unknown."
@@ -129,7 +129,7 @@ def as_sentence(call: Call) -> str:
 
 
 def what(call: Call) -> str:
-    """What was asked for."""
+    """Say what was asked for."""
     match call.f, call.asked:
         case "cas", (expected, new):
             return f"a change from {shown(expected)} to {shown(new)}"
@@ -139,7 +139,7 @@ def what(call: Call) -> str:
 
 
 def answer(call: Call) -> str:
-    """The answer that the client got."""
+    """Say which answer the client got."""
     if call.outcome is Outcome.FAIL:
         return f"refused, the value was {'different' if call.seen is NO_VALUE else shown(call.seen)}"
     if call.f in {"read", "get", "contains"}:
@@ -150,7 +150,7 @@ def answer(call: Call) -> str:
 
 
 def shown(value: Hashable) -> str:
-    """A value, shortened for a sentence."""
+    """Format a value, shortened for a sentence."""
     if value is None:
         return "nothing"
     if value in (frozenset(), ()):

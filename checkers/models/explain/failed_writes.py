@@ -1,4 +1,4 @@
-"""The failed change whose value a client saw: it should have had no effect."""
+"""The failed change whose value a client saw, although it should have had no effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from checkers.history.records import Outcome
 
 
 def failed_source(judged: Operations, seer: Call) -> Call | None:
-    """The failed call that wrote what was seen; None if another call can have written it."""
+    """Return the failed call that wrote what was seen; None if another call can have written it."""
     seen = frozenset(_seen(seer))
     for failed in judged.failed:
         if failed.key == seer.key and (found := seen.intersection(_written(failed))):

@@ -1,19 +1,19 @@
-"""The smallest set of operations that no order explains, found by leaving out what is not needed.
+"""The smallest set of operations that no order explains, found by leaving out unnecessary ones.
 
 Not everything may be left out: a read of a value whose write was left out is wrong by itself,
 and would prove nothing about the whole history. An operation may be left out if none of the rest
 depends on it:
 
-- what was called after the answer that nothing explains; what was answered after it counts as open;
-- reads, always: an order of all operations is also one of those without a read;
+- calls after the answer that nothing explains; a call answered after it counts as open;
+- reads, always: an order of all operations is also an order of the rest without a read;
 - changes that none of the rest has seen. A model's operations say who sees what: a read of a register
-  sees the value that it returned, a compare-and-set the one that it replaced. What sees the
-  whole object, as the read of a set or of a counter, depends on all its changes;
-- of a lock with owners a whole hold, its acquire and its release; of another lock one that had
-  nothing beside it in time.
+  sees the value that it returned, a compare-and-set the one that it replaced. A read of the
+  whole object, such as a set or a counter, depends on all its changes;
+- a whole hold of a lock with owners, its acquire and its release; of another lock, a hold that
+  overlaps nothing else in time.
 
-So a set that is wrong by itself proves that the whole history is. It is looked for with the
-judge itself: ever smaller parts are left out, with all that depends on them, as long as no
+So a set that is wrong by itself proves that the whole history is. The judge itself finds it:
+ever smaller parts are left out, with all that depends on them, as long as no
 order explains the rest (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing
 input", 2002).
 """
@@ -38,12 +38,12 @@ Judge = Callable[[Sequence[Operation]], ModelVerdict]
 WORK = 400_000
 """How many operations are judged in all while a smaller set is looked for: about a second."""
 
-_STEPS = 2  # of the search that take as long as judging one operation by comparing pairs
+_STEPS = 2  # steps of the search that take as long as judging one operation by comparing pairs
 
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _OWNED = frozenset({"owned-mutex", "fenced-mutex"})
 
-_ALL_HOLDERS = -1  # of a lock: a refused acquire depends on them
+_ALL_HOLDERS = -1  # stands for all holders of a lock: a refused acquire depends on them
 _EVERYTHING: Final[tuple[object]] = (NO_VALUE,)
 """What an operation sees that depends on every change."""
 
@@ -53,21 +53,21 @@ class OrderProof:
     """Operations of one object that no order explains."""
 
     positions: tuple[int, ...]  # in the history
-    operations: tuple[Operation, ...]  # as far as they had come by then
-    open: frozenset[int]  # of these, those whose answer came later, or never, and does not count
-    is_smallest: bool  # was it seen that none of them can be left out?
+    operations: tuple[Operation, ...]  # as far as they had got by then
+    open: frozenset[int]  # of these, the ones whose answer came later or never, and does not count
+    is_smallest: bool  # is it known that none of them can be left out?
 
 
 def smallest(
     model: str, operations: Sequence[Operation], named: Sequence[int], until: int | None, judge: Judge
 ) -> OrderProof:
-    """The smallest set that can be found, among the operations of one object.
+    """Return the smallest set found among the operations of one object.
 
     Args:
-        model: what they are judged by.
-        operations: all of the history.
+        model: the model that judges them.
+        operations: the whole history.
         named: some that are known to contradict each other.
-        until: the moment by which no order explains what was answered; None: the end.
+        until: the moment by which no order explains the answers; None: the end.
         judge: says whether an order explains some operations.
     """
     key = operations[named[-1]].key
@@ -94,7 +94,7 @@ def smallest(
 
 
 def _had_begun(op: Operation, until: int) -> bool:
-    """Does an operation count by a moment? What tells something, or never had an effect, once it is over."""
+    """Does it count by a moment? Questions and failures count once they are over, others once called."""
     if op.outcome is Outcome.FAIL or op.f in _QUESTIONS:
         return _end(op) <= until
     return op.called <= until
@@ -105,7 +105,7 @@ def _by_then(op: Operation, until: int) -> Operation:
 
 
 class _Search:
-    """Leaves out ever smaller parts."""
+    """Leaves out smaller and smaller parts."""
 
     def __init__(self, operations: Mapping[int, Operation], ties: _Ties, judge: Judge) -> None:
         self.work = WORK
@@ -143,7 +143,7 @@ class _Search:
 
 
 class _Ties:
-    """Which operations cannot stand without which others."""
+    """Which operations depend on which others."""
 
     def __init__(self, model: str, operations: Mapping[int, Operation]) -> None:
         self._sources: dict[int, set[int]] = defaultdict(set)
@@ -154,11 +154,11 @@ class _Ties:
             self._dependents[source].add(dependent)
 
     def with_sources(self, named: Iterable[int]) -> list[int]:
-        """These, and whatever they cannot stand without."""
+        """Return these operations and all that they depend on."""
         return sorted(each for each in _reached(named, self._sources) if each >= 0)
 
     def without(self, left_out: Iterable[int], kept: Iterable[int]) -> list[int]:
-        """The others, but for those that cannot stand without one that is left out."""
+        """Return the others, except dependents of one that is left out."""
         gone = _reached(left_out, self._dependents)
         return [position for position in kept if position not in gone]
 
@@ -172,7 +172,7 @@ def _reached(start: Iterable[int], edges: Mapping[int, AbstractSet[int]]) -> set
 
 
 def _of_values(model: str, operations: Mapping[int, Operation]) -> Iterator[tuple[int, int]]:
-    """What is seen, standing for itself as a negative number: who sees it needs it, and it its changes."""
+    """Yield dependencies via values, numbered below 0: a reader needs its value, a value its changes."""
     grows = any(op.f == "append" for op in operations.values())  # then each get depends on all changes
     numbers: dict[tuple[object], int] = defaultdict(lambda: -1 - len(numbers))
     for position, op in operations.items():
@@ -185,7 +185,7 @@ def _of_values(model: str, operations: Mapping[int, Operation]) -> Iterator[tupl
 
 
 def _of_lock(model: str, operations: Mapping[int, Operation]) -> Iterator[tuple[int, int]]:
-    """Of a lock with owners, each acquire with its release; of another, all but holds by themselves."""
+    """Yield each hold's dependencies for a lock with owners; else those of all but holds by themselves."""
     refused = [position for position, op in operations.items() if op.outcome is Outcome.FAIL]
     changes = {position: op for position, op in operations.items() if op.outcome is not Outcome.FAIL}
     if model in _OWNED:
@@ -197,14 +197,14 @@ def _of_lock(model: str, operations: Mapping[int, Operation]) -> Iterator[tuple[
         units.append(list(held))
     for unit in units:
         yield from pairwise([*unit, *unit[:1]])
-    for position in refused:  # it saw who held the lock
+    for position in refused:  # its answer depends on the holder
         yield position, _ALL_HOLDERS
     for position in held:
         yield _ALL_HOLDERS, position
 
 
 def _owned(operations: Mapping[int, Operation]) -> Iterator[list[int]]:
-    """The holds of each owner; all of its operations where it is not certain which belong together."""
+    """Yield the holds of each owner, or all its operations if it is uncertain which belong together."""
     by_owner: dict[Hashable, list[int]] = defaultdict(list)
     for position in sorted(operations, key=lambda each: operations[each].called):
         by_owner[owner_of(operations[position])].append(position)
@@ -227,7 +227,7 @@ def _split(own: Sequence[int], operations: Mapping[int, Operation]) -> Iterator[
 
 
 def _by_themselves(operations: Mapping[int, Operation]) -> Iterator[list[int]]:
-    """The holds during which nothing else was under way."""
+    """Yield the holds that overlap nothing else in time."""
     order = sorted(operations, key=lambda each: operations[each].called)
     ended = -math.inf
     for place, (one, other) in enumerate(pairwise(order)):
@@ -252,7 +252,7 @@ def _end(op: Operation) -> float:
 
 
 def _sees(model: str, op: Operation) -> tuple[object] | None:
-    """What an operation's answer depends on, as the only one of a tuple; None: on nothing."""
+    """Return what an operation's answer depends on, as the only element of a tuple; None: on nothing."""
     match model, op.f:
         case (("register" | "cas-register" | "kv"), ("read" | "get")):
             return (op.output,)
@@ -266,5 +266,5 @@ def _sees(model: str, op: Operation) -> tuple[object] | None:
 
 
 def _changes(op: Operation) -> tuple[object]:
-    """What an operation puts there, as `_sees` names it."""
+    """Return what an operation puts there, in the form of `_sees`."""
     return (expected_and_new(op.input)[1] if op.f == "cas" else op.input,)

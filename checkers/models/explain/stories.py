@@ -21,12 +21,12 @@ from checkers.models.objects import Fenced, FencedNested, Nested, Unseen
 from checkers.text.places import cited
 from checkers.vocabulary.verdict import Account, Finding, ProofStep
 
-if TYPE_CHECKING:  # networkx is slow to load: only an explanation needs it
+if TYPE_CHECKING:  # networkx is slow to load, and only explanations need it
     from checkers.reference.precedence import Node
 
 _MOST_LISTED = 4
 _MOST_IN_FLIGHT = 6
-_WHOLE_CLASH = 4  # operations, where two blocks must each stand before the other
+_WHOLE_CLASH = 4  # the number of operations in a clash of two blocks that must each come before the other
 _CASES = "what the object may hold, and which of the operations in progress have happened"
 _TOO_MUCH = {
     Resource.MEMORY: f"the possible cases ({_CASES}) need too much memory",
@@ -41,7 +41,7 @@ _STANDING = {
 def story(
     model: str, initial: Hashable, judged: Operations, conflict: Clash | DeadEnd, judge: Judge
 ) -> Finding:
-    """One finding for a conflict that `judge` found; it is explained on demand."""
+    """Return one finding for a conflict that `judge` found; it is explained on demand."""
     if isinstance(conflict, Clash):
         accused, tell = conflict.operations[-1], partial(_clash, model, initial, judged, conflict, judge)
     else:
@@ -55,7 +55,7 @@ def story(
 
 
 def gave_up(call: Call, spent: Resource) -> str:
-    """Why it is not known whether some order explains the answers."""
+    """Say why it is unknown whether an order explains the answers."""
     return (
         f"the search gave up{_on(call)}: {_TOO_MUCH[spent]}, and so far none of them explains the answer to"
         f" process {call.process} at {cited(call.lines[-1])}; it costs less to judge a history with fewer"
@@ -81,7 +81,7 @@ def _clash(model: str, initial: Hashable, judged: Operations, clash: Clash, judg
 
 
 def _because(clash: Clash, failed: Call | None) -> str:
-    """Why no order can explain it; what had been there from the start is no value of two writes."""
+    """Say why no order can explain it; an initial value is no value of two writes."""
     if failed is not None:
         return f"a value was seen whose {noun(failed)} had failed ({cited(failed.lines[-1])})"
     if clash.contradiction is Contradiction.BOTH_FIRST and len(clash.operations) < _WHOLE_CLASH:
@@ -120,7 +120,7 @@ def _doubt(proof: OrderProof) -> str:
 def _cycle(
     judged: Operations, proof: OrderProof, model: str, initial: Hashable, moral: str
 ) -> tuple[Step, ...]:
-    """The shortest cycle; none where it is not certain who saw what, or what is no register."""
+    """Return the shortest cycle; none if it is uncertain who saw what, or the object is no register."""
     if model not in {"register", "cas-register"}:
         return ()
     from checkers.reference.models import Register
@@ -140,7 +140,7 @@ def _cycle(
 
 
 def _one_by_one(clash: Clash, calls: Sequence[Call], failed: Call | None) -> tuple[Step, ...]:
-    """Each call with its answer, and the order that they force."""
+    """Describe each call with its answer, and the order that they force."""
     return (
         *_that_failed(failed),
         *dict.fromkeys(map(_answered, calls)),
@@ -150,7 +150,7 @@ def _one_by_one(clash: Clash, calls: Sequence[Call], failed: Call | None) -> tup
 
 
 def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[Step]:
-    """What came before what, and why."""
+    """Say which calls came before which, and why."""
     reasons = [
         _before(first, then)
         for first, then in itertools.pairwise(calls)
@@ -188,7 +188,7 @@ def _that_failed(call: Call | None) -> Iterator[Step]:
 
 
 def _states_and_answer(model: str, judged: Operations, end: DeadEnd, failed: Call | None) -> tuple[Step, ...]:
-    """What the object can have been like by then, and that the answer fits none of it."""
+    """Say which states the object can have had by then, and that the answer fits none of them."""
     call = judged.calls[end.operation]
     if not end.configurations:
         return (
@@ -218,7 +218,7 @@ def _no_answer(*, several: bool, open_then: bool) -> str:
 
 
 def _lines(calls: Sequence[Call], proof: OrderProof) -> tuple[int, ...]:
-    """The lines of whole operations; of what was still open then, the call alone."""
+    """Return the lines of whole operations; for one still open then, only the call's."""
     lines: set[int] = set()
     for position in proof.positions:
         lines.update(calls[position].lines[:1] if position in proof.open else calls[position].lines)
@@ -226,7 +226,7 @@ def _lines(calls: Sequence[Call], proof: OrderProof) -> tuple[int, ...]:
 
 
 def _some_of(states: Sequence[str], end: DeadEnd) -> str:
-    """What the object can be like, one way or another of explaining what came before."""
+    """Say which states the object can have, depending on the order chosen before."""
     more = len(end.configurations) >= DEAD_ENDS_SHOWN or len(states) > _MOST_LISTED
     return " or ".join(states[:_MOST_LISTED]) + (", among others" if more else "")
 
@@ -257,7 +257,7 @@ def _held(owner: Hashable) -> str:
 
 
 def _open_then(calls: Sequence[Call], call: Call) -> list[Call]:
-    """What else had been asked of the same object when a call was answered, and had no answer."""
+    """Return the unanswered calls on the same object when a call was answered."""
     end = call.returned or 0
     return [
         other
@@ -268,7 +268,7 @@ def _open_then(calls: Sequence[Call], call: Call) -> list[Call]:
 
 
 def _under_way(open_then: Sequence[Call], call: Call) -> Step:
-    """Which operations may have taken effect by then, or not."""
+    """Say which operations may have taken effect by then, or not."""
     if not open_then:
         return step(f"Nothing else was in progress{_on(call)} when {cited(call.lines[-1])} was written.")
     listed = "; ".join(

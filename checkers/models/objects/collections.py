@@ -29,7 +29,7 @@ class Set:
     kind = staticmethod(kind_by_answer)
 
     def step(self, state: State, op: Operation) -> State:
-        """The elements. The answer of an add or remove, if there is one: did it change them?"""
+        """Return the elements after `op`. An answer to an add or remove says whether it changed them."""
         if op.outcome is Outcome.FAIL:
             return state
         if op.f == "read":
@@ -44,15 +44,15 @@ class Set:
         return IMPOSSIBLE
 
     def is_read(self, op: Operation) -> bool:
-        """A read of one element or of all."""
+        """Does it read one element or all?"""
         return op.f in {"read", "contains"}
 
     def part(self, op: Operation) -> Hashable:
-        """The element; a read of all concerns all of them."""
+        """Return the element; a read of all concerns all of them."""
         return None if op.f == "read" else (op.input,)
 
     def reach(self, read: Operation, groups: Sequence[Sequence[Operation]]) -> Reaches:
-        """Can each missing element still be added, and each that is too many be removed?"""
+        """Can each missing element still be added, and each surplus one be removed?"""
         changes = [(number, op) for number, group in enumerate(groups) for op in group]
         added = {op.input: number for number, op in changes if op.f == "add"}
         removed = {op.input: number for number, op in changes if op.f == "remove"}
@@ -76,7 +76,7 @@ class Counter:
     kind = staticmethod(kind_by_answer)
 
     def step(self, state: State, op: Operation) -> State:
-        """The total."""
+        """Return the total after `op`."""
         if op.outcome is Outcome.FAIL:
             return state
         if op.f == "read":
@@ -87,16 +87,16 @@ class Counter:
         return IMPOSSIBLE
 
     def is_read(self, op: Operation) -> bool:
-        """A read."""
+        """Is it a read?"""
         return op.f == "read"
 
     def part(self, op: Operation) -> Hashable:
-        """The number that is added: sums do not depend on the order. An answer depends on the whole."""
+        """Return the number added, since sums do not depend on the order; an answer depends on the whole."""
         is_sum = op.f == "add" and op.output is NO_VALUE and isinstance(op.input, int)
         return (op.input,) if is_sum else None
 
     def reach(self, read: Operation, groups: Sequence[Sequence[Operation]]) -> Reaches:
-        """Can some of the numbers add up to what is missing?"""
+        """Can some of the numbers add up to the missing sum?"""
         if not (isinstance(read.output, int) and isinstance(self.initial, int)):
             return lambda _, __: True
         sums = Sums([[cast("int", op.input) for op in group] for group in groups])
@@ -111,7 +111,7 @@ class KeyValue:
     key = staticmethod(key_of)
 
     def step(self, state: State, op: Operation) -> State:
-        """The text of one key."""
+        """Return the text of one key after `op`."""
         if op.outcome is Outcome.FAIL:
             return state
         if op.f == "get":
@@ -123,11 +123,11 @@ class KeyValue:
         return IMPOSSIBLE
 
     def is_read(self, op: Operation) -> bool:
-        """A get."""
+        """Is it a get?"""
         return op.f == "get"
 
     def kind(self, op: Operation) -> Hashable:
-        """Puts and appends of one text; gets and failures with the same answer."""
+        """Group puts and appends of one text, and gets and failures with the same answer."""
         if op.f == "get" or op.outcome is Outcome.FAIL:
             return (op.f, op.output, op.outcome is Outcome.FAIL)
         return (op.f, op.input)

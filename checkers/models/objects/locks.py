@@ -26,13 +26,13 @@ def _holder(state: State) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class Mutex:
-    """`acquire` a free lock, `release` a held one, whichever process holds it."""
+    """A lock that can be acquired if free and released if held, by any process."""
 
     initial: bool = False  # is it held?
     key = staticmethod(key_of)
 
     def step(self, state: State, op: Operation) -> State:
-        """Is it held?"""
+        """Return whether it is held after `op`."""
         if op.outcome is Outcome.FAIL:
             return state
         if op.f == "acquire":
@@ -42,7 +42,7 @@ class Mutex:
         return IMPOSSIBLE
 
     def kind(self, op: Operation) -> Hashable:
-        """Acquires are alike, and so are releases."""
+        """Group acquires, and group releases."""
         return (op.f, op.outcome is Outcome.FAIL)
 
 
@@ -56,11 +56,11 @@ class OwnedMutex:
     owner = staticmethod(owner_of)
 
     def holder(self, state: Hashable) -> Hashable:
-        """The state itself."""
+        """Return the holder, which is the state itself."""
         return state
 
     def step(self, state: State, op: Operation) -> State:
-        """The holder."""
+        """Return the holder after `op`."""
         if op.outcome is Outcome.FAIL:
             return state
         owner = owner_of(op)
@@ -92,7 +92,7 @@ class FencedMutex:
     holder = staticmethod(_holder)
 
     def step(self, state: State, op: Operation) -> State:
-        """The holder, and the highest token so far."""
+        """Return the holder and the highest token so far, after `op`."""
         if op.outcome is Outcome.FAIL:
             return state
         owner = owner_of(op)
@@ -123,7 +123,7 @@ class ReentrantMutex:
     holder = staticmethod(_holder)
 
     def step(self, state: State, op: Operation) -> State:
-        """The holder, and the depth of its nesting."""
+        """Return the holder and its nesting depth after `op`."""
         if op.outcome is Outcome.FAIL:
             return state
         owner = owner_of(op)
@@ -158,7 +158,7 @@ class ReentrantFencedMutex:
     holder = staticmethod(_holder)
 
     def step(self, state: State, op: Operation) -> State:
-        """The holder, the depth of its nesting, and the token of the hold."""
+        """Return the holder, its nesting depth, and the token of the hold, after `op`."""
         if op.outcome is Outcome.FAIL:
             return state
         owner = owner_of(op)
@@ -175,7 +175,7 @@ class ReentrantFencedMutex:
 
 
 def _reentered(state: FencedNested, op: Operation) -> State:
-    """After an acquire within a hold: it has the hold's token, and reveals one that was unknown."""
+    """Return the state after an acquire within a hold, which has its token and may reveal it."""
     token = _token(op)
     if token is None or token == state.token:
         return state._replace(depth=state.depth + 1)
@@ -185,7 +185,7 @@ def _reentered(state: FencedNested, op: Operation) -> State:
 
 
 def _token(op: Operation) -> int | None:
-    """The token of a grant, None if it is unknown."""
+    """Return the token of a grant, None if it is unknown."""
     if op.output is NO_VALUE or op.output is None:
         return None
     if not isinstance(op.output, int):
@@ -194,7 +194,7 @@ def _token(op: Operation) -> int | None:
 
 
 def _raised(mark: int, op: Operation) -> int | None:
-    """The mark after a grant; None if its token is not above the mark."""
+    """Return the mark after a grant; None if its token is not above the mark."""
     token = _token(op)
     if token is None:
         return mark + 1

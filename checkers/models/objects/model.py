@@ -39,7 +39,7 @@ Reaches = Callable[[State, int], bool]
 
 
 class Impossible(enum.Enum):
-    """The type of `IMPOSSIBLE`; None would not do, because a register can hold it."""
+    """The type of `IMPOSSIBLE`; None will not do, because a register can hold it."""
 
     IMPOSSIBLE = "impossible"
 
@@ -53,11 +53,11 @@ class Model(Protocol):
 
     @property
     def initial(self) -> Hashable:
-        """The state before anything happened."""
+        """The state before the first operation."""
         ...
 
     def step(self, state: State, op: Operation) -> State:
-        """The state after `op`, or `IMPOSSIBLE`."""
+        """Return the state after `op`, or `IMPOSSIBLE`."""
         ...
 
 
@@ -66,7 +66,7 @@ class Reads(Protocol):
     """A model that knows which operations never change anything."""
 
     def is_read(self, op: Operation) -> bool:
-        """Is `step` the same state or `IMPOSSIBLE`, whatever the state? A failure always is."""
+        """Does `step` return the same state or `IMPOSSIBLE` for every state? For a failure it always does."""
         ...
 
 
@@ -75,7 +75,7 @@ class Kinds(Protocol):
     """A model that knows which operations are interchangeable."""
 
     def kind(self, op: Operation) -> Hashable:
-        """Operations of equal kind have the same `step` from every state, whatever their outcome."""
+        """Return the kind: operations of one kind have the same `step` from every state, in any outcome."""
         ...
 
 
@@ -84,7 +84,7 @@ class Keys(Protocol):
     """A model of one object, for histories of several."""
 
     def key(self, op: Operation) -> Hashable:
-        """Operations with different keys are about different objects, each with a state of its own."""
+        """Return the key: operations with different keys are about different objects with separate states."""
         ...
 
 
@@ -93,7 +93,7 @@ class Parts(Protocol):
     """A model of an object whose parts change independently, such as the elements of a set."""
 
     def part(self, op: Operation) -> Hashable:
-        """Of two operations with different parts it never matters which is first; None: any may matter to it.
+        """Return the part: the order of two operations on different parts never matters; None: it may.
 
         In every state: if one and then the other is possible, so is the reverse, and both end in the
         same state. Operations of equal kind have equal parts. A read of the whole object has None.
@@ -108,9 +108,9 @@ class Reach(Protocol):
     def reach(self, read: Operation, groups: Sequence[Sequence[Operation]]) -> Reaches:
         """Prepare the question whether a read with the part None can become possible.
 
-        The result is asked with a state and a number: True if some of the changes in the groups from
+        The result takes a state and a number. It returns True if some of the changes in the groups from
         that number on, in some order, may lead from the state to one in which the read is possible.
-        When in doubt, True.
+        When in doubt, it returns True.
         """
         ...
 
@@ -119,42 +119,42 @@ class Reach(Protocol):
 class Holders(Protocol):
     """A model of an object that only its holder can change.
 
-    A change from a state that nobody holds makes its owner the holder.
+    A change in a state without a holder makes its owner the holder.
     """
 
     def owner(self, op: Operation) -> Hashable:
-        """Who asks for a change."""
+        """Return the owner of a change."""
         ...
 
     def holder(self, state: State) -> Hashable:
-        """The only owner whose changes are possible in this state; None: anybody's may be."""
+        """Return the only owner whose changes are possible in this state; None: any owner's may be."""
         ...
 
 
 @runtime_checkable
 class Coarse(Protocol):
-    """A model that knows which operations of a history no other operation of it tells apart."""
+    """A model that knows which operations of a history are indistinguishable to all others in it."""
 
     def coarse(self, operations: Sequence[Operation], positions: Iterable[int]) -> Sequence[Operation]:
-        """The same history with fewer kinds: an order explains those at `positions` iff it did before."""
+        """Return the history with fewer kinds; it changes no answer about the operations at `positions`."""
         ...
 
 
 def key_of(op: Operation) -> Hashable:
-    """The object that an operation names."""
+    """Return the object that an operation names."""
     return op.key
 
 
 def kind_by_answer(op: Operation) -> Hashable:
-    """Operations with the same request and the same answer."""
+    """Group operations with the same request and the same answer."""
     return (op.f, op.input, op.output, op.outcome is Outcome.FAIL)
 
 
 def observed(state: State, op: Operation) -> State:
-    """The state after a read of it."""
+    """Return the state after a read of it."""
     return answered(state, op, state)
 
 
 def answered(expected: Hashable, op: Operation, after: State) -> State:
-    """The state `after` an operation whose answer should be `expected`; a missing answer may be any."""
+    """Return the state `after` an operation whose answer should be `expected`; a missing answer fits."""
     return after if op.output is NO_VALUE or op.output == expected else IMPOSSIBLE

@@ -23,10 +23,10 @@ UNSEEN: Final = Unseen.UNSEEN
 
 
 def _coarse(operations: Sequence[Operation], positions: Iterable[int]) -> Sequence[Operation]:
-    """The operations with `UNSEEN` in place of the values that none of those at `positions` sees.
+    """Return the operations with `UNSEEN` for values that no operation at `positions` sees.
 
-    A value is seen by a read, by a cas that expects it, and by a failed cas that found it. In all
-    other values every operation is possible or not alike, and leads to equal values.
+    A value is seen by a read, by a cas that expects it, and by a failed cas that found it. All
+    other values allow and forbid the same operations, and lead to equal values.
     """
     merged = list(operations)
     chosen = [(position, operations[position]) for position in positions]
@@ -48,22 +48,22 @@ def _sees(op: Operation) -> tuple[Hashable, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """`write` a value, `read` the last one written."""
+    """A register: `write` a value, `read` the last one written."""
 
     initial: Hashable = None
     key = staticmethod(key_of)
     coarse = staticmethod(_coarse)
 
     def step(self, state: State, op: Operation) -> State:
-        """A read returns the state, a write replaces it."""
+        """Return the state for a read, the new value for a write."""
         return state if op.outcome is Outcome.FAIL else _read_or_written(state, op)
 
     def is_read(self, op: Operation) -> bool:
-        """A read."""
+        """Is it a read?"""
         return op.f == "read"
 
     def kind(self, op: Operation) -> Hashable:
-        """Writes of one value; reads and failures with the same answer."""
+        """Group writes of one value, and reads and failures with the same answer."""
         if op.f == "write" and op.outcome is not Outcome.FAIL:
             return (op.f, op.input)
         return kind_by_answer(op)
@@ -82,7 +82,7 @@ class CasRegister:
     coarse = staticmethod(_coarse)
 
     def step(self, state: State, op: Operation) -> State:
-        """A cas replaces the state if it expects it."""
+        """Return the new value if a cas expects the state."""
         if op.f == "cas":
             expected, new = expected_and_new(op.input)
             if op.outcome is Outcome.FAIL:
@@ -91,11 +91,11 @@ class CasRegister:
         return state if op.outcome is Outcome.FAIL else _read_or_written(state, op)
 
     def is_read(self, op: Operation) -> bool:
-        """A read, or a cas that failed."""
+        """Is it a read, or a cas that failed?"""
         return op.f == "read" or op.outcome is Outcome.FAIL
 
     def kind(self, op: Operation) -> Hashable:
-        """Writes of one value, cas of one pair; reads and failures with the same answer."""
+        """Group writes of one value, cas of one pair, and reads and failures with the same answer."""
         return kind_by_answer(op) if self.is_read(op) else (op.f, op.input)
 
 

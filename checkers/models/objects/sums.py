@@ -1,4 +1,4 @@
-"""Which sums some of many numbers can have."""
+"""Possible sums of subsets of many numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST_BITS = 1 << 26  # of all tables together: 8 MiB
 
 
 class _Range(NamedTuple):
-    """Of some numbers: the lowest and the highest sum, and what divides all of them."""
+    """The lowest and the highest sum of some numbers, and their common divisor."""
 
     low: int = 0
     high: int = 0
@@ -25,10 +25,10 @@ class _Range(NamedTuple):
 
 
 class Sums:
-    """The sums of numbers that come in groups: of any of those in the groups from a number on.
+    """The sums of any numbers in the groups from a given group on.
 
     The lowest and the highest sum and the common divisor rule many out. Small sums are
-    also noted exactly, each as a bit of a number.
+    also stored exactly, each as a bit of a number.
     """
 
     def __init__(self, groups: Sequence[Sequence[int]]) -> None:
@@ -51,7 +51,7 @@ class Sums:
 
 
 def _tables(groups: Sequence[Sequence[int]]) -> list[int]:
-    """From the last group to the first: the sums with it and the later ones; bit 0 is the lowest sum."""
+    """Return the sums with each group and later ones, from the last group; bit 0 is the lowest sum."""
     table = 1
     tables = [table]
     for group in reversed(groups):
