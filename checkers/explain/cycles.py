@@ -41,7 +41,7 @@ class Words(Protocol):
 
     @property
     def operations(self) -> Sequence[Timed]:
-        """Return the operations that the edges connect."""
+        """The operations that the edges connect."""
         ...
 
     def name(self, node: Node) -> str:

@@ -10,7 +10,7 @@ from checkers.explain.narrator import Narrator
 from checkers.history.records import Op, Outcome
 
 MOST_EXPLAINED = 2
-"""How many are explained; more are checked."""
+"""The excuses that are explained; more are checked."""
 _MOST_CHECKED = 100
 
 
@@ -24,7 +24,7 @@ class Excuse:
 
     @property
     def operations(self) -> tuple[Op, ...]:
-        """Return the excused operation and its evidence."""
+        """The excused operation and its evidence."""
         return (self.op, *self.because)
 
 

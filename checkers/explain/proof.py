@@ -130,7 +130,7 @@ def _in_order(operations: Iterable[Op]) -> tuple[Op, ...]:
 
 
 _Smaller = tuple[tuple[Op, ...], Conflict]
-"""What is left when some operations are left out, and what that shows."""
+"""The rest after some operations are left out, and the conflict that it shows."""
 
 
 class _Tries:

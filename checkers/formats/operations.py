@@ -53,7 +53,7 @@ _CAS = (
 )
 _KNOWN = frozenset().union(*VOCABULARY.values(), LOCKS, PROTECTED)
 ELSEWHERE = "judge the history with a tool that knows all its operations, such as Elle for transactions"
-"""What to do with operations that no model here knows."""
+"""The advice for operations that no model here knows."""
 
 QUESTIONS = frozenset({"read", "get", "contains"})
 """The operations that change nothing."""

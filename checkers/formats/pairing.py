@@ -20,7 +20,7 @@ REPEATS = frozenset({"write", "put", "append", "cas"})
 """Operations whose ok repeats the request."""
 
 SLACK = 1_000_000_000
-"""How far, in ns, a time may be before an earlier event's: Jepsen's clients used to read the clock
+"""The most, in ns, that a time may be before an earlier event's: Jepsen's clients used to read the clock
 before they queued for the history. A larger difference means that the file was merged wrongly."""
 
 

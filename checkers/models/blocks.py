@@ -37,10 +37,10 @@ Moments = NDArray[np.int64]
 Ids = NDArray[np.int64]
 
 NEVER: Final = np.iinfo(np.int64).max
-"""As `settled`: no operation of the block has returned. As `claimed`: the block has no end."""
+"""`settled`: no operation of the block has returned. `claimed`: the block has no end."""
 
 ALWAYS: Final = np.iinfo(np.int64).min
-"""As `settled`: the block was there from the start."""
+"""`settled`: the block was there from the start."""
 
 
 def both_first(settled: Moments, claimed: Moments) -> tuple[int, int] | None:

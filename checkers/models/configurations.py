@@ -98,7 +98,7 @@ class Configurations:
 
     @property
     def steps_left(self) -> int:
-        """Return the steps left."""
+        """The steps left."""
         return max(self._states.steps, 0)
 
     def _bytes_of(self, nodes: _Nodes) -> int:

@@ -58,7 +58,7 @@ _STARTS: dict[str, tuple[str, Callable[[Hashable], bool], Callable[[Any], Hashab
     "register": (*_ANYTHING, lambda value: value),
     "set": ("an array of different elements", _is_collection, frozenset),
 }
-"""For each model: what it starts with in words, whether a value is that, and the state that it stands for."""
+"""For each model: the initial value in words, a check of a value, and the state that it means."""
 
 _HELD = True  # a mutex
 _NO_HOLDER = "it takes the token of the last grant; let the test begin with a free lock"
@@ -69,7 +69,7 @@ _BEGIN = {
     "register": "let the test write it first",
     "set": "let the test add it first",
 }
-"""What to do where `--initial` cannot say it."""
+"""The advice where `--initial` cannot express the value."""
 
 
 def state_of(model: str, value: object) -> Hashable:

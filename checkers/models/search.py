@@ -68,13 +68,13 @@ from checkers.models.transitions import never, optional_method
 from checkers.vocabulary.verdict import Validity
 
 BUDGET = Budget()
-"""What one history may cost: some seconds, and 256 MiB."""
+"""The budget for one history: some seconds, and 256 MiB."""
 
 SHORT = 40_000
 """The steps of a first pass over each object: if one of them is wrong, so is the history."""
 
 NARROW = 100
-"""The configurations that a second pass keeps at a return: it looks for one that lasts to the end."""
+"""The configurations that a second pass keeps at a return: it looks for one that survives to the end."""
 
 
 def search(operations: Sequence[Operation], model: Model, budget: Budget = BUDGET) -> ModelVerdict:

@@ -28,7 +28,7 @@ from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reas
 _STORES = frozenset({"write", "cas"})
 
 _NEVER = -1
-"""In place of a release: nothing ended the hold."""
+"""Replaces the release of a hold that nothing ended."""
 
 
 def is_register(operations: Sequence[Operation], initial: Hashable = None) -> bool:

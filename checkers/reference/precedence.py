@@ -39,7 +39,7 @@ class Initial(enum.Enum):
 
 
 INITIAL: Final = Initial.INITIAL
-"""The node of what was there before the run: as a write before everything."""
+"""The node of the state before the run, as a write before everything."""
 
 Node: TypeAlias = int | Initial
 """An operation, by its index or its position in the history; or `INITIAL`."""
@@ -105,12 +105,12 @@ class Timed(Protocol):
 
     @property
     def called(self) -> int:
-        """Return when it began."""
+        """The time at which it began."""
         ...
 
     @property
     def returned(self) -> int | None:
-        """Return when it was over; None if that was never seen."""
+        """The time at which it was over; None if that was never seen."""
         ...
 
 

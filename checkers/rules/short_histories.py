@@ -19,7 +19,7 @@ from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op, Outcome
 
 SHORT = 64
-"""So many operations are looked at here first."""
+"""The most operations of a history that is checked here first."""
 
 _OTHERS = {"fence", "append", "acquire"}
 

@@ -34,11 +34,11 @@ from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op, Outcome
 
 GRACES = 5
-"""How many times the service's grace a client is refused before it counts as starved."""
+"""A client counts as starved once it was refused for this many times the service's grace."""
 
 
 _Starved = tuple[Sequence[Op], float]
-"""The acquires of a client that were refused, and how long nobody held the lock meanwhile, in ns."""
+"""The refused acquires of a client, and how long the lock was free meanwhile, in ns."""
 
 
 def starved(evidence: Evidence) -> Iterator[Conflict]:

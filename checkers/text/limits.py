@@ -17,7 +17,7 @@ REPORT = 64 * MIB
 COLUMNS = GIB  # of the columns of one history, and of the columns of all
 
 SPLIT = "judge one resource at a time, each from a file with the header and its lines"
-"""What to do with a history that is too large."""
+"""The advice for a history that is too large."""
 
 
 def described(size: int) -> str:

@@ -22,21 +22,21 @@ import re
 from checkers.text.redaction import redacted
 
 LONGEST = 200
-"""Characters of a value that are shown."""
+"""The most characters of a value to show."""
 LONGEST_LINE = 5_000
-"""Characters of a whole sentence that are shown; it may name several values."""
+"""The most characters of a whole sentence to show; it may name several values."""
 _SEARCHED = 1 << 16
-"""Characters of a text in which passwords are looked for, many times what is shown of it."""
+"""The characters of a text that are searched for passwords: many times what is shown of it."""
 MOST_LINES = 500
-"""Lines of a message that are shown."""
+"""The most lines of a message to show."""
 
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Characters that `str.isprintable` accepts although they are invisible."""
+"""The invisible characters that `str.isprintable` accepts."""
 _NOT_ASCII = re.compile(r"[^ -~\n]+")
 _COMMAND_ANYWHERE = re.compile(r"##(?=\w*\[)")
-"""Of GitHub and Azure Pipelines, and of TeamCity."""
+"""The start of a command of GitHub, Azure Pipelines and TeamCity."""
 _COMMAND_AT_START = re.compile(r"\A( *):(?=:)")
 _BEYOND_8_BITS, _BEYOND_16_BITS = 0x100, 0x10000
 

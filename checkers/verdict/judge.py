@@ -58,10 +58,10 @@ COMMITTED = (
     registers.RESOLVED,
     lost_updates.COMMITTED,
 )
-"""What looks at the commit log."""
+"""The checkers of the commit log."""
 
 AS_SEEN = (registers.OBSERVED, unfenced_writes.OBSERVED)
-"""What looks at the storage without its log, also where there is one."""
+"""The checkers of the storage without its log, even if it has one."""
 
 OTHERS = (
     late_writes.CHECKER,

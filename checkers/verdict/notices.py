@@ -19,7 +19,7 @@ _SLOW = 4 * _SECOND  # a first grant after this is late
 
 
 TOKENS_LOOK_LIKE = "the tokens look like "
-"""How the notice about tokens that a fence cannot rely on begins; a comma follows."""
+"""The beginning of the notice about tokens that a fence cannot rely on; a comma follows."""
 
 
 def notices(evidence: Evidence) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Why a run is not valid, or not as expected."""
+"""The reasons why a run is not valid, or not as expected."""
 
 from __future__ import annotations
 

@@ -318,16 +318,16 @@ ANOMALIES = {anomaly.name: anomaly for anomaly in _TABLE}
 """Every anomaly by its name."""
 
 ROOTS = ("unfenced-write", "duplicate-token", "token-regression")
-"""The names that lead, as others follow from them: a write without a token is always stale, too."""
+"""The root causes among the names, which come first: a write without a token is always stale, too."""
 
 RANK = {name: rank for rank, name in enumerate(dict.fromkeys((*ROOTS, *ANOMALIES)))}
-"""The place of each name among those of one event: the roots first, then the order of the table."""
+"""The place of each name among the names of one event: the roots first, then the order of the table."""
 
 DOUBTS = ("double-grant",)
 """The names that leave a run without a violation undecided."""
 
 WORTH_SAYING = ("starvation",)
-"""The names that no verdict rests on, and that a report explains all the same."""
+"""The names that decide no verdict and that a report still explains."""
 
 VIOLATIONS = frozenset(anomaly.name for anomaly in _TABLE if anomaly.violation)
 """The names that make a run invalid; the others are only counted."""

@@ -16,7 +16,7 @@ COVERAGE = {
     "stale_writes_rejected": "stale writes that the storage refused",
     "stale_writes_accepted": "stale writes that the storage accepted",
 }
-"""What a run counts to show how hard it tried; `require` may use these names, and those of other faults."""
+"""Counts that show how hard a run tried; `require` may use their names and the names of other faults."""
 
 NONE = {
     "grants": "the lock was never granted",
@@ -32,7 +32,7 @@ NONE = {
     "stale_writes_rejected": "no stale write was refused",
     "stale_writes_accepted": "no stale write was accepted",
 }
-"""What a report says if a run has none of these."""
+"""Words for a run without any of these."""
 
 
 _WITHOUT_TOKENS = {
@@ -59,4 +59,4 @@ WORK = {
     "appends": "appends that were acknowledged",
     "server_faults": "kills, failovers and clock jumps of servers",
 }
-"""What else a report may count."""
+"""Other counts in a report."""

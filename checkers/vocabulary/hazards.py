@@ -65,7 +65,7 @@ POINTS = {
     Point.RENEWING: "during a renewal",
     Point.BEFORE_RELEASE: "before its release",
 }
-"""Where a client was, in words."""
+"""The position of a client, in words."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

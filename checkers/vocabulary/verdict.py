@@ -23,7 +23,7 @@ from checkers.vocabulary.document import (
 from checkers.vocabulary.reasons import Reason
 
 Evidence = Literal["committed", "observed"]
-"""Where a checker looked: the storage's own order of writes, or what the clients saw."""
+"""The evidence of a checker: the storage's own order of writes, or what the clients saw."""
 
 
 class Validity(enum.IntEnum):

@@ -25,7 +25,7 @@ from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.server_failure import not_ready
 
 MOST_RUNS = 20
-"""Runs on the same servers: the data of all of them stays on disk, and with some servers in memory."""
+"""The most runs on the same servers: their data stays on disk, with some servers in memory."""
 
 PATIENCE = 5.0  # s; usable servers answer at once
 POLL = 0.03  # s

@@ -34,7 +34,7 @@ _FATES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Where the holder was, and how many faults ended in each way; None: the target has no such fault."""
+    """A position of the holder, with a count for each end of a fault; None: the target has no such fault."""
 
     point: str
     counts: tuple[int | None, ...]

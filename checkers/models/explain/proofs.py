@@ -36,16 +36,16 @@ from checkers.vocabulary.verdict import Validity
 Judge = Callable[[Sequence[Operation]], ModelVerdict]
 
 WORK = 400_000
-"""How many operations are judged in all while a smaller set is looked for: about a second."""
+"""The operations judged in total during the search for a smaller set: about a second."""
 
 _STEPS = 2  # steps of the search that take as long as judging one operation by comparing pairs
 
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _OWNED = frozenset({"owned-mutex", "fenced-mutex"})
 
-_ALL_HOLDERS = -1  # stands for all holders of a lock: a refused acquire depends on them
+_ALL_HOLDERS = -1  # in place of a lock's holders: a refused acquire depends on them
 _EVERYTHING: Final[tuple[object]] = (NO_VALUE,)
-"""What an operation sees that depends on every change."""
+"""The result of `_sees` for an answer that depends on every change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

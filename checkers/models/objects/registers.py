@@ -19,7 +19,7 @@ class Unseen(enum.Enum):
 
 
 UNSEEN: Final = Unseen.UNSEEN
-"""In place of each written value that no operation sees: nothing tells such values apart."""
+"""Replaces each written value that no operation sees: nothing tells such values apart."""
 
 
 def _coarse(operations: Sequence[Operation], positions: Iterable[int]) -> Sequence[Operation]:
