@@ -1,9 +1,9 @@
 """Causes of findings: decided once, on the whole history, and shown by every output.
 
 A write that came too late
-    The fault that hit its hold and was in force when the promised lease ended (without a promise: when
-    another owner's later grant returned), or that delayed a renewal which was due before that, if that end
-    came before the write returned. Of several, the one that began first. It is certain if another owner's
+    The first fault that hit its hold and was in force when the promised lease ended, or that delayed a
+    renewal due before that, if the lease ended before the write returned. Without a promise, the lease
+    counts as ended when another owner's later grant returned. The cause is certain if another owner's
     grant returned between that end and the write's return. Else a restart of the storage between the two
     writes.
 An early grant
@@ -192,7 +192,6 @@ def _end(n: Narrator, grant: Op) -> float:
 
 
 def _faults_on(n: Narrator, grant: Op) -> Iterator[Fault]:
-    """Yield the faults that hit the holder of a hold."""
     row = n.holds.operations.row(grant)
     return (fault for fault, whom in n.hits.get(row, ()) if whom is Hit.HOLDER)
 

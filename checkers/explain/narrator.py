@@ -55,7 +55,6 @@ class Narrator:
 
     @cached_property
     def _leases(self) -> dict[tuple[str, str | None], list[Op]]:
-        """The lock operations of each resource and owner."""
         leases: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
         for op in self.evidence.named("acquire", "renew", *ENDS):
             leases[op.resource, op.owner].append(op)

@@ -7,8 +7,8 @@ left out. So the rest is checked twice: it is wrong, and without any one of its 
 A read without the write whose value it returned would be wrong for another reason. So the two are
 left out together, or only the read. The same applies to an append and the list that it read.
 
-Many operations are not tried one by one if the rule knows that they form a chain: without one of its
-links the rest falls into two parts, and each part is found also without the first link, or without the last.
+Many operations are not tried one by one if the rule knows that they form a chain. Without one of its
+links the rest falls into two parts, and each part is also found without the first or the last link.
 So as many links as possible are left out at both ends, which takes log n tries, and all others are needed.
 
 A conflict about something that never happened, such as a rejection that no
@@ -226,7 +226,6 @@ def _found(
 
 
 def _conflicts(evidence: Evidence, checker: Checker, operations: Sequence[Op]) -> Sequence[Conflict]:
-    """Return the conflicts among these operations alone."""
     by_shape = may_be_known(evidence, checker)
     work_of(evidence).take(len(operations) + (_OF_A_KNOWN_SHAPE if by_shape else _OF_A_TRY))
     return conflicts_among(evidence, alone(evidence, operations), checker)

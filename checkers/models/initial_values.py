@@ -112,7 +112,6 @@ def other_starts(model: str, conflict: Clash | DeadEnd, operations: Sequence[Ope
 
 
 def _held(model: str, holder: Hashable) -> Start:
-    """Return the start of a lock that is held."""
     said = f"process {written(holder)} holds the {model} at the start"
     match model:
         case "mutex":

@@ -152,7 +152,6 @@ class _Order(NamedTuple):
 
 
 def _start(history: Foreign, model: str, initial: object) -> Model:
-    """Return the object before the first operation."""
     if initial is NO_VALUE:
         return MODELS[model]()
     if history.is_ours:

@@ -6,8 +6,8 @@ No operation comes between an acquire and the release of the same hold, so a hol
 1. an acknowledged release has an acquire, called before the release returned;
 2. no two holds must each come before the other.
 
-A hold certainly existed if its acquire or its release is ok; then its infos took effect too:
-an unanswered acquire must have, or its release could not; and an unanswered release may as
+A hold certainly existed if its acquire or its release is ok; then its infos took effect too.
+An unanswered acquire must have, or its release could not. An unanswered release may as
 well have, since a free lock blocks no client. A hold that was never released has no end: it is
 claimed after everything. A hold without any acknowledgement may not exist. Failed
 operations had no effect and show nothing.

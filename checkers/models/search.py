@@ -30,9 +30,9 @@ explained from one that is kept.
    open changes done, the one whose infos are a subset of the other's, and whose reads
    done are a superset, covers the other. Needs nothing.
 4. *One kind, one order.* Among open operations of one kind the one that returns first
-   goes first, and the infos last: if two took effect the other way round, they can be
-   exchanged, since both had been called by then, and the one that is
-   now second returns later, or never. Needs: as 2.
+   goes first, and the infos last. If two took effect the other way round, they can be
+   exchanged: both had been called by then, and the one that is now second returns
+   later, or never. Needs: as 2.
 5. *An info must be observed.* An info that leads from state s to s' is of no use if the
    next change leads to the same state from s' as from s, and no read that was
    impossible in s comes in between: then the same order without the info explains as

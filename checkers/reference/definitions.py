@@ -98,9 +98,9 @@ def double_beliefs(operations: Sequence[Op]) -> set[int]:
 def double_grants(operations: Sequence[Op], faults: Sequence[tuple[float, float]] = ()) -> set[int]:
     """Return the grants made while another owner held the lock, if one of the two grants has no promise.
 
-    Nothing in the record explains it: until then, no promise was over, and no owner had called for the
-    end of its hold, had been refused a renewal or had ended a call in info; and none of the `faults`, each
-    from a moment to another, was in force since the earlier call.
+    Nothing in the record explains it. Until then, no promise was over, and no owner had called for the
+    end of its hold, had been refused a renewal or had ended a call in info. None of the `faults`, each
+    from one moment to another, was in force since the earlier call.
     """
 
     def is_promised(grant: Op) -> bool:

@@ -54,7 +54,6 @@ def _is_earlier(write: Op, newer: Op, operations: Sequence[Op]) -> bool:
 
 
 def _hold(write: Op, operations: Sequence[Op]) -> Op | None:
-    """Return the grant of a write's hold."""
     if write.token is not None or write.owner is None:
         return None
     own = [
@@ -75,7 +74,6 @@ def _grants(operations: Sequence[Op]) -> list[Op]:
 
 
 def _accepted(operations: Sequence[Op]) -> list[Op]:
-    """Return the writes that certainly took effect."""
     return [op for op in operations if op.f in WRITES and _accepted_by(op, operations) < float("inf")]
 
 

@@ -78,7 +78,6 @@ def _reading(op: Op) -> Operation | None:
 
 
 def _shown(operations: Sequence[Op]) -> set[List]:
-    """Return the lists that were read."""
     return {found for op in operations if (found := found_by(op)) is not None}
 
 

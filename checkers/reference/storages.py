@@ -203,7 +203,6 @@ class Storage:
                 order.add(write.index, Reason.TOKEN_ORDER, other.index)
 
     def _refuses(self, write: Op, mark: int) -> bool:
-        """Does a fence at this mark refuse the write?"""
         if write.token is None:
             return False
         return write.token <= mark if self.header.policy == "strict" else write.token < mark

@@ -1,9 +1,12 @@
 """Double grant: two clients held the lock at once, and nothing in the record explains it.
 
-Of two grants to different owners, at least one has no promise: no answered acquire or renew of it
-carries a ttl. The other is not past its promised end. Until the later of the two returned,
-neither owner had called a release or revoke, had a renew refused, or ended a call in info,
-since it asked for the lock; and no fault was in force since the earlier of the two calls.
+For two grants to different owners, all of this holds when the later one returns:
+
+- at least one has no promise: no answered acquire or renew of it carries a ttl;
+- the other is not past its promised end;
+- since it asked for the lock, neither owner had called a release or revoke, had a renew refused, or
+  ended a call in info;
+- no fault was in force since the earlier of the two calls.
 
 A session may end for an unrecorded reason, so this accuses no client. But a run with a double grant is
 not known to be right.

@@ -18,9 +18,9 @@ that had certainly been there when r was called:
 - The past was *acted on* if a write that was sent after r had returned was accepted,
   although the fence refuses it at w's token and lets it pass at u's.
 
-w was lost for good iff r shows that it was replaced by the past, it is not back, and
-the past stayed, or was acted on, or the storage was restarted after w had been sent and
-before r returned. Its finding is **lost-write**.
+w was lost for good iff r shows that it was replaced by the past, it is not back, and one of these
+holds: the past stayed, it was acted on, or the storage was restarted after w had been sent and
+before r returned. The finding is **lost-write**.
 
 Where there is a fence, the mark may have gone back, too: **high-water-regression**. The later reads
 of the past show the effect of the loss, and are not wrong by themselves. Stale writes

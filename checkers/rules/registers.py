@@ -116,7 +116,7 @@ def _by_register(zones: ZoneColumns, conflicts: Iterable[Conflict]) -> list[Conf
 
 
 def _fenced(zones: ZoneColumns) -> list[Conflict]:
-    """Algorithm F."""
+    """Run algorithm F."""
     found = [*misreads(zones), *ghosts_that_were_read(zones), *ghosts_that_were_found(zones)]
     broken = np.zeros(len(zones.level), dtype=np.bool_)
     found += by_clients.sent_after_newer(zones, broken)
@@ -135,7 +135,7 @@ def _fenced(zones: ZoneColumns) -> list[Conflict]:
 
 
 def _plain(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Algorithm R, and the writes that are stale in every order."""
+    """Run algorithm R, and yield the writes that are stale in every order."""
     yield from misreads(zones)
     yield from ghosts_that_were_read(zones)
     yield from ghosts_that_were_found(zones)

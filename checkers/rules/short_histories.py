@@ -1,11 +1,14 @@
 """Fast path that recognizes short right histories of a fenced storage.
 
 On a few operations array passes cost more than they save, and most short histories are right.
-So this checks the conditions of a fenced register in their plain form: every value read was
-written, with its token and not later; nothing carries a lower token than what had surely been
-reached before it was called; and each rejected write had a cause (see `rejections`). If they hold,
-the rules have nothing to find. The rules judge everything else: fences, writes without a
-token, tokens that several accepted writes share, appends, and every wrong history.
+So this checks the conditions of a fenced register in their plain form:
+
+- every value read was written, with its token and not later;
+- nothing carries a lower token than what had surely been reached before it was called;
+- each rejected write had a cause (see `rejections`).
+
+If they hold, the rules have nothing to find. The rules judge everything else: fences, writes without
+a token, tokens that several accepted writes share, appends, and every wrong history.
 """
 
 from __future__ import annotations

@@ -74,7 +74,6 @@ def _stretch(n: Narrator, conflict: Conflict) -> Stuck:
 
 @memoized
 def _by_resource(evidence: Evidence) -> dict[str, list[Stuck]]:
-    """Return the stretches of each resource, in order."""
     own: dict[str, list[Stuck]] = defaultdict(list)
     for stuck in stretches(evidence):
         own[stuck.waiting[0].resource].append(stuck)

@@ -105,8 +105,6 @@ def _by_then(op: Operation, until: int) -> Operation:
 
 
 class _Search:
-    """Leaves out smaller and smaller parts."""
-
     def __init__(self, operations: Mapping[int, Operation], ties: _Ties, judge: Judge) -> None:
         self.work = WORK
         self._operations = operations

@@ -150,7 +150,6 @@ def _one_by_one(clash: Clash, calls: Sequence[Call], failed: Call | None) -> tup
 
 
 def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[Step]:
-    """Say which calls came before which, and why."""
     reasons = [
         _before(first, then)
         for first, then in itertools.pairwise(calls)

@@ -185,7 +185,6 @@ def _reentered(state: FencedNested, op: Operation) -> State:
 
 
 def _token(op: Operation) -> int | None:
-    """Return the token of a grant, None if it is unknown."""
     if op.output is NO_VALUE or op.output is None:
         return None
     if not isinstance(op.output, int):

@@ -12,14 +12,14 @@ list with it had been read: by a read, or by an append before it wrote. It is lo
 **Which append dropped it.** Each list was written by one append, which had read another list,
 and so on: from a list that lacks the element, this chain leads back to the append that
 read before the element came, and wrote after. The chain ends before an append that
-certainly came before the element: the element's own append built on its list, or was
-called after its return, or, behind a fence, has a higher token (unless the lower one was
-called when the element was known, and so was a stale write). The last append in the chain
-is accused. If the chain is empty, no append overwrote the element: the reader got a list from
+certainly came before the element. That is one whose list the element's own append built on,
+or that returned before that append's call, or, behind a fence, that has a lower token
+(unless it was called when the element was known, and so was a stale write). The last append
+in the chain is accused. If the chain is empty, no append overwrote the element: the reader got a list from
 before it, and is accused itself.
 
-**Which losses are violations.** A fence lets tokens through in order, and that is not enough: a
-holder reads, an older holder's write arrives late, with a token that is still good, and
+**Which losses are violations.** A fence lets tokens through in order, and that is not enough. A
+holder reads, and an older holder's write arrives late, with a token that is still good. Then
 the new holder writes what it had read and its own element. Neither the lock service nor
 the storage did anything wrong. So a lost update is only counted if an append in the chain
 explains it: its token is not below the lost append's, and it was called before
@@ -75,7 +75,6 @@ def dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
 
 @memoized
 def _dropped_in_log(evidence: Evidence) -> tuple[tuple[Element, Conflict], ...]:
-    """Return each element that the log loses, with its conflict."""
     return tuple(_without_what_was_there(evidence))
 
 
