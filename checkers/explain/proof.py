@@ -25,6 +25,7 @@ from checkers.explain.checker import Checker
 from checkers.explain.conflict import Conflict
 from checkers.explain.shapes import conflicts_among, may_be_known
 from checkers.facts.evidence import Evidence, as_seen, gather
+from checkers.history.columns import Operations
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Op, Outcome, Value
 
@@ -103,10 +104,11 @@ def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
     history = evidence.history
     began = min([*(op.called for op in recorded), *_first_fault(evidence)], default=0)
     history = replace(history, operations=recorded, started=began)
-    log = evidence.log
-    if log is None:
+    if evidence.log is None:
         return gather(history)
-    return Evidence(history=history, log=log.only({op.index for op in operations}))
+    own = Operations.of(recorded, history.header.initial_value)
+    log = evidence.log.only({op.index for op in operations}, own)
+    return Evidence(history=replace(history, operations=own), log=log)
 
 
 @memoized
@@ -233,10 +235,7 @@ def _conflicts(evidence: Evidence, checker: Checker, operations: Sequence[Op]) -
 
 def _shows_its_run(evidence: Evidence, operations: Sequence[Op]) -> bool:
     """Does something in the log fit these operations, so that it is known to belong to their run?"""
-    log = evidence.log
-    if log is None:
-        return True
-    entries = log.only({op.index for op in operations}).entries
+    entries = [] if evidence.log is None else evidence.log.entries_of({op.index for op in operations})
     return not entries or any(entry.fits for entry in entries)
 
 

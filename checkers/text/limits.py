@@ -14,7 +14,6 @@ NIGHT = 256 * MIB  # plan.json and results.jsonl of a campaign's night, each
 VERDICT = 256 * MIB  # some hundred thousand findings
 VALUES = 10_000_000  # of a JSON file, by its commas and brackets; each takes up to 120 bytes of memory
 REPORT = 64 * MIB
-COLUMNS = GIB  # of the columns of one history, and of the columns of all
 
 SPLIT = "judge one resource at a time, each from a file with the header and its lines"
 """The advice for a history that is too large."""
