@@ -1,1 +1,1 @@
-"""Slow and plain reference definitions, which the fast checkers are tested against."""
+"""Reference definitions as graphs, slow and plain: the fast rules are tested against them."""

@@ -1,1 +1,1 @@
-"""What tests share: builders, oracles and simulations."""
+"""What tests share: builders and simulations."""

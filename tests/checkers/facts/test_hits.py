@@ -16,8 +16,8 @@ from checkers.verdict.coverage import coverage
 from checkers.verdict.judge import judge
 from checkers.vocabulary.fault_kinds import KINDS
 from checkers.vocabulary.hazards import HazardTable, Point
+from tests.oracles.hits import Slow
 from tests.support.differential import disagreements, random_histories
-from tests.support.hits_oracle import Slow
 from tests.support.selection import seeds
 from tests.support.small_histories import lock_history
 

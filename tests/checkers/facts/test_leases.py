@@ -1,4 +1,4 @@
-"""Early grants, double beliefs and double grants, against their quadratic definitions."""
+"""Early grants, double beliefs and double grants, against their quadratic pairwise."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from checkers.facts.evidence import Evidence
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
-from checkers.reference import definitions
 from checkers.rules.double_beliefs import double_beliefs
 from checkers.rules.double_grants import double_grants
 from checkers.rules.early_grants import early_grants
+from tests.oracles import pairwise
 from tests.support.brute_force import renumbered
 from tests.support.examples import examples
 
@@ -53,7 +53,7 @@ def lock_operations(draw: st.DrawFn) -> list[Op]:
 def test_early_grants_agree_with_the_definition(operations: list[Op]) -> None:
     found = early_grants(lock_history(operations))
 
-    assert {each.accused.index for each in found} == definitions.early_grants(operations)
+    assert {each.accused.index for each in found} == pairwise.early_grants(operations)
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -61,7 +61,7 @@ def test_early_grants_agree_with_the_definition(operations: list[Op]) -> None:
 def test_double_beliefs_agree_with_the_definition(operations: list[Op]) -> None:
     found = double_beliefs(lock_history(operations))
 
-    assert {each.accused.index for each in found} == definitions.double_beliefs(operations)
+    assert {each.accused.index for each in found} == pairwise.double_beliefs(operations)
 
 
 @settings(max_examples=examples(400), deadline=None)
@@ -74,7 +74,7 @@ def test_double_grants_agree_with_the_definition(operations: list[Op], faults: l
 
     found = double_grants(replace(evidence, history=history))
 
-    assert {each.accused.index for each in found} == definitions.double_grants(operations, spans)
+    assert {each.accused.index for each in found} == pairwise.double_grants(operations, spans)
 
 
 def events_of(spans: list[tuple[int, int]]) -> list[FaultEvent]:

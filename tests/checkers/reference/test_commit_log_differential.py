@@ -15,11 +15,11 @@ from checkers.history.reader import parse
 from checkers.history.records import Commit, History
 from checkers.verdict.judge import examine
 from checkers.vocabulary.verdict import Finding
+from tests.oracles.commit_logs import names
 from tests.support.broken_storages import BROKEN, KINDS, RIGHT
 from tests.support.differential import SCALE, compared, disagreed
 from tests.support.examples import Cases
 from tests.support.in_columns import in_columns, lines_of
-from tests.support.log_oracle import names
 from tests.support.logged_resource import Names, Resource
 from tests.support.storage_runs import Run, simulate
 

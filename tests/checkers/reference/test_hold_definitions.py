@@ -11,13 +11,13 @@ import pytest
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, Header, History, Op
-from checkers.reference import definitions, holds
 from checkers.rules.early_grants import early_grants
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
 from checkers.rules.stale_writes import by_holds
 from checkers.verdict.attempts import attempts
 from checkers.verdict.judge import examine
+from tests.oracles import holds, pairwise
 from tests.support.differential import disagreements, random_histories
 from tests.support.holds_without_tokens import tokenless_history
 from tests.support.small_histories import lock_history
@@ -118,7 +118,7 @@ def test_no_order_of_tokens_makes_a_grant_without_one_early() -> None:
 
     histories = random_histories(some_without, "early")
 
-    assert not disagreements(histories, fast, definitions.early_grants)
+    assert not disagreements(histories, fast, pairwise.early_grants)
 
 
 def _without_token(rng: random.Random, op: Op) -> Op:

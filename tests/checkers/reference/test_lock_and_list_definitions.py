@@ -15,8 +15,6 @@ from checkers.models.mutex import judge_mutex
 from checkers.models.objects import CasRegister, Mutex, OwnedMutex
 from checkers.models.register import judge_register
 from checkers.models.search import search
-from checkers.reference import definitions
-from checkers.reference.lists import is_list, lost_elements, overwritten
 from checkers.reference.models import is_mutex, is_register
 from checkers.rules.double_beliefs import double_beliefs
 from checkers.rules.double_grants import double_grants
@@ -25,6 +23,8 @@ from checkers.rules.lost_updates import lost_updates
 from checkers.rules.tokens import duplicate_tokens, token_regressions
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
+from tests.oracles import pairwise
+from tests.oracles.lists import is_list, lost_elements, overwritten
 from tests.support.brute_force import history_of
 from tests.support.differential import SCALE, disagreements, random_histories
 from tests.support.linearizations import explained, mutex_step, owned_mutex_step, register_step
@@ -84,10 +84,10 @@ def accused(check: Callable[[Evidence], Iterable[Conflict]], operations: Sequenc
 @pytest.mark.parametrize(
     ("check", "definition"),
     [
-        (token_regressions, definitions.token_regressions),
-        (early_grants, definitions.early_grants),
-        (double_beliefs, definitions.double_beliefs),
-        (double_grants, definitions.double_grants),
+        (token_regressions, pairwise.token_regressions),
+        (early_grants, pairwise.early_grants),
+        (double_beliefs, pairwise.double_beliefs),
+        (double_grants, pairwise.double_grants),
     ],
 )
 def test_grants_are_accused_by_their_definition(
@@ -100,9 +100,7 @@ def test_grants_are_accused_by_their_definition(
 
 @pytest.mark.parametrize("name", ["double-belief", "double-grant"])
 def test_a_verdict_counts_each_that_the_definition_accuses(name: str) -> None:
-    definition = {"double-belief": definitions.double_beliefs, "double-grant": definitions.double_grants}[
-        name
-    ]
+    definition = {"double-belief": pairwise.double_beliefs, "double-grant": pairwise.double_grants}[name]
 
     def counted(operations: Sequence[Op]) -> int:
         return judge(History(header=Header(target="test"), operations=operations)).anomalies[name]
@@ -118,16 +116,16 @@ def test_duplicate_tokens_accuse_all_but_the_first_of_each() -> None:
         return bool(accused(duplicate_tokens, operations))
 
     def definition(operations: Any) -> bool:
-        return bool(definitions.duplicate_tokens(operations))
+        return bool(pairwise.duplicate_tokens(operations))
 
     assert not disagreements(random_histories(lock_history, "duplicates"), fast, definition)
 
 
 def test_tokens_rise_in_some_order_iff_none_regresses_or_repeats() -> None:
     def pairs(operations: Any) -> bool:
-        return not (definitions.token_regressions(operations) or definitions.duplicate_tokens(operations))
+        return not (pairwise.token_regressions(operations) or pairwise.duplicate_tokens(operations))
 
-    assert not disagreements(random_histories(lock_history, "tokens"), definitions.tokens_rise, pairs)
+    assert not disagreements(random_histories(lock_history, "tokens"), pairwise.tokens_rise, pairs)
 
 
 def nothing_lost(operations: Sequence[Op]) -> bool:

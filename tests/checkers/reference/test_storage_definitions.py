@@ -12,12 +12,12 @@ import pytest
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, Op, Outcome
-from checkers.reference import definitions
 from checkers.reference.storages import false_rejections, is_right, late_alone, stale_writes
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
 from checkers.rules.stale_writes.by_clients import SEEN_AFTER_NEWER
 from checkers.verdict.judge import judge
+from tests.oracles import pairwise
 from tests.support.brute_force import (
     explained_with_fences,
     explained_without_a_fence,
@@ -274,7 +274,7 @@ def test_without_a_fence_rejections_are_false_by_definition(strict: bool) -> Non
 def test_late_writes_agree_with_their_definition(fenced: bool) -> None:
     def definition(operations: Any) -> set[int]:
         stale = accused_of("stale-write", operations, strict=False, fenced=fenced)
-        return definitions.late_writes(operations, stale)
+        return pairwise.late_writes(operations, stale)
 
     def fast(operations: Any) -> set[int]:
         evidence = Evidence(history=history_of(operations, strict=False, fenced=fenced))

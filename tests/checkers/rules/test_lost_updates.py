@@ -15,10 +15,10 @@ from checkers.facts.appends import with_lists
 from checkers.facts.evidence import gather
 from checkers.facts.list_history import as_list
 from checkers.history.records import Commit, History, List, Op
-from checkers.reference.lists import lost_elements, overwritten
 from checkers.rules.lost_updates import lost_updates
 from checkers.rules.lost_updates.initial_elements import INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT
 from checkers.rules.lost_updates.story import SAME_LIST_READ
+from tests.oracles.lists import lost_elements, overwritten
 from tests.support.appends import append, history, read
 from tests.support.examples import examples
 

@@ -14,11 +14,11 @@ from checkers.facts.evidence import Evidence
 from checkers.history.faults import client_of, faults_of
 from checkers.history.reader import parse
 from checkers.history.records import History
-from checkers.reference import definitions, starvation
 from checkers.rules.double_grants import double_grants
 from checkers.rules.early_grants import early_grants
 from checkers.rules.starvation import starved
 from checkers.rules.tokens import duplicate_tokens, token_regressions
+from tests.oracles import pairwise, starvation
 from tests.support.differential import SCALE, compared
 from tests.support.examples import Cases
 from tests.support.simulated_services import TIMEOUT, TTL
@@ -87,13 +87,13 @@ def accused(history: History) -> dict[str, set[int]]:
 
 
 def defined(history: History) -> dict[str, set[int]]:
-    """The same by the definitions."""
+    """The same by the pairwise."""
     operations = history.operations
     faults = faults_of(history.faults)
     return {
-        "early-grant": definitions.early_grants(operations),
-        "double-grant": definitions.double_grants(operations, [(each.began, each.healed) for each in faults]),
-        "token-regression": definitions.token_regressions(definitions.with_token(operations)),
+        "early-grant": pairwise.early_grants(operations),
+        "double-grant": pairwise.double_grants(operations, [(each.began, each.healed) for each in faults]),
+        "token-regression": pairwise.token_regressions(pairwise.with_token(operations)),
         "starvation": starvation.starved(operations, history.header, faults),
     }
 

@@ -10,10 +10,10 @@ from checkers.facts.evidence import Evidence
 from checkers.history.columns import Operations
 from checkers.history.faults import client_of, faults_of
 from checkers.history.records import Op
-from checkers.reference import starvation
 from checkers.rules.starvation import starved
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
+from tests.oracles import starvation
 from tests.support.differential import CASES, disagreements, random_histories
 from tests.support.examples import Cases
 from tests.support.lock_requests import BREATH, GRACE, fault, granted, op, refused, run

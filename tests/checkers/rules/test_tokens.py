@@ -1,4 +1,4 @@
-"""Tokens of grants, against their quadratic definitions."""
+"""Tokens of grants, against their quadratic pairwise."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from checkers.facts.evidence import Evidence
 from checkers.history.records import Header, History, Op, Outcome
-from checkers.reference import definitions
 from checkers.rules.tokens import duplicate_tokens, token_regressions
+from tests.oracles import pairwise
 from tests.support.brute_force import renumbered
 from tests.support.examples import examples
 from tests.support.grants import acquire, locks
@@ -51,7 +51,7 @@ def lock_operations(draw: st.DrawFn) -> list[Op]:
 def test_duplicate_tokens_agree_with_the_definition(operations: list[Op]) -> None:
     found = duplicate_tokens(lock_history(operations))
 
-    assert bool(list(found)) == bool(definitions.duplicate_tokens(operations))
+    assert bool(list(found)) == bool(pairwise.duplicate_tokens(operations))
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -59,7 +59,7 @@ def test_duplicate_tokens_agree_with_the_definition(operations: list[Op]) -> Non
 def test_token_regressions_agree_with_the_definition(operations: list[Op]) -> None:
     found = token_regressions(lock_history(operations))
 
-    assert {each.accused.index for each in found} == definitions.token_regressions(operations)
+    assert {each.accused.index for each in found} == pairwise.token_regressions(operations)
 
 
 def test_tokens_of_different_resources_are_not_compared() -> None:

@@ -1,0 +1,1 @@
+"""Definitions of the anomalies, slow and plain, which the fast checkers are tested against."""
