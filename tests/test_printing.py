@@ -13,7 +13,6 @@ from tests.support.repository import ROOT
 ROOM = "harness/core/printing.py"
 STREAMS = {"stdout", "stderr"}
 OTHERS = {
-    "checkers/history/second_reader.py": "columns for the first reader, over a pipe",
     "harness/network/relay_process.py": "ports for the harness, over a pipe; the rest goes to a log",
     "harness/processes/healer.py": "JSON for the harness, over a pipe",
     "harness/run/removal.py": "failures for the harness, over a pipe",

@@ -38,7 +38,6 @@ ELSEWHERE = {
     "cli/shrink_run.py": {"read_text"},  # the plan of a run that this process has made
     "cli/zoo_exhibits.py": {"read_text"},  # targets that ship
     "files/atomic_files.py": {"open", "glob", "unlink"},  # new files under a random name
-    "files/column_folder.py": {"iterdir"},  # our own cache
     "files/dated_folders.py": {"open", "symlink_to"},  # our own folders and `latest`
     "files/environment.py": {"open"},  # digests of the user's own program
     "files/known_digests.py": {"listdir", "open", "unlink"},  # our own state

@@ -85,8 +85,7 @@ class LogColumns:
         found.fits = np.array([each.fits for each in ordered], dtype=np.bool_)
         found.row = np.where(found.is_elsewhere, -1, rows)
         found.sender = rows
-        tokens = [ABSENT if each.token is None else each.token for each in ordered]
-        found.token = np.array(tokens, dtype=np.int64)
+        found.token = np.array([ABSENT if each.token is None else each.token for each in ordered], dtype=np.int64)
         return found
 
     def _find_senders(self) -> None:
