@@ -75,7 +75,7 @@ class LogColumns:
     def _matched_already(cls, operations: Operations, entries: Sequence[Entry], *, has_fences: bool) -> Self:
         found = cls(operations, Commits.of(each.commit for each in entries), entries)
         ordered = [entries[place] for place in found.place.tolist()]
-        rows = operations.rows_of(each.sent for each in ordered)
+        found.sender = operations.rows_of(each.sent for each in ordered)
         found.has_fences = has_fences
         stored, values = [each.commit.value for each in ordered], operations.columns.values
         found.value = np.array(places_of(stored, values, range(len(values))), dtype=np.int64)
@@ -83,9 +83,9 @@ class LogColumns:
         found.was_sent = np.array([each.sent is not None for each in ordered], dtype=np.bool_)
         found.is_elsewhere = np.array([each.was_sent_elsewhere for each in ordered], dtype=np.bool_)
         found.fits = np.array([each.fits for each in ordered], dtype=np.bool_)
-        found.row = np.where(found.is_elsewhere, -1, rows)
-        found.sender = rows
-        found.token = np.array([ABSENT if each.token is None else each.token for each in ordered], dtype=np.int64)
+        found.row = np.where(found.is_elsewhere, -1, found.sender)
+        token = [ABSENT if each.token is None else each.token for each in ordered]
+        found.token = np.array(token, dtype=np.int64)
         return found
 
     def _find_senders(self) -> None:
