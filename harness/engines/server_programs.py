@@ -7,9 +7,11 @@ than the wheels. One that is too old for our clients is passed over.
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shutil
 import subprocess
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,11 +93,22 @@ def repaired_in(source: Source, program: Program) -> Version | None:
 
 
 def _own(source: Source) -> Iterator[Path]:
-    on_path = shutil.which(source.program)
+    on_path = shutil.which(source.program, path=os.pathsep.join(_searched(source)))
     if on_path:
         yield Path(on_path)
     folders = Path("/").glob(source.elsewhere) if source.elsewhere else ()
     yield from sorted((folder / source.program for folder in folders), key=_version, reverse=True)
+
+
+def _searched(source: Source) -> list[str]:
+    """Return the folders of PATH, without the one that has the wheel's script of that name.
+
+    The script needs this Python, which the user that servers run as may not be allowed to read.
+    """
+    if wheel.folder_of(source.package) is None:
+        return os.get_exec_path()
+    scripts = os.path.realpath(sysconfig.get_path("scripts"))
+    return [each for each in os.get_exec_path() if os.path.realpath(each) != scripts]
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,6 +69,15 @@ def test_a_program_on_path_comes_before_the_wheel(path_of_programs: Path) -> Non
     path = program_that_says(path_of_programs / "etcd", ETCD, "3.6.0")
 
     assert server_programs.find(local_etcd.SOURCE).path == path
+
+
+def test_the_script_of_a_wheel_is_no_program(
+    path_of_programs: Path, etcd_wheel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program_that_says(path_of_programs / local_etcd.SOURCE.program, ETCD, "9.9.9")
+    monkeypatch.setattr(sysconfig, "get_path", lambda _name: str(path_of_programs))
+
+    assert server_programs.find(local_etcd.SOURCE).path == etcd_wheel
 
 
 def test_a_program_that_is_too_old_is_passed_over(path_of_programs: Path, etcd_wheel: Path) -> None:
