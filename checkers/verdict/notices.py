@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -39,17 +40,16 @@ def _never_granted(evidence: Evidence) -> Iterator[str]:
     """Report what the clients got instead: usually the same error in every answer."""
     if count_of_grants(evidence):
         return
-    unknown = refused = 0
-    said: str | None = None
-    for op in evidence.named("acquire"):
-        unknown += op.outcome is Outcome.INFO
-        refused += op.outcome is Outcome.FAIL
-        said = said or op.error
-    if unknown or refused:
-        said = said or "none, because the recording ends before an answer"
+    acquires = list(evidence.named("acquire"))
+    if acquires:
+        refused = sum(op.outcome is Outcome.FAIL for op in acquires)
+        reasons = Counter(op.error for op in acquires if op.error).most_common(1)
+        why = ", and the recording ends before an answer"
+        for reason, times in reasons:
+            why = f"; the most frequent reason, {times} of {len(acquires)}: {shorten(reason)}"
         yield (
-            f"the lock was never granted: {unknown} of {unknown + refused} acquires got no usable answer,"
-            f" {refused} were refused; the first reason given: {shorten(said)}"
+            f"the lock was never granted: {len(acquires) - refused} of {len(acquires)} acquires got no usable"
+            f" answer, {refused} were refused{why}"
         )
 
 

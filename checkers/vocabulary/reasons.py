@@ -82,7 +82,7 @@ class Untestable:
 
 NO_GRANT = Untestable(
     "the lock was never granted, so there was no holder to test",
-    "find out why from what its clients were answered, as a note of this run and its logs say",
+    "read why in the note on this run and in the clients' logs (logs/client-0.log)",
 )
 NO_TOKEN = Untestable(
     "the lock gave no fencing token, so the fence could not be challenged",

@@ -87,9 +87,16 @@ def test_a_lock_without_tokens_is_reported() -> None:
 def test_a_lock_that_answered_no_acquire_before_the_end_was_never_granted() -> None:
     (notice,) = notices_of((0, 2, {"type": "info"}))
 
-    assert notice.endswith(
-        "0 were refused; the first reason given: none, because the recording ends before an answer"
-    )
+    assert notice.endswith("0 were refused, and the recording ends before an answer")
+
+
+def test_the_most_frequent_reason_for_no_grant_is_named() -> None:
+    reasons = ["not ready", "no such table", "no such table"]
+    refused = [(2 * at, 2 * at + 1, {"type": "fail", "error": said}) for at, said in enumerate(reasons)]
+
+    (notice,) = notices_of(*refused)
+
+    assert notice.endswith("3 were refused; the most frequent reason, 2 of 3: no such table")
 
 
 def test_an_empty_order_of_writes_is_reported() -> None:

@@ -79,7 +79,7 @@ def test_a_resource_and_an_error_in_notices_begin_no_line(printed: Any, tmp_path
 
     said = printed("recheck", file)
 
-    assert r"the first reason given: r\n::error::FORGED" in said
+    assert r"the most frequent reason, 1 of 1: r\n::error::FORGED" in said
     assert " was fenced without a write" in said
 
 

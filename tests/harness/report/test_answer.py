@@ -271,7 +271,7 @@ def test_stale_writes_are_counted_by_tokens_only_if_there_are_some(token: int | 
     ("cause", "remedy"),
     [
         (NO_TOKEN, "Use a lock that gives one, or set storage.fencing and lock.token"),
-        (NO_GRANT, "Find out why from what its clients were answered"),
+        (NO_GRANT, "Read why in the note on this run"),
     ],
 )
 def test_where_no_fault_could_test_the_fence_running_longer_is_no_remedy(
