@@ -13,6 +13,7 @@ from tests.support.repository import ROOT
 ROOM = "harness/core/printing.py"
 STREAMS = {"stdout", "stderr"}
 OTHERS = {
+    "harness/clients/recorder.py": "tracebacks of a user's class, to the log of its client",
     "harness/network/relay_process.py": "ports for the harness, over a pipe; the rest goes to a log",
     "harness/processes/healer.py": "JSON for the harness, over a pipe",
     "harness/run/removal.py": "failures for the harness, over a pipe",

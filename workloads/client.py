@@ -12,6 +12,7 @@ never retry, and every call has a deadline that holds while the server is stoppe
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -75,6 +76,15 @@ class Grant:
     token: int | None  # None if the lock gives none
     ttl: int | None  # ns; None if recorded renewals define the lease
     attempt: int | None  # ns, CLOCK_MONOTONIC; when the successful request was sent
+
+    def __post_init__(self) -> None:
+        """Refuse what no history can record: its reader would find it only after the run."""
+        for name in ("token", "ttl", "attempt"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 0):
+                raise TypeError(f"Grant({name}={value!r:.60}): it is an int of 0 or more, or None")
+        if self.attempt is not None and self.attempt > time.monotonic_ns():
+            raise ValueError("the attempt of a Grant lies in the future: it is a time.monotonic_ns()")
 
 
 @dataclass(frozen=True, slots=True)

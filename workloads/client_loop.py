@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workloads.client import UNWRITTEN, Answer, Lock, NoTokenError, Progress, Session, Storage
+from workloads.client import UNWRITTEN, Answer, Grant, Lock, NoTokenError, Progress, Session, Storage
 
 BACKOFF = 0.05  # seconds; after anything but an ok, to avoid a busy loop on a broken edge
 
@@ -98,6 +98,8 @@ class Client:
     def _acquire(self, resource: str, owner: str) -> Answer:
         def acquire() -> dict[str, int | None]:
             grant = self.lock.acquire(resource, owner)
+            if not isinstance(grant, Grant):
+                raise TypeError(f"acquire returned {grant!r:.60}: it returns a Grant, or raises NotApplied")
             return {"token": grant.token, "ttl": grant.ttl, "attempt": grant.attempt}
 
         asked = getattr(self.lock, "asks_for", None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
+from traceback import FrameSummary, extract_tb, format_exception
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -19,6 +21,9 @@ from checkers.text.redaction import redacted
 from harness.core import exhaustion
 from harness.files.log_file import open_log
 from workloads.client import Answer, outcome_of
+
+_OURS = tuple(str(Path(__file__).parents[2] / each) for each in ("checkers", "harness", "workloads"))
+_MOST_EXPLAINED = 20  # tracebacks of a client
 
 
 class EventTooLongError(Exception):
@@ -112,6 +117,7 @@ class RecordedSession:
         self._ended = ended
         self._granted = granted
         self._leases = leases
+        self._explained = 0
 
     def call(
         self,
@@ -132,6 +138,7 @@ class RecordedSession:
             answer = Answer(Outcome.OK, action())
         except Exception as error:  # noqa: BLE001 - any error of a client is an outcome
             answer = Answer(outcome_of(error), {"error": redacted(_message(error), self._recorder.passwords)})
+            self._explain(error)
         try:
             self._record(answer.outcome, {**operation, **known, **answer.fields})
         except EventTooLongError as error:
@@ -143,6 +150,12 @@ class RecordedSession:
             self._report(self._leases, f, called, answer)
         self._ended(f, answer)
         return answer
+
+    def _explain(self, error: Exception) -> None:
+        """Write the traceback of a mistake to the log of this process; only the first few."""
+        if _is_mistake(error) and self._explained < _MOST_EXPLAINED:
+            self._explained += 1
+            sys.stderr.write(redacted("".join(format_exception(error)), self._recorder.passwords))
 
     def _report(self, leases: Leases, f: str, called: int, answer: Answer) -> None:
         sent = answer.fields.get("attempt") or called
@@ -164,5 +177,19 @@ class RecordedSession:
 
 
 def _message(error: Exception) -> str:
-    """Return the message in one line: libraries spread theirs over several."""
-    return " ".join(str(error).split()) or type(error).__name__
+    """Return the message in one line: libraries spread theirs over several. A mistake's has its place."""
+    said = " ".join(str(error).split())
+    if not _is_mistake(error):
+        return said or type(error).__name__
+    place = next((each for each in reversed(extract_tb(error.__traceback__)) if not _is_ours(each)), None)
+    where = f" ({PurePath(place.filename).name}:{place.lineno}, in {place.name})" if place else ""
+    return f"{type(error).__name__}: {said}{where}"
+
+
+def _is_mistake(error: Exception) -> bool:
+    """Is it one of Python's own errors, which a client library does not raise on purpose?"""
+    return type(error).__module__ == "builtins" and not isinstance(error, OSError)
+
+
+def _is_ours(frame: FrameSummary) -> bool:
+    return frame.filename.startswith((*_OURS, "<"))
