@@ -25,7 +25,7 @@ install: $(STAMP)
 $(STAMP): $(PINNED) pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
-	@echo "installed; next: $(BIN)/fencepost run etcd-postgres"
+	@echo "installed; next: $(BIN)/fencepost run etcd-postgres-unfenced"
 
 $(PINNED): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \

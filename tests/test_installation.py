@@ -34,7 +34,7 @@ def test_the_first_line_says_how_long_it_takes_and_the_last_what_is_next(tmp_pat
 
     assert made.stdout == (
         "installing Python packages into .venv: takes about a minute, longer on a slow network\n"
-        "installed; next: .venv/bin/fencepost run etcd-postgres\n"
+        "installed; next: .venv/bin/fencepost run etcd-postgres-unfenced\n"
     )
     assert made.stderr == "pip\npip\n"
 
