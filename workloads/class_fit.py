@@ -20,7 +20,7 @@ _OPTIONAL_OF_STORAGES = {"set_up": ("settings", "resources"), "committed": ("set
 
 def misfits_of_lock(found: object) -> Iterator[str]:
     """Yield what must change in a class that is to be a lock, each as the rest of a sentence."""
-    yield from _misfits(found, Lock, _methods(Lock), ("settings", "renewals"))
+    yield from _misfits(found, Lock, _methods(Lock), ("settings", "session"))
 
 
 def misfits_of_storage(found: object, *, fences: bool) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """A user's class as a lock or a storage: a target names it as `package.module:Class`.
 
-Fencepost calls `Class(settings, renewals)` for a lock and `Class(settings)` for a storage;
+Fencepost calls `Class(settings, session)` for a lock and `Class(settings)` for a storage;
 they implement the protocols `Lock` and `Storage` of `fencepost`. A lock that grants
-in steps calls `renewals.granted(resource, owner)` between them. A storage may also have two
+in steps calls `session.granted(resource, owner)` between them. A storage may also have two
 static methods: `set_up(settings, resources)`, called before the first write, and
 `committed(settings)`, which returns the accepted writes and fences in order.
 """
@@ -66,9 +66,9 @@ def _refuse(path: str, misfits: Iterable[str]) -> None:
         raise InvalidClassError(said)
 
 
-def connect_lock(settings: LockSettings, renewals: Session) -> Lock:
+def connect_lock(settings: LockSettings, session: Session) -> Lock:
     """Make a client of the lock."""
-    lock: Lock = load(settings.kind)(settings, renewals)
+    lock: Lock = load(settings.kind)(settings, session)
     return lock
 
 

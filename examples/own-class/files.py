@@ -22,7 +22,7 @@ FOLDER = Path("files-of-the-example")
 class FileLock:
     """A file with the lock's holder, and the time at which the lease ends."""
 
-    def __init__(self, settings: LockSettings, renewals: Session) -> None:
+    def __init__(self, settings: LockSettings, session: Session) -> None:
         self._ttl = settings.ttl  # ns; it is never renewed
 
     def acquire(self, resource: str, owner: str) -> Grant:

@@ -19,7 +19,7 @@ from workloads.class_fit import misfits_of_lock, misfits_of_storage
 
 
 class GoodLock:
-    def __init__(self, settings: Any, renewals: Any) -> None: ...
+    def __init__(self, settings: Any, session: Any) -> None: ...
     def acquire(self, resource: str, owner: str) -> None: ...
     def release(self, resource: str, owner: str) -> None: ...
     def revoke(self, resource: str, owner: str) -> None: ...
@@ -98,7 +98,7 @@ def test_a_storage_that_takes_every_call_fits(found: type) -> None:
         (lock(release=None), " has no release: it needs acquire, release, revoke, reconnect, close"),
         (
             lock(__init__=lambda self, settings: None),
-            " takes settings, and is called with settings, renewals",
+            " takes settings, and is called with settings, session",
         ),
         (lock(acquire=lambda self: None), ".acquire takes no arguments, and is called with resource, owner"),
         (lock(acquire=awaited), ".acquire is a coroutine function, and nothing awaits it"),
@@ -143,7 +143,7 @@ def test_only_a_fence_at_each_grant_needs_a_fence_method() -> None:
 
 def test_a_method_inherited_from_the_protocol_is_missing() -> None:
     class Mine(fencepost.Lock):
-        def __init__(self, settings: Any, renewals: Any) -> None: ...
+        def __init__(self, settings: Any, session: Any) -> None: ...
         def acquire(self, resource: str, owner: str) -> fencepost.Grant: ...  # type: ignore[empty-body]
 
     (misfit,) = misfits_of_lock(Mine)
@@ -153,7 +153,7 @@ def test_a_method_inherited_from_the_protocol_is_missing() -> None:
 
 def test_a_method_inherited_from_the_protocol_is_not_handed_on() -> None:
     class Mine(HandsOn, fencepost.Lock):  # type: ignore[misc]
-        def __init__(self, settings: Any, renewals: Any) -> None: ...
+        def __init__(self, settings: Any, session: Any) -> None: ...
 
     (misfit,) = misfits_of_lock(Mine)
 
@@ -162,7 +162,7 @@ def test_a_method_inherited_from_the_protocol_is_not_handed_on() -> None:
 
 def test_an_abstract_method_is_missing() -> None:
     class Mine(fencepost.Lock):
-        def __init__(self, settings: Any, renewals: Any) -> None: ...
+        def __init__(self, settings: Any, session: Any) -> None: ...
 
         @abstractmethod
         def acquire(self, resource: str, owner: str) -> fencepost.Grant: ...

@@ -110,8 +110,8 @@ def test_a_class_may_delegate_missing_methods(folder: Path) -> None:
 from files import FileLock
 
 class Around:
-    def __init__(self, settings, renewals):
-        self._lock = FileLock(settings, renewals)
+    def __init__(self, settings, session):
+        self._lock = FileLock(settings, session)
 
     def acquire(self, resource, owner):
         return self._lock.acquire(resource, owner)
