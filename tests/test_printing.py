@@ -15,7 +15,7 @@ STREAMS = {"stdout", "stderr"}
 OTHERS = {
     "harness/clients/recorder.py": "tracebacks of a user's class, to the log of its client",
     "harness/network/relay_process.py": "ports for the harness, over a pipe; the rest goes to a log",
-    "harness/processes/healer.py": "JSON for the harness, over a pipe",
+    "harness/processes/cleanup_process.py": "JSON for the harness, over a pipe",
     "harness/run/removal.py": "failures for the harness, over a pipe",
     "harness/cli/campaign_worker.py": "JSON for the campaign, over a pipe",
     "harness/cli/__init__.py": "one word of its own, before anything is loaded",

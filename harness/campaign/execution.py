@@ -7,7 +7,6 @@ workers elsewhere. What a run needs, and what it returns, can be pickled.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from typing import Any, BinaryIO
 from harness.campaign.schedule import Job
 from harness.core.exit_codes import ExitCode
 from harness.files import received
-from harness.processes import launcher
+from harness.processes import die_with_parent
 
 TARGETS = "targets"
 RUNS = "runs"
@@ -152,7 +151,7 @@ def was_interrupted(finished: Finished) -> bool:
 def dies_with_us(arguments: Sequence[str]) -> list[str]:
     """Return a command of Fencepost that dies with this process: SIGTERM makes it stop its servers."""
     command = [sys.executable, "-m", "harness.cli", *arguments]
-    return [sys.executable, launcher.__file__, str(int(signal.SIGTERM)), str(os.getpid()), "-", *command]
+    return die_with_parent.wrapped(command, sign=signal.SIGTERM)
 
 
 def _verdict(printed: bytes) -> dict[str, Any] | None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import psutil
 
 from checkers.vocabulary.document import VerdictDocument
-from harness.clients.pool import fork_server
 from harness.core.errors import FencepostError
 from harness.files import received
 from harness.files.run_folder import EVENTS, HISTORY
+from harness.processes import fork_server
 from harness.run.recheck import recheck
 
 _RUNS_PER_PROCESS = 8  # then a new one gives the memory back
@@ -74,7 +74,7 @@ def _alone(folder: Path) -> Rejudged | str:
 @contextmanager
 def _processes(number: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that die with this one; an error or Ctrl-C ends them at once."""
-    pool = ProcessPoolExecutor(number, fork_server(_SLOW_TO_IMPORT), _begin)
+    pool = ProcessPoolExecutor(number, fork_server.started(_SLOW_TO_IMPORT), _begin)
     try:
         yield pool
     except BaseException:

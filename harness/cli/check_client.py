@@ -21,8 +21,8 @@ from harness.files import log_limit
 from harness.files.log_tail import last_lines
 from harness.files.run_folder import LOGS, RunFolder
 from harness.processes import process_tree
+from harness.processes.cleanup_process import programs_killed_at_end
 from harness.processes.program import Command
-from harness.processes.reaper import reaper
 from harness.processes.run_notes import temporary_folder
 from harness.run import deployment
 from harness.run.attachment import belongings
@@ -69,7 +69,7 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
         stack.enter_context(log_limit.limited(folder.path / LOGS))
         stack.enter_context(removed_at_end(belongings(target, folder.path), say))
         command = Command.of_run(_words(target), folder.run_id)
-        stack.enter_context(reaper(folder.run_id))
+        stack.enter_context(programs_killed_at_end(folder.run_id))
         stack.enter_context(process_tree.no_orphans())
         cluster = stack.enter_context(chosen.start(topology, folder.run_id, folder.path, say))
         storage = deployment.storage_of(target, cluster, folder.path)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing import forkserver
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import psutil
@@ -22,14 +20,13 @@ from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.files.log_tail import last_lines
 from harness.files.run_folder import LOGS
-from harness.processes import import_path, process_tree, socket_folder
+from harness.processes import fork_server, process_tree
 from workloads.client import GIVES_NONE
 
 READY = 60.0  # seconds; many programs may start at once
 LAST_LINES = 5  # of the log of a client that ended
 GRACE = 1.0  # seconds, for operations in flight when the run ends
 _POLL = 0.002  # seconds
-PRELOADED = ["harness.processes.fork_server", "harness.clients.process"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ def started(
     Call it from the main thread: the fork server, and so every client, dies with
     the thread that started it.
     """
-    context = fork_server(modules)
+    context = fork_server.started(["harness.clients.process", *modules])
     state = SharedState.create(context, count, resources, stop_requests)
     processes: list[ForkServerProcess] = []
     tasks: list[Connection] = []
@@ -130,15 +127,6 @@ def _parent_of(process: ForkServerProcess) -> psutil.Process | None:
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(process.pid).parent()
     return None
-
-
-def fork_server(modules: Sequence[str] = ()) -> ForkServerContext:
-    """Start the process that forks all others, unless it runs; call it from the main thread."""
-    context: ForkServerContext = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*PRELOADED, *modules])
-    with import_path.kept_by_children(), socket_folder.named_to_children():
-        forkserver.ensure_running()
-    return context
 
 
 def _end(processes: Sequence[ForkServerProcess]) -> None:

@@ -35,7 +35,7 @@ from harness.clients.shared_state import (
 from harness.core.errors import ResourceExhaustedError
 from harness.files.log_file import open_log
 from harness.files.run_folder import EVENTS, LOGS
-from harness.processes.parent_death import adopt_orphans, die_with_parent
+from harness.processes.die_with_parent import adopt_orphans, die_with_parent
 from harness.processes.process_tree import end_children
 from harness.processes.program import Command, RunningProgram, is_of_program
 from workloads import append, register

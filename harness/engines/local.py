@@ -34,7 +34,7 @@ from harness.network.members import probed_links
 from harness.network.systems import SYSTEMS
 from harness.network.topology import Address, Edge, Link, Server, Topology, edges, links
 from harness.processes import ownership, process_tree
-from harness.processes.continuer import continued_at_end
+from harness.processes.cleanup_process import continued_at_end
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.duty_cycle import Throttling, duty_cycle
 from harness.processes.run_notes import leave_note

@@ -22,7 +22,7 @@ from harness.nemesis.moments import Moment
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need
 from harness.network.topology import Edge
-from harness.processes.healer import healed_at_end
+from harness.processes.cleanup_process import healed_at_end
 from harness.processes.script import Ended, run
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from harness.core.errors import InfrastructureError
 from harness.network.ports import HOST
 from harness.network.relay_process import Server
 from harness.network.topology import Address, AttachedSpec
-from harness.processes.survivor import companion
+from harness.processes.companion import companion
 
 POSTGRES = "postgres"
 

@@ -1,36 +1,42 @@
-"""Imported only by the fork server: from then on it dies with the harness, however that ends.
+"""The fork server: the process that forks the clients, and ends with all of them when the harness ends.
 
-The signal is sent when the thread that started the fork server ends, so the harness starts
-it from its main thread. Its own session keeps the terminal's Ctrl-C from it and from the
-clients that it starts: the harness ends them.
-
-Orphans of a client's program become children of the fork server, in any session and with any
-environment, and end with it.
+`fork_server_setup` is imported in it. The temporary folder with its socket is removed also if the harness is
+killed: multiprocessing removes it when the harness ends by itself; otherwise the fork server does.
 """
 
-import atexit
+from __future__ import annotations
+
+import multiprocessing
 import os
-import signal
-import warnings
+import shutil
+from collections.abc import Callable, Sequence
+from multiprocessing import forkserver, util
+from multiprocessing.context import ForkServerContext
 
-import psutil
+from harness.processes import import_path
 
-from harness.processes import import_path, process_tree, socket_folder
-from harness.processes.parent_death import adopt_orphans, die_with_parent
-
-
-def end_all(_number: int, _frame: object) -> None:
-    """End the clients, their orphans and this process."""
-    process_tree.end_offspring(psutil.Process())
-    remove_socket_folder()
-    os._exit(0)
+_SOCKETS = "FENCEPOST_SOCKETS"  # the environment variable that names the folder to the fork server
 
 
-import_path.clear()
-remove_socket_folder = socket_folder.remover()
-atexit.register(remove_socket_folder)
-adopt_orphans()
-warnings.filterwarnings("ignore", message="forkserver: waitpid returned unexpected pid")  # an orphan's
-signal.signal(signal.SIGTERM, end_all)
-die_with_parent(signal.SIGTERM)
-os.setsid()
+def started(modules: Sequence[str]) -> ForkServerContext:
+    """Start the fork server with these modules imported, unless it runs; call it from the main thread."""
+    context: ForkServerContext = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["harness.processes.fork_server_setup", *modules])
+    os.environ[_SOCKETS] = util.get_temp_dir()
+    try:
+        with import_path.kept_by_children():
+            forkserver.ensure_running()
+    finally:
+        del os.environ[_SOCKETS]
+    return context
+
+
+def socket_folder_remover() -> Callable[[], None]:
+    """In the fork server: return a function that removes the folder if the harness has ended."""
+    folder, server, harness = os.environ.pop(_SOCKETS, ""), os.getpid(), os.getppid()
+
+    def remove() -> None:
+        if folder and os.getpid() == server and os.getppid() != harness:  # not in a client, which is a copy
+            shutil.rmtree(folder, ignore_errors=True)
+
+    return remove

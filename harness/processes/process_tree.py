@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from harness.processes.parent_death import adopt_orphans
+from harness.processes.die_with_parent import adopt_orphans
 
 SETTLING = 5.0  # seconds; signals arrive asynchronously, and the process must first be scheduled
 _CHASE = 60.0  # seconds; of processes that fork new ones faster than a busy machine lets us look

@@ -1,7 +1,7 @@
 """The user's program, as a child process of a client or of the harness.
 
 It dies with its parent. Its own child processes are killed with it if the parent can still
-do that; `reaper` kills the rest.
+do that; `cleanup_process` kills the rest.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from pathlib import Path
 import psutil
 
 from harness.files.log_file import open_log
-from harness.processes import launcher, ownership, process_tree
+from harness.processes import die_with_parent, ownership, process_tree
 from harness.processes.error_output import ErrorOutput
 from harness.processes.supervisor import ending
 
@@ -47,20 +45,11 @@ class Command:
 
         It dies with the thread that calls this.
         """
-        tied = [
-            sys.executable,
-            "-I",
-            "-S",
-            launcher.__file__,
-            str(int(signal.SIGKILL)),
-            str(os.getpid()),
-            "-",
-        ]
         log_file = open_log(log) if log else os.dup(2)
         reading, writing = os.pipe()
         try:
             process = subprocess.Popen(
-                [*tied, *self.words],
+                die_with_parent.wrapped(self.words),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=writing,

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import psutil
 
 from harness.files.log_file import open_log
 from harness.files.log_limit import MOST, shortened
-from harness.processes import launcher, process_tree
+from harness.processes import die_with_parent, process_tree
 from harness.processes.server_failure import not_ready
 from harness.processes.unprivileged import own_file, own_folder, program_for
 
@@ -133,9 +132,8 @@ class Supervisor:
 
         It gets `stop_signal` when the harness ends, however that happens; none with LET_IT_FINISH.
         """
-        who = "-" if self.user is None else str(self.user)
-        tied = [sys.executable, "-I", "-S", launcher.__file__, str(int(stop_signal)), str(os.getpid()), who]
-        return self.parent.submit(self._start, name, [*tied, *map(str, command)], stop_signal).result()
+        wrapped = die_with_parent.wrapped(map(str, command), sign=stop_signal, user=self.user)
+        return self.parent.submit(self._start, name, wrapped, stop_signal).result()
 
     def _start(self, name: str, command: Sequence[str], stop_signal: int) -> Child:
         log = self.logs / f"{name}.log"

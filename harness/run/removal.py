@@ -1,6 +1,6 @@
 """Removes what a run left on servers that already ran, however the harness ends: `removal.py < BELONGINGS`.
 
-A `survivor`: it deletes everything under the run's names. A request that was on its way may still
+A `cleanup_process`: it deletes everything under the run's names. A request that was on its way may still
 arrive after that, so it looks until it finds nothing, twice.
 """
 
@@ -18,8 +18,8 @@ import msgspec
 from harness.core.errors import InfrastructureError
 from harness.network.tls_relay import relay_for
 from harness.network.topology import AttachedSpec
+from harness.processes.cleanup_process import cleanup_process, order_when_due
 from harness.processes.deferred_interrupts import deferred_interrupts
-from harness.processes.survivor import order_when_due, survivor
 from harness.run.refusals import as_error
 from workloads import locks, storages
 from workloads.client import NotApplied, Unknown
@@ -56,7 +56,7 @@ def removed_at_end(belongings: Sequence[Belongings], notify: Callable[[str], Non
         return
     for each in belongings:
         _check(each)
-    with survivor("harness.run.removal", msgspec.json.encode(belongings)) as process:
+    with cleanup_process("harness.run.removal", msgspec.json.encode(belongings)) as process:
         try:
             yield
         except BaseException:

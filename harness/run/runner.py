@@ -34,8 +34,8 @@ from harness.files.run_folder import COMMITS, HEADER, LOGS, RunFolder
 from harness.nemesis.hazard_walk import stop_requests
 from harness.nemesis.plan import PlannedFault
 from harness.network.topology import edges
+from harness.processes.cleanup_process import programs_killed_at_end
 from harness.processes.program import Command
-from harness.processes.reaper import reaper
 from harness.run import deployment
 from harness.run.attachment import belongings
 from harness.run.recheck import judge_folder
@@ -100,7 +100,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         notify = _notices(options.notify, folder.passwords)
         stack.enter_context(removed_at_end(belongings(target, folder.path), notify))
         if command:
-            stack.enter_context(reaper(folder.run_id))
+            stack.enter_context(programs_killed_at_end(folder.run_id))
         clients = stack.enter_context(
             started(
                 workload.clients,

@@ -139,8 +139,8 @@ HOSTILE = (
     "usercustomize.py",
     "multiprocessing/__init__.py",
     "harness/__init__.py",
-    "harness/processes/fork_server.py",
-    "harness/processes/reaper.py",
+    "harness/processes/fork_server_setup.py",
+    "harness/processes/cleanup_process.py",
     "workloads/__init__.py",
     "checkers/__init__.py",
 )

@@ -19,8 +19,8 @@ from psutil import Process
 
 from harness.clients import pool
 from harness.clients.admin import AdminClient
+from harness.processes.cleanup_process import programs_killed_at_end
 from harness.processes.process_tree import is_stopped
-from harness.processes.reaper import reaper
 from tests.support.orphans import leaving_daemons, offspring, task
 from tests.support.waiting import wait_for
 from workloads.line_protocol.program_client import start_fields
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_no_program_or_child_process_outlives_the_block(folder: Path, run_id: str) -> None:
-    with reaper(run_id), pool.started(2, 1, 0, folder) as started:
+    with programs_killed_at_end(run_id), pool.started(2, 1, 0, folder) as started:
         started.get_ready(lambda _client: task(run_id))
         assert wait_for(lambda: offspring(started.processes))
         everybody = offspring(started.processes)
@@ -48,7 +48,7 @@ def test_no_program_or_child_process_outlives_the_block(folder: Path, run_id: st
 
 
 def test_child_processes_of_a_program_end_when_its_client_is_killed(folder: Path, run_id: str) -> None:
-    with reaper(run_id), pool.started(1, 1, 0, folder) as started:
+    with programs_killed_at_end(run_id), pool.started(1, 1, 0, folder) as started:
         started.get_ready(lambda _client: task(run_id))
         assert wait_for(lambda: offspring(started.processes))
         everybody = offspring(started.processes)
@@ -63,11 +63,11 @@ import sys, time
 sys.path[:0] = {path!r}
 from pathlib import Path
 from harness.clients.pool import started
-from harness.processes.reaper import reaper
+from harness.processes.cleanup_process import programs_killed_at_end
 from tests.support.orphans import offspring, task
 
 if __name__ == "__main__":
-    with reaper({run_id!r}), started(2, 1, 0, Path({folder!r})) as clients:
+    with programs_killed_at_end({run_id!r}), started(2, 1, 0, Path({folder!r})) as clients:
         clients.get_ready(lambda _client: task({run_id!r}))
         while not offspring(clients.processes):
             time.sleep(0.01)
@@ -118,7 +118,7 @@ def daemons(tmp_path: Path) -> Iterator[Callable[[], list[Any]]]:
 
 
 def test_no_daemon_outlives_the_block(folder: Path, run_id: str, daemons: Callable[[], list[Any]]) -> None:
-    with reaper(run_id), pool.started(2, 1, 0, folder) as started:
+    with programs_killed_at_end(run_id), pool.started(2, 1, 0, folder) as started:
         started.get_ready(lambda _client: leaving_daemons(folder, run_id))
         assert wait_for(lambda: len(daemons()) == 2)
 
@@ -128,7 +128,7 @@ def test_no_daemon_outlives_the_block(folder: Path, run_id: str, daemons: Callab
 def test_no_daemon_of_a_killed_client_outlives_the_block(
     folder: Path, run_id: str, daemons: Callable[[], list[Any]]
 ) -> None:
-    with reaper(run_id), pool.started(1, 1, 0, folder) as started:
+    with programs_killed_at_end(run_id), pool.started(1, 1, 0, folder) as started:
         started.get_ready(lambda _client: leaving_daemons(folder, run_id))
         assert wait_for(lambda: len(daemons()) == 1)
         os.kill(started.processes[0].pid, signal.SIGKILL)
@@ -156,12 +156,12 @@ import sys, time
 sys.path[:0] = {path!r}
 from pathlib import Path
 from harness.clients.pool import started
-from harness.processes.reaper import reaper
+from harness.processes.cleanup_process import programs_killed_at_end
 from tests.support.orphans import leaving_daemons
 
 if __name__ == "__main__":
     folder = Path({folder!r})
-    with reaper({run_id!r}), started(2, 1, 0, folder) as clients:
+    with programs_killed_at_end({run_id!r}), started(2, 1, 0, folder) as clients:
         clients.get_ready(lambda _client: leaving_daemons(folder, {run_id!r}))
         print("ready", flush=True)
         time.sleep(600)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.processes.survivor import companion
+from harness.processes.companion import companion
 
 SLOW_TO_END = "import sys, time; sys.stdin.read(); time.sleep(1)"  # longer than Popen waits after Ctrl-C
 
