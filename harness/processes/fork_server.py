@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from multiprocessing import forkserver, util
 from multiprocessing.context import ForkServerContext
@@ -16,6 +17,8 @@ from multiprocessing.context import ForkServerContext
 from harness.processes import import_path
 
 _SOCKETS = "FENCEPOST_SOCKETS"  # the environment variable that names the folder to the fork server
+_ENDING = 5.0  # seconds that a killed harness has to be gone
+_POLL = 0.01  # seconds
 
 
 def started(modules: Sequence[str]) -> ForkServerContext:
@@ -36,7 +39,15 @@ def socket_folder_remover() -> Callable[[], None]:
     folder, server, harness = os.environ.pop(_SOCKETS, ""), os.getpid(), os.getppid()
 
     def remove() -> None:
-        if folder and os.getpid() == server and os.getppid() != harness:  # not in a client, which is a copy
-            shutil.rmtree(folder, ignore_errors=True)
+        if os.getpid() != server:  # a client, which is a copy
+            return
+        deadline = time.monotonic() + _ENDING
+        while os.path.lexists(folder) and time.monotonic() < deadline:
+            if os.getppid() != harness:
+                shutil.rmtree(folder, ignore_errors=True)
+                return
+            time.sleep(
+                _POLL
+            )  # a killed harness closes its files, and its first thread ends, before it is gone
 
     return remove
