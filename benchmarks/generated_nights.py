@@ -10,9 +10,9 @@ from typing import Any
 
 from harness.campaign import outputs
 from harness.campaign.campaign_file import load
-from harness.campaign.cells import Cell, expand
+from harness.campaign.cells import CampaignCell, expand
 from harness.campaign.execution import Finished
-from harness.campaign.night import Night, Plan
+from harness.campaign.night import Night, NightPlan
 from harness.campaign.results import Results
 from harness.campaign.schedule import Job, jobs
 from harness.core.exit_codes import ExitCode
@@ -57,9 +57,11 @@ def generate(folder: Path, *, nights: int, runs: int, seed: int = 1) -> Night:
     return night
 
 
-def _night(nights: Path, cells: Sequence[Cell], started: datetime, runs: int, rng: random.Random) -> Night:
+def _night(
+    nights: Path, cells: Sequence[CampaignCell], started: datetime, runs: int, rng: random.Random
+) -> Night:
     made = jobs(cells, seeds=None, repeat=-(-runs // len(cells)), past={}, rng=rng)[:runs]
-    plan = Plan(
+    plan = NightPlan(
         campaign="nightly",
         started=started.isoformat(timespec="seconds"),
         engine="docker",

@@ -15,7 +15,7 @@ from harness.core.errors import InfrastructureError
 from harness.core.events import RunStarted
 from harness.engines.engine import Engine
 from harness.files.run_folder import RunFolder
-from harness.processes.program import Command
+from harness.processes.program import ProgramCommand
 from harness.processes.server_failure import not_ready
 from harness.run.runner import RunOptions
 from harness.spec import Target
@@ -40,7 +40,7 @@ def _client(folder: Path) -> None:
 
 def _program(folder: Path) -> None:
     said = folder / "logs" / "client-0.log"
-    command = Command(words=("sh", "-c", f"cat {said.absolute()} >&2; exit 7"), marks={})
+    command = ProgramCommand(words=("sh", "-c", f"cat {said.absolute()} >&2; exit 7"), marks={})
     AdminClient(command=command, start_fields={}, log=folder / "logs" / "admin.log").set_up(["r0"])
 
 

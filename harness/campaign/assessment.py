@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from checkers.text.printable import shorten
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.canary import PREFIX, TWIN, is_canary
-from harness.campaign.cells import Cell
+from harness.campaign.cells import CampaignCell
 from harness.campaign.execution import Finished
 from harness.campaign.fingerprint import fingerprint, is_of_older_form
-from harness.campaign.night import Plan
+from harness.campaign.night import NightPlan
 from harness.campaign.schedule import Job
-from harness.campaign.status import FixConfidence, Outcome, Rate, Status, fix_confidence, rate, status
+from harness.campaign.status import FixConfidence, Rate, RunOutcome, Status, fix_confidence, rate, status
 from harness.core.exit_codes import ExitCode, of_several
 from harness.report.first_finding import primary
 from harness.report.sentences import count
 
-_OUTCOMES: Mapping[int, Outcome] = {
-    ExitCode.AS_EXPECTED: Outcome.PASSED,
-    ExitCode.VIOLATION: Outcome.FAILED,
-    ExitCode.UNKNOWN: Outcome.UNKNOWN,
+_OUTCOMES: Mapping[int, RunOutcome] = {
+    ExitCode.AS_EXPECTED: RunOutcome.PASSED,
+    ExitCode.VIOLATION: RunOutcome.FAILED,
+    ExitCode.UNKNOWN: RunOutcome.UNKNOWN,
 }
 """Every other end of a run is an infrastructure failure."""
-_UNDECIDED = {Outcome.UNKNOWN, Outcome.NOT_JUDGED, Outcome.INFRASTRUCTURE}
+_UNDECIDED = {RunOutcome.UNKNOWN, RunOutcome.NOT_JUDGED, RunOutcome.INFRASTRUCTURE}
 KIND = "infrastructure failure: "
 NO_CAMPAIGN = (
     "the shards were joined without --campaign: no failure is quarantined, and no history is removed"
@@ -34,11 +34,11 @@ _MOST_LISTED = 10  # runs that were judged differently
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class AssessedRun:
     """One run that has ended, and what it means."""
 
     finished: Finished
-    outcome: Outcome
+    outcome: RunOutcome
     fingerprint: str | None  # of a failure
     quarantine: Quarantine | None = None
 
@@ -51,7 +51,7 @@ class Run:
         if verdict is None:
             return _reason(self.finished) or "it ended without a verdict"
         finding = primary(verdict)
-        if self.outcome is Outcome.PASSED:
+        if self.outcome is RunOutcome.PASSED:
             return "; ".join([f"{verdict['verdict']}, as expected", *verdict["reasons"]])
         if finding:
             return f"{finding['anomaly']}: {finding['summary']}"
@@ -70,9 +70,9 @@ def _reason(of: Finished) -> str:
 class CellResult:
     """A cell after a night."""
 
-    cell: Cell
-    runs: tuple[Run, ...]  # without reproductions
-    reproductions: tuple[Run, ...]
+    cell: CampaignCell
+    runs: tuple[AssessedRun, ...]  # without reproductions
+    reproductions: tuple[AssessedRun, ...]
     status: Status
     rate: Rate  # since the status last changed, tonight's runs included
     fixed: FixConfidence | None
@@ -84,24 +84,24 @@ class CellResult:
         return len(self.left)
 
     @property
-    def failures(self) -> tuple[Run, ...]:
+    def failures(self) -> tuple[AssessedRun, ...]:
         """The runs that failed, quarantined ones included."""
-        return tuple(run for run in self.runs if run.outcome in {Outcome.FAILED, Outcome.QUARANTINED})
+        return tuple(run for run in self.runs if run.outcome in {RunOutcome.FAILED, RunOutcome.QUARANTINED})
 
     @property
-    def undecided(self) -> tuple[Run, ...]:
+    def undecided(self) -> tuple[AssessedRun, ...]:
         """The runs that neither passed nor failed."""
         return tuple(run for run in self.runs if run.outcome in _UNDECIDED)
 
-    def reproduced(self, failure: Run) -> str:
+    def reproduced(self, failure: AssessedRun) -> str:
         """Say how often a failure occurred again with its seed and plan; "" if that was not tried."""
         again = [
             run
             for run in self.reproductions
             if run.finished.job.seed == failure.finished.job.seed
-            and run.outcome is not Outcome.INFRASTRUCTURE
+            and run.outcome is not RunOutcome.INFRASTRUCTURE
         ]
-        came = sum(run.outcome in {Outcome.FAILED, Outcome.QUARANTINED} for run in again)
+        came = sum(run.outcome in {RunOutcome.FAILED, RunOutcome.QUARANTINED} for run in again)
         return f"reproduced {came} of {len(again)}" if again else ""
 
 
@@ -129,7 +129,7 @@ class Assessment:
     unlike: bool = False  # did shards run other cells than the campaign file has?
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[AssessedRun, ...]:
         """All runs that count, reproductions apart."""
         return tuple(run for result in self.cells for run in result.runs)
 
@@ -143,7 +143,7 @@ class Assessment:
     @property
     def not_judged(self) -> int:
         """How many runs of shards could not be judged again."""
-        return sum(run.outcome is Outcome.NOT_JUDGED for run in self.runs)
+        return sum(run.outcome is RunOutcome.NOT_JUDGED for run in self.runs)
 
     def exit_code(self, *, allow_unknown: bool) -> ExitCode:
         """The code of several runs; quarantined failures are expected, a missed canary is a violation.
@@ -154,12 +154,12 @@ class Assessment:
         """
         unknown = ExitCode.AS_EXPECTED if allow_unknown else ExitCode.UNKNOWN
         codes = {
-            Outcome.PASSED: ExitCode.AS_EXPECTED,
-            Outcome.QUARANTINED: ExitCode.AS_EXPECTED,
-            Outcome.FAILED: ExitCode.VIOLATION,
-            Outcome.UNKNOWN: unknown,
-            Outcome.NOT_JUDGED: unknown,
-            Outcome.INFRASTRUCTURE: ExitCode.INFRASTRUCTURE,
+            RunOutcome.PASSED: ExitCode.AS_EXPECTED,
+            RunOutcome.QUARANTINED: ExitCode.AS_EXPECTED,
+            RunOutcome.FAILED: ExitCode.VIOLATION,
+            RunOutcome.UNKNOWN: unknown,
+            RunOutcome.NOT_JUDGED: unknown,
+            RunOutcome.INFRASTRUCTURE: ExitCode.INFRASTRUCTURE,
         }
         found = [codes[run.outcome] for run in self.runs]
         if any(run.finished.exit_code == ExitCode.CONFIGURATION for run in self.runs):
@@ -170,10 +170,10 @@ class Assessment:
 
 
 def assess(
-    plan: Plan,
+    plan: NightPlan,
     finished: Sequence[Finished],
     *,
-    before: Mapping[str, Sequence[Outcome]],
+    before: Mapping[str, Sequence[RunOutcome]],
     quarantine: Sequence[Quarantine] | None,
     today: dt.date,
 ) -> Assessment:
@@ -185,7 +185,7 @@ def assess(
     for job in plan.jobs:
         planned.setdefault(job.cell, []).append(job)
     valid = in_force(quarantine or (), today)
-    runs: dict[str, list[Run]] = {}
+    runs: dict[str, list[AssessedRun]] = {}
     for each in finished:
         runs.setdefault(each.job.cell, []).append(run_of(each, valid))
     results = tuple(
@@ -237,38 +237,38 @@ def _canary(bug: str, results: Sequence[CellResult]) -> Canary:
     cells = {result.cell.name: result for result in results if is_canary(result.cell.name)}
     missed = [f"{name} was not run" for name in (bug, bug + TWIN) if PREFIX + name not in cells]
     for name, result in cells.items():
-        missed += [run.headline for run in result.runs if run.outcome is not Outcome.PASSED]
+        missed += [run.headline for run in result.runs if run.outcome is not RunOutcome.PASSED]
         missed += [f"{name.removeprefix(PREFIX)} was not run"] * bool(result.not_run)
     return Canary(bug=bug, missed="; ".join(dict.fromkeys(missed)))
 
 
-def run_of(finished: Finished, quarantine: Mapping[str, Quarantine]) -> Run:
+def run_of(finished: Finished, quarantine: Mapping[str, Quarantine]) -> AssessedRun:
     """Say what one run means."""
     if finished.not_judged:
-        return Run(finished=finished, outcome=Outcome.NOT_JUDGED, fingerprint=None)
-    outcome = _OUTCOMES.get(finished.exit_code, Outcome.INFRASTRUCTURE)
-    if outcome is Outcome.UNKNOWN and is_canary(finished.job.cell):
-        outcome = Outcome.FAILED  # the bug is certainly there
-    if outcome is not Outcome.FAILED or finished.verdict is None:
-        return Run(finished=finished, outcome=outcome, fingerprint=None)
+        return AssessedRun(finished=finished, outcome=RunOutcome.NOT_JUDGED, fingerprint=None)
+    outcome = _OUTCOMES.get(finished.exit_code, RunOutcome.INFRASTRUCTURE)
+    if outcome is RunOutcome.UNKNOWN and is_canary(finished.job.cell):
+        outcome = RunOutcome.FAILED  # the bug is certainly there
+    if outcome is not RunOutcome.FAILED or finished.verdict is None:
+        return AssessedRun(finished=finished, outcome=outcome, fingerprint=None)
     shape = fingerprint(finished.job.cell, finished.verdict)
     known = None if is_canary(finished.job.cell) else quarantine.get(shape)
-    return Run(
+    return AssessedRun(
         finished=finished,
-        outcome=Outcome.QUARANTINED if known else outcome,
+        outcome=RunOutcome.QUARANTINED if known else outcome,
         fingerprint=shape,
         quarantine=known,
     )
 
 
 def _of_cell(
-    cell: Cell, runs: Sequence[Run], before: Sequence[Outcome], planned: Sequence[Job]
+    cell: CampaignCell, runs: Sequence[AssessedRun], before: Sequence[RunOutcome], planned: Sequence[Job]
 ) -> CellResult:
     first = tuple(run for run in runs if not run.finished.job.reproduction)
     ended = {run.finished.job.id for run in first}
     tonight = [run.outcome for run in first]
     result = status(tonight, before)
-    is_clean = result in {Status.PASSING, Status.FIXED, Status.FLAKY} and Outcome.FAILED not in tonight
+    is_clean = result in {Status.PASSING, Status.FIXED, Status.FLAKY} and RunOutcome.FAILED not in tonight
     return CellResult(
         cell=cell,
         runs=first,

@@ -24,7 +24,7 @@ _SECONDS_BETWEEN = 0.5  # between two looks for runs that had not begun at the l
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class CampaignProgress:
     """Where a campaign is."""
 
     running: tuple[Job, ...]
@@ -34,7 +34,7 @@ class Progress:
     expected: int  # ns until the end, repetitions included
 
 
-Notify = Callable[[Finished | Progress], None]
+Notify = Callable[[Finished | CampaignProgress], None]
 
 
 def workers_here() -> int:
@@ -43,7 +43,7 @@ def workers_here() -> int:
     return max(1, min(cores // CORES_PER_RUN, memory // MEMORY_PER_RUN))
 
 
-class Campaign:
+class CampaignRunner:
     """Makes the runs of a night that are open."""
 
     def __init__(
@@ -155,14 +155,14 @@ class Campaign:
         self._repeated.add(shape)
         return [replace(job, reproduction=number) for number in range(1, REPRODUCTIONS + 1)]
 
-    def _progress(self) -> Progress:
+    def _progress(self) -> CampaignProgress:
         running = tuple(job for job, _ in self._running.values())
         left = [*self._waiting, *running]
         done = [finished for finished in self._finished if not finished.job.reproduction]
         expected = sum(job.expected for job in left) // self._workers
         if self.left is not None:
             expected = min(expected, self.left)
-        return Progress(
+        return CampaignProgress(
             running=running,
             done=len(done),
             left=sum(not job.reproduction for job in left),

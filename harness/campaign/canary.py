@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 
-from harness.campaign.cells import Cell, of_file
+from harness.campaign.cells import CampaignCell, of_file
 from harness.core.errors import ConfigurationError
 from harness.core.suggestions import did_you_mean
 from harness.spec.reading import in_folder, shipped_folder
@@ -63,7 +63,7 @@ def of_day(day: dt.date) -> Sequence[str]:
     return DEFAULTS[first:] + DEFAULTS[:first]
 
 
-def cells(bug: str) -> tuple[Cell, Cell]:
+def cells(bug: str) -> tuple[CampaignCell, CampaignCell]:
     """Return the bug and its twin as cells, under separate names."""
     first, second = (
         of_file(str(shipped_folder() / ZOO / f"{name}.toml"), [f"name={PREFIX}{name}"])

@@ -26,7 +26,7 @@ UNFENCED = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class CampaignCell:
     """One target of a campaign, and where it lies in the matrix of results."""
 
     name: str
@@ -43,7 +43,7 @@ class Cell:
 class Expansion:
     """The cells of a campaign, and a sentence for each word that selects none."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[CampaignCell, ...]
     empty: tuple[str, ...]
 
 
@@ -52,7 +52,7 @@ def expand(campaign: Campaign) -> Expansion:
 
     Raises ConfigurationError, whose message names everything that is wrong.
     """
-    found: dict[str, Cell] = {}
+    found: dict[str, CampaignCell] = {}
     errors: list[str] = []
     selection = _selected(word for cells in campaign.cells for word in cells.targets)
     for name in selection.names:
@@ -65,7 +65,7 @@ def expand(campaign: Campaign) -> Expansion:
     return Expansion(tuple(found.values()), selection.empty)
 
 
-def _add(found: dict[str, Cell], errors: list[str], make: Callable[[], Cell]) -> None:
+def _add(found: dict[str, CampaignCell], errors: list[str], make: Callable[[], CampaignCell]) -> None:
     try:
         cell = make()
     except ConfigurationError as error:
@@ -89,11 +89,11 @@ def _files(pattern: str) -> list[str]:
     return found(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
 
 
-def of_file(name: str, changes: Sequence[str], *, reuse: bool = False) -> Cell:
+def of_file(name: str, changes: Sequence[str], *, reuse: bool = False) -> CampaignCell:
     """Make a cell of a target file, or of a shipped target by its name."""
     target = load(name, changes)
     kinds = "+".join(dict.fromkeys(fault.kind for fault in target.faults)) or "none"
-    return Cell(
+    return CampaignCell(
         name=target.name,
         lock=target.lock.kind,
         storage=f"{target.storage.kind}:{target.storage.fencing}",
@@ -116,7 +116,7 @@ def _excludes(exclusion: Exclusion, combination: tuple[str, str, str]) -> bool:
     return all(want is None or want == have for want, have in zip(wanted, combination, strict=True))
 
 
-def _of_combination(lock: str, storage: str, faults: str, campaign: Campaign) -> Cell:
+def _of_combination(lock: str, storage: str, faults: str, campaign: Campaign) -> CampaignCell:
     """Make the target of a combination from the sections that shipped targets have."""
     sections = _shipped_sections()
     for kind, name in (("lock", lock), ("storage", storage)):
@@ -140,7 +140,7 @@ def _of_combination(lock: str, storage: str, faults: str, campaign: Campaign) ->
         without = f'{{ lock = "{lock}", storage = "{storage}", faults = "{faults}" }}'
         *others, last = error.lines
         raise ConfigurationError(*others, f"{last}; leave it out with exclude = [{without}]") from None
-    return Cell(
+    return CampaignCell(
         name=target.name,
         lock=lock,
         storage=storage,

@@ -8,14 +8,14 @@ from typing import Any
 
 from checkers.text.printable import line
 from harness.campaign.issues import Issue
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 
-_SEVERITIES: Mapping[Outcome, str] = {
-    Outcome.FAILED: "critical",
-    Outcome.INFRASTRUCTURE: "major",
-    Outcome.NOT_JUDGED: "minor",
-    Outcome.UNKNOWN: "minor",
-    Outcome.QUARANTINED: "info",
+_SEVERITIES: Mapping[RunOutcome, str] = {
+    RunOutcome.FAILED: "critical",
+    RunOutcome.INFRASTRUCTURE: "major",
+    RunOutcome.NOT_JUDGED: "minor",
+    RunOutcome.UNKNOWN: "minor",
+    RunOutcome.QUARANTINED: "info",
 }
 
 

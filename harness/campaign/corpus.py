@@ -43,7 +43,7 @@ _MOST_JUDGED = 64 << 20  # bytes of a file, decompressed
 _MOST_MEMORY = 128 << 20  # bytes; to decompress
 
 
-class Expected(msgspec.Struct, frozen=True, kw_only=True):
+class ExpectedVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict that an entry must get, and where the entry came from; expected.json."""
 
     version: int = msgspec.field(name="schema", default=1)
@@ -98,7 +98,7 @@ def add(run: Path, corpus: Path) -> Path:
         if minimal:
             smallest(run, judged).write(proof / HISTORY, proof / COMMITS)
         source = proof if minimal else run
-        expected = Expected(
+        expected = ExpectedVerdict(
             target=target,
             seed=header.seed,
             verdict=document.verdict,
@@ -128,14 +128,14 @@ def entries(corpus: Path) -> tuple[Path, ...]:
     )
 
 
-def read_expected(entry: Path) -> Expected:
+def read_expected(entry: Path) -> ExpectedVerdict:
     """Read the verdict that an entry must get.
 
     Raises ConfigurationError if the file is broken, HistoryError if it cannot be read.
     """
     try:
         raw = received.read(entry, EXPECTED, most=_MOST_STORED)
-        return msgspec.json.decode(raw or b"", type=Expected)
+        return msgspec.json.decode(raw or b"", type=ExpectedVerdict)
     except msgspec.DecodeError as error:
         raise ConfigurationError(f"{entry / EXPECTED}: {error}") from None
 
@@ -180,7 +180,7 @@ def _contents(folder: Path, names: Iterable[str], most: int) -> dict[str, bytes]
     return {name: content for name, content in read.items() if content is not None}
 
 
-def _store(entry: Path, expected: Expected, files: Mapping[str, bytes]) -> None:
+def _store(entry: Path, expected: ExpectedVerdict, files: Mapping[str, bytes]) -> None:
     if os.path.lexists(entry):
         raise ConfigurationError(f"{entry} already exists: remove it to replace it")
     packed = {name: lzma.compress(content) for name, content in files.items()}

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from harness.campaign.assessment import Assessment, Canary, CellResult, Run
+from harness.campaign.assessment import AssessedRun, Assessment, Canary, CellResult
 from harness.campaign.night import Night
 from harness.campaign.shrinking import sentence
 from harness.campaign.summary import headline
@@ -136,7 +136,7 @@ def document(night: Night, assessment: Assessment, *, exit_code: int) -> Campaig
     )
 
 
-def finished_document(run: Run) -> FinishedDocument:
+def finished_document(run: AssessedRun) -> FinishedDocument:
     """Make the line of a run."""
     finished, job = run.finished, run.finished.job
     return FinishedDocument(
@@ -175,7 +175,7 @@ def _cell(result: CellResult, night: Night) -> CellDocument:
     )
 
 
-def _run(result: CellResult, run: Run, night: Night) -> RunDocument:
+def _run(result: CellResult, run: AssessedRun, night: Night) -> RunDocument:
     finished = run.finished
     again = night.run_again(finished) if run in result.failures else None
     return RunDocument(

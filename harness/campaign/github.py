@@ -9,19 +9,19 @@ from checkers.text.printable import line
 from harness.campaign.assessment import Assessment
 from harness.campaign.code_quality import relative
 from harness.campaign.issues import Issue
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.report.sentences import capitalized
 
 MOST_BYTES = 1_000_000
 """Of a summary: GitHub refuses more than 1 MiB of a step."""
 _CUT = "\n\nThe rest is in `summary.md` of the night.\n"
 
-_COMMANDS: Mapping[Outcome, str] = {
-    Outcome.FAILED: "error",
-    Outcome.INFRASTRUCTURE: "error",
-    Outcome.UNKNOWN: "error",
-    Outcome.NOT_JUDGED: "error",
-    Outcome.QUARANTINED: "notice",
+_COMMANDS: Mapping[RunOutcome, str] = {
+    RunOutcome.FAILED: "error",
+    RunOutcome.INFRASTRUCTURE: "error",
+    RunOutcome.UNKNOWN: "error",
+    RunOutcome.NOT_JUDGED: "error",
+    RunOutcome.QUARANTINED: "notice",
 }
 
 
@@ -29,7 +29,7 @@ def annotate(found: Iterable[Issue], root: PurePath, *, allow_unknown: bool) -> 
     """Yield workflow commands such as `::error file=mine.toml,line=3,title=…::…`."""
     for issue in found:
         command = _COMMANDS[issue.outcome]
-        if allow_unknown and issue.outcome in {Outcome.UNKNOWN, Outcome.NOT_JUDGED}:
+        if allow_unknown and issue.outcome in {RunOutcome.UNKNOWN, RunOutcome.NOT_JUDGED}:
             command = "warning"
         properties = {
             "file": relative(issue.file, root),

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from harness.campaign import campaign_file
-from harness.campaign.assessment import Assessment, CellResult, Run
-from harness.campaign.cells import Cell
+from harness.campaign.assessment import AssessedRun, Assessment, CellResult
+from harness.campaign.cells import CampaignCell
 from harness.campaign.execution import TARGETS
 from harness.campaign.night import CAMPAIGN, Night
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.core.errors import ConfigurationError
 from harness.core.paths import path_of
 from harness.files import received
@@ -28,7 +28,7 @@ from harness.spec.toml import Key, lines_of_keys
 class Issue:
     """One thing to look at. `line` is counted from 1."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     cell: str
     sentence: str
     fingerprint: str
@@ -42,7 +42,7 @@ def issues(night: Night, assessment: Assessment) -> tuple[Issue, ...]:
     found: dict[str, Issue] = {}
     for result in assessment.cells:
         for run in result.runs:
-            if run.outcome is Outcome.PASSED:
+            if run.outcome is RunOutcome.PASSED:
                 continue
             fingerprint = run.fingerprint or _fingerprint(result, run)
             file, line = places.of_cell(result.cell)
@@ -58,7 +58,7 @@ def issues(night: Night, assessment: Assessment) -> tuple[Issue, ...]:
     return tuple(found.values())
 
 
-def _fingerprint(result: CellResult, run: Run) -> str:
+def _fingerprint(result: CellResult, run: AssessedRun) -> str:
     return hashlib.sha256(f"{result.cell.name}\n{run.outcome}".encode()).hexdigest()[:12]
 
 
@@ -76,14 +76,14 @@ class _Places:
         copy = received.read(night.path, CAMPAIGN, most=MAX_SIZE)  # with the same lines as the original
         return cls(night, campaign, lines_of_keys(copy.decode()) if campaign and copy else {})
 
-    def of_cell(self, cell: Cell) -> tuple[str, int]:
+    def of_cell(self, cell: CampaignCell) -> tuple[str, int]:
         if self.campaign is None or cell.file:
             file = cell.file or str(self.night.path / TARGETS / f"{cell.name}.toml")
             return file, _line_in_target(file)
         file = self.night.plan.file or str(self.night.path / CAMPAIGN)
         return file, next(filter(None, map(self.lines.get, self._keys(cell, self.campaign))), 1)
 
-    def _keys(self, cell: Cell, campaign: campaign_file.Campaign) -> Iterator[Key]:
+    def _keys(self, cell: CampaignCell, campaign: campaign_file.Campaign) -> Iterator[Key]:
         """The keys that may have selected a cell, the most probable first."""
         for at, matrix in enumerate(campaign.matrix):
             if cell.lock in matrix.lock and cell.storage in matrix.storage and cell.faults in matrix.faults:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from checkers.text.printable import quotation
-from harness.campaign.assessment import Assessment, CellResult, Run
+from harness.campaign.assessment import AssessedRun, Assessment, CellResult
 from harness.campaign.canary import is_canary
 from harness.campaign.night import Night
 from harness.campaign.schedule import Job
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.core.invocation import typed_anywhere
 from harness.report.first_finding import primary
 from harness.report.junit import Case, Kind, Result, Suite, written
@@ -56,7 +56,7 @@ def _suite(night: Night, assessment: Assessment, result: CellResult, *, allow_un
     )
 
 
-def _case(night: Night, result: CellResult, run: Run, *, allow_unknown: bool) -> Case:
+def _case(night: Night, result: CellResult, run: AssessedRun, *, allow_unknown: bool) -> Case:
     kind = _KINDS.get(run.outcome)
     if allow_unknown:
         kind = _ALLOWED.get(run.outcome, kind)
@@ -83,17 +83,17 @@ def _name(job: Job) -> str:
     return f"run {job.repeat}"
 
 
-_KINDS: Mapping[Outcome, Kind] = {
-    Outcome.FAILED: "failure",
-    Outcome.UNKNOWN: "error",
-    Outcome.NOT_JUDGED: "error",
-    Outcome.INFRASTRUCTURE: "error",
-    Outcome.QUARANTINED: "skipped",
+_KINDS: Mapping[RunOutcome, Kind] = {
+    RunOutcome.FAILED: "failure",
+    RunOutcome.UNKNOWN: "error",
+    RunOutcome.NOT_JUDGED: "error",
+    RunOutcome.INFRASTRUCTURE: "error",
+    RunOutcome.QUARANTINED: "skipped",
 }
-_ALLOWED: Mapping[Outcome, Kind | None] = {Outcome.UNKNOWN: None, Outcome.NOT_JUDGED: "skipped"}
+_ALLOWED: Mapping[RunOutcome, Kind | None] = {RunOutcome.UNKNOWN: None, RunOutcome.NOT_JUDGED: "skipped"}
 
 
-def _details(night: Night, result: CellResult, run: Run) -> Iterator[str]:
+def _details(night: Night, result: CellResult, run: AssessedRun) -> Iterator[str]:
     """The steps that prove a failure, and how to repeat it."""
     finished = run.finished
     verdict = finished.verdict

@@ -19,9 +19,9 @@ from checkers.text.limits import described
 from checkers.text.printable import shorten
 from harness.campaign import campaign_file, canary, own_cells, received_shard
 from harness.campaign.campaign_file import Campaign
-from harness.campaign.cells import Cell
+from harness.campaign.cells import CampaignCell
 from harness.campaign.execution import Finished
-from harness.campaign.night import Night, Plan
+from harness.campaign.night import Night, NightPlan
 from harness.campaign.outputs import repository
 from harness.campaign.received_shard import Claim, Shard
 from harness.campaign.recheck_history import differences
@@ -97,7 +97,7 @@ def _own(shard: Shard) -> Iterator[str]:
     yield from (f"file {'/'.join(names)}" for names in shard.files)
 
 
-def _plan(shards: Sequence[Shard], mine: Campaign | None, file: Path | None) -> Plan:
+def _plan(shards: Sequence[Shard], mine: Campaign | None, file: Path | None) -> NightPlan:
     plans = [shard.night.plan for shard in shards]
     started = min(plan.started for plan in plans)
     gone = missing([plan.shard for plan in plans])
@@ -120,7 +120,7 @@ def _plan(shards: Sequence[Shard], mine: Campaign | None, file: Path | None) -> 
     )
 
 
-def _canary(plans: Sequence[Plan], mine: Campaign | None, started: str, gone: Sequence[str]) -> str:
+def _canary(plans: Sequence[NightPlan], mine: Campaign | None, started: str, gone: Sequence[str]) -> str:
     """Choose the bug that the night had to find: the shards' own, or the one that the campaign demands.
 
     The first shard has it; if that one is missing, the night fails anyway.
@@ -133,8 +133,8 @@ def _canary(plans: Sequence[Plan], mine: Campaign | None, started: str, gone: Se
     return canary.chosen(mine.canary, dt.datetime.fromisoformat(started).date())
 
 
-def _cells(shards: Sequence[Shard]) -> list[Cell]:
-    found: dict[str, Cell] = {}
+def _cells(shards: Sequence[Shard]) -> list[CampaignCell]:
+    found: dict[str, CampaignCell] = {}
     for shard in shards:
         for cell in shard.night.plan.cells:
             if found.setdefault(cell.name, cell).source != cell.source:

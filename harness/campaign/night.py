@@ -25,7 +25,7 @@ from checkers.text.redaction import redacted
 from checkers.vocabulary.document import VerdictDocument
 from harness.campaign import campaign_file
 from harness.campaign.campaign_file import Campaign
-from harness.campaign.cells import Cell
+from harness.campaign.cells import CampaignCell
 from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, was_interrupted
 from harness.campaign.replay import Replay, replay_of
 from harness.campaign.schedule import Job
@@ -53,7 +53,7 @@ _MOMENT_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(\+0
 _MOST = 2**63 - 1  # of any number: the results' file has no larger ones
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class NightPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a night will run; written before the first run."""
 
     version: int = msgspec.field(name="schema", default=1)
@@ -70,7 +70,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     unlike: list[str] = []  # how the shards' cells differ from those of the user's campaign file
     not_compared: str = ""  # why that is not known
     canary: str = ""  # the planted bug that must be found; "": none
-    cells: list[Cell]
+    cells: list[CampaignCell]
     jobs: list[Job]
 
 
@@ -79,10 +79,10 @@ class Night:
     """One call of a campaign, with its folder."""
 
     path: Path
-    plan: Plan
+    plan: NightPlan
 
     @classmethod
-    def create(cls, nights: Path, plan: Plan, source: str | None) -> Night:
+    def create(cls, nights: Path, plan: NightPlan, source: str | None) -> Night:
         """Make the folder of a night, with its plan, its targets, and the text of its campaign file."""
         try:
             path = dated_folders.create(nights / plan.campaign, TARGETS, RUNS, LOGS)
@@ -112,7 +112,7 @@ class Night:
             ) from None
         if raw is None:
             raise ConfigurationError(f"{path} is not the folder of a campaign: it has no {PLAN}")
-        plan = _decoded(raw, Plan, path / PLAN)
+        plan = _decoded(raw, NightPlan, path / PLAN)
         _check(plan, path / PLAN)
         return cls(path, plan)
 
@@ -240,7 +240,7 @@ def _is_cut(line: bytes) -> bool:
     return False
 
 
-def _check(plan: Plan, file: Path) -> None:
+def _check(plan: NightPlan, file: Path) -> None:
     """Raise ConfigurationError if something in a plan is not what any campaign writes.
 
     All of it comes into names of files, sentences and commands.

@@ -18,7 +18,7 @@ from harness.campaign.issues import issues
 from harness.campaign.junit import junit
 from harness.campaign.night import Night
 from harness.campaign.page.trend import NIGHTS
-from harness.campaign.results import Results, Row
+from harness.campaign.results import Results, StoredRun
 from harness.campaign.stored import Remembered
 from harness.campaign.summary import markdown
 from harness.core.exit_codes import ExitCode
@@ -84,9 +84,9 @@ def _found(anomalies: Mapping[str, int]) -> Mapping[str, int]:
     return {name: count for name, count in anomalies.items() if count}
 
 
-def _rows(night: Night, assessment: Assessment) -> list[Row]:
+def _rows(night: Night, assessment: Assessment) -> list[StoredRun]:
     return [
-        Row(
+        StoredRun(
             cell=result.cell.name,
             repeat=run.finished.job.repeat,
             reproduction=run.finished.job.reproduction,

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from harness.campaign.campaign_file import Campaign
 from harness.campaign.canary import is_canary
-from harness.campaign.cells import Cell, expand
+from harness.campaign.cells import CampaignCell, expand
 from harness.core.errors import ConfigurationError
 from harness.report.sentences import count
 
 _MOST_NAMED = 10
 
 
-def differences(mine: Campaign, cells: Iterable[Cell], *, whole: bool) -> list[str]:
+def differences(mine: Campaign, cells: Iterable[CampaignCell], *, whole: bool) -> list[str]:
     """Say how the cells of shards differ from those of a campaign, in a sentence for each kind.
 
     `whole`: no shard is missing, so that each cell of the campaign should be there.
@@ -32,7 +32,7 @@ def differences(mine: Campaign, cells: Iterable[Cell], *, whole: bool) -> list[s
     ]
 
 
-def checked(mine: Campaign | None, cells: Iterable[Cell], *, whole: bool) -> tuple[list[str], str]:
+def checked(mine: Campaign | None, cells: Iterable[CampaignCell], *, whole: bool) -> tuple[list[str], str]:
     """How the cells of shards differ from those of the user's campaign file, or why that is not known."""
     try:
         return (differences(mine, cells, whole=whole) if mine else []), ""

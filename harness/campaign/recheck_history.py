@@ -17,7 +17,7 @@ from harness.run.recheck import judge_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rejudged:
+class RecheckedRun:
     """A stored run, and what is different now: verdict, anomalies and fingerprint."""
 
     run: Stored
@@ -27,7 +27,7 @@ class Rejudged:
         return f"{self.run.cell}, seed {self.run.seed}, {self.run.started}: {'; '.join(self.changes)}"
 
 
-def recheck(results: Results) -> Iterator[Rejudged]:
+def recheck(results: Results) -> Iterator[RecheckedRun]:
     """Judge every stored history again. The stored data is not changed."""
     for run in results.stored():
         with temporary_folder() as temporary:
@@ -38,9 +38,9 @@ def recheck(results: Results) -> Iterator[Rejudged]:
                     commits.write_bytes(decompressed(run.commits))
                 judged = judge_file(history, None if run.commits is None else commits, same_run=True)
             except (HistoryError, ValueError) as error:
-                yield Rejudged(run=run, changes=(f"cannot be read: {error}, was {run.verdict}",))
+                yield RecheckedRun(run=run, changes=(f"cannot be read: {error}, was {run.verdict}",))
             else:
-                yield Rejudged(run=run, changes=tuple(_changes(run, judged.document)))
+                yield RecheckedRun(run=run, changes=tuple(_changes(run, judged.document)))
 
 
 def differences(

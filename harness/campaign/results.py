@@ -24,8 +24,8 @@ from harness.campaign.night import Night
 from harness.campaign.replay import Replay
 from harness.campaign.results_schema import migrate
 from harness.campaign.schedule import Past
-from harness.campaign.status import WINDOW, Outcome
-from harness.campaign.stored import MOST_STORED, Ended, Remembered, Seed, Stored, checked
+from harness.campaign.status import WINDOW, RunOutcome
+from harness.campaign.stored import MOST_STORED, EarlierRun, Remembered, Seed, Stored, checked
 from harness.core.errors import ConfigurationError
 from harness.files import received
 from harness.files.atomic_files import PRIVATE
@@ -39,7 +39,7 @@ _MAGIC = bytes.fromhex("d9d505f920a163d7")  # at the end of a journal that names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class StoredRun:
     """One run as it is stored."""
 
     cell: str
@@ -48,7 +48,7 @@ class Row:
     seed: int
     started: str
     seconds: float
-    outcome: Outcome
+    outcome: RunOutcome
     verdict: str | None
     fingerprint: str | None
     folder: str | None
@@ -80,7 +80,7 @@ class Results:
             database.execute("BEGIN IMMEDIATE")
             database.execute("ROLLBACK")
 
-    def add(self, night: Night, rows: Sequence[Row]) -> None:
+    def add(self, night: Night, rows: Sequence[StoredRun]) -> None:
         """Add the runs of a night, each once; a merged night replaces what its shards added."""
         plan, folder = night.plan, str(night.path)
         with self._connected() as database, database:
@@ -129,23 +129,23 @@ class Results:
             )
             yield from checked(self._file, rows, Stored)
 
-    def outcomes(self, *, before: str) -> Mapping[str, list[Outcome]]:
+    def outcomes(self, *, before: str) -> Mapping[str, list[RunOutcome]]:
         """How the runs of each cell ended in nights that began before a moment, the oldest first."""
-        found: dict[str, list[Outcome]] = {}
+        found: dict[str, list[RunOutcome]] = {}
         for run in self._ended(before):
             found.setdefault(run.cell, []).append(run.outcome)
         return found
 
     def past(self, *, before: str) -> Mapping[str, Past]:
         """What the schedule of another night needs to know about each cell."""
-        runs: dict[str, list[Ended]] = {}
+        runs: dict[str, list[EarlierRun]] = {}
         for run in self._ended(before):
             runs.setdefault(run.cell, []).append(run)
         return {
             cell: Past(
                 seconds=statistics.median(run.seconds for run in ended[-WINDOW:]),
                 last_run=ended[-1].started,
-                failed_last=ended[-1].outcome is Outcome.FAILED,
+                failed_last=ended[-1].outcome is RunOutcome.FAILED,
             )
             for cell, ended in runs.items()
         }
@@ -163,14 +163,14 @@ class Results:
             )
             return list(checked(self._file, found, Remembered))
 
-    def _ended(self, before: str) -> list[Ended]:
+    def _ended(self, before: str) -> list[EarlierRun]:
         with self._connected() as database:
             rows = database.execute(
                 "SELECT cell, seconds, runs.started, outcome FROM runs JOIN nights ON nights.id = night"
                 " WHERE nights.started < ? AND reproduction = 0 ORDER BY runs.started, runs.id",
                 (before,),
             )
-            return list(checked(self._file, rows, Ended))
+            return list(checked(self._file, rows, EarlierRun))
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -189,7 +189,7 @@ class Results:
 
 _COLUMNS = (
     "night",
-    *(name for name in Row.__dataclass_fields__ if name not in {"replay", "target"}),
+    *(name for name in StoredRun.__dataclass_fields__ if name not in {"replay", "target"}),
     "history",
     "commits",
 )
@@ -213,7 +213,7 @@ WHERE id = :known
 """The histories of shards are judged again when they are joined."""
 
 
-def _values(night: int, row: Row) -> dict[str, object]:
+def _values(night: int, row: StoredRun) -> dict[str, object]:
     kept = Path(row.folder) if row.folder else None
     return asdict(replace(row, replay=None)) | {
         "night": night,
@@ -267,7 +267,7 @@ def _check_side_files(file: Path) -> None:
                         )
 
 
-def _count_seeds(database: sqlite3.Connection, row: Row) -> None:
+def _count_seeds(database: sqlite3.Connection, row: StoredRun) -> None:
     """Keep the fastest failing seed of each fingerprint, and count the runs of its cell since.
 
     A repetition is no run of its own, but may fail in another way, or faster.
@@ -275,7 +275,7 @@ def _count_seeds(database: sqlite3.Connection, row: Row) -> None:
     words = None if row.replay is None else as_json(msgspec.to_builtins(row.replay))
     counted = int(not row.reproduction)
     values = asdict(replace(row, replay=None)) | {"seed": str(row.seed), "words": words, "counted": counted}
-    if row.outcome is Outcome.PASSED:
+    if row.outcome is RunOutcome.PASSED:
         database.execute("UPDATE seeds SET passed = passed + :counted WHERE cell = :cell", values)
     elif row.fingerprint and row.replay:
         database.execute(_KEEP_SEED, values)

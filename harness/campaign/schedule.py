@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from harness.campaign.cells import Cell
+from harness.campaign.cells import CampaignCell
 from harness.core.duration import NS
 
 OVERHEAD = 10 * NS["s"]
@@ -48,7 +48,7 @@ class Past:
 
 
 def jobs(
-    cells: Sequence[Cell],
+    cells: Sequence[CampaignCell],
     *,
     seeds: Sequence[int] | None,
     repeat: int,
@@ -93,11 +93,13 @@ def jobs(
     )
 
 
-def _with_shared_servers_together(cells: Sequence[Cell], past: Mapping[str, Past]) -> list[Cell]:
+def _with_shared_servers_together(
+    cells: Sequence[CampaignCell], past: Mapping[str, Past]
+) -> list[CampaignCell]:
     order = sorted(cells, key=lambda cell: _urgency(past.get(cell.name)))
     places: dict[tuple[bool, str, str], int] = {}
 
-    def place(at: int, cell: Cell) -> tuple[bool, int]:
+    def place(at: int, cell: CampaignCell) -> tuple[bool, int]:
         failed = _has_failed(past.get(cell.name))
         alone = "" if cell.servers else cell.name
         return not failed, places.setdefault((failed, cell.servers, alone), at)
@@ -114,7 +116,7 @@ def _urgency(past: Past | None) -> tuple[bool, str]:
     return (True, "") if past is None else (not past.failed_last, past.last_run)
 
 
-def expected(cell: Cell, past: Past | None) -> int:
+def expected(cell: CampaignCell, past: Past | None) -> int:
     """Return how long a run of a cell takes, in ns: as measured, else its workload and some overhead."""
     return round(past.seconds * NS["s"]) if past else cell.duration + OVERHEAD
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from checkers.text import limits
 from harness.campaign import corpus, execution
-from harness.campaign.assessment import Assessment, Run
+from harness.campaign.assessment import AssessedRun, Assessment
 from harness.campaign.canary import is_canary
 from harness.campaign.execution import LOGS
 from harness.campaign.night import Night
@@ -57,9 +57,9 @@ class Shrinking:
             self.notify(f"shrinking: {run.headline}")
             self.notify(f"  {self._shrink(run, left)}")
 
-    def _new(self, assessment: Assessment) -> Iterator[Run]:
+    def _new(self, assessment: Assessment) -> Iterator[AssessedRun]:
         """Yield the fastest run of each fingerprint that is neither known nor quarantined."""
-        fastest: dict[str, Run] = {}
+        fastest: dict[str, AssessedRun] = {}
         for run in assessment.runs:
             shape = run.fingerprint
             if shape is None or shape in self.known or run.quarantine or is_canary(run.finished.job.cell):
@@ -70,7 +70,7 @@ class Shrinking:
                 fastest[shape] = run
         yield from (run for run in fastest.values() if sentence(self.night, run) is None)
 
-    def _shrink(self, run: Run, left: int | None) -> str:
+    def _shrink(self, run: AssessedRun, left: int | None) -> str:
         """Shrink one run, and say what came of it."""
         folder = _folder(self.night, run)
         log = self.night.path / LOGS / f"{run.finished.job.id}-shrink.log"
@@ -80,7 +80,7 @@ class Shrinking:
         replace_file(folder / OUTPUT, [printed])
         return f"{sentence(self.night, run)}{self._keep(folder)}"
 
-    def _command(self, run: Run, folder: Path, left: int | None) -> list[str]:
+    def _command(self, run: AssessedRun, folder: Path, left: int | None) -> list[str]:
         """Return the command; the last run that it starts still ends in time."""
         most = self.limit if left is None else min(self.limit, left)
         seconds = most / NS["s"] - run.finished.seconds
@@ -120,7 +120,7 @@ class Shrinking:
             return f"; not kept in the corpus: {error}"
 
 
-def sentence(night: Night, run: Run) -> str | None:
+def sentence(night: Night, run: AssessedRun) -> str | None:
     """Say what is left of a run that was shrunk; None if it was not."""
     if run.finished.folder is None:
         return None
@@ -133,5 +133,5 @@ def sentence(night: Night, run: Run) -> str | None:
     return "; ".join([*(line.removesuffix(":") for line in said[:1]), *ends])
 
 
-def _folder(night: Night, run: Run) -> Path:
+def _folder(night: Night, run: AssessedRun) -> Path:
     return night.path / (run.finished.folder or "")

@@ -19,7 +19,7 @@ SURE = 0.99
 _Z = 1.959964  # of a 95 % interval
 
 
-class Outcome(enum.StrEnum):
+class RunOutcome(enum.StrEnum):
     """How a run ended, compared with what its target expects."""
 
     PASSED = "passed"
@@ -94,7 +94,7 @@ class FixConfidence:
         return f"{runs}: {self.confidence:.0%} sure{more}"
 
 
-def status(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Status:
+def status(tonight: Sequence[RunOutcome], before: Sequence[RunOutcome]) -> Status:
     """Compare a cell's runs of tonight with those of earlier nights, the oldest first."""
     if not tonight:
         return Status.NOT_RUN
@@ -102,8 +102,8 @@ def status(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Status:
     if not decided:
         return _worst_undecided(tonight)
     earlier = _decided(before)[-WINDOW:]
-    failed, had_failed = Outcome.FAILED in decided, Outcome.FAILED in earlier
-    if failed and Outcome.PASSED in decided:
+    failed, had_failed = RunOutcome.FAILED in decided, RunOutcome.FAILED in earlier
+    if failed and RunOutcome.PASSED in decided:
         return Status.FLAKY
     if failed:
         return _failing(earlier)
@@ -112,7 +112,7 @@ def status(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Status:
     return Status.FLAKY if _changes(earlier) > 1 else Status.FIXED
 
 
-def rate(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Rate:
+def rate(tonight: Sequence[RunOutcome], before: Sequence[RunOutcome]) -> Rate:
     """Count how often a cell failed since its status last changed, in its last runs.
 
     Without a decided run tonight, it is the rate that the cell had before.
@@ -130,10 +130,10 @@ def rate(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Rate:
         counted.insert(0, earlier.pop())
         is_tonight = False
     counted = counted[-WINDOW:]
-    return Rate(counted.count(Outcome.FAILED), len(counted), is_tonight)
+    return Rate(counted.count(RunOutcome.FAILED), len(counted), is_tonight)
 
 
-def _continues(shown: Status, outcomes: Sequence[Outcome]) -> bool:
+def _continues(shown: Status, outcomes: Sequence[RunOutcome]) -> bool:
     """Did a cell have this status already after its last run before?
 
     A flaky cell was passing until its first failure for a long time; any other status is that of equal runs.
@@ -141,50 +141,50 @@ def _continues(shown: Status, outcomes: Sequence[Outcome]) -> bool:
     *before, last = outcomes
     if shown is Status.FLAKY:
         return status([last], before) is not Status.PASSING
-    return last is (Outcome.PASSED if shown in {Status.PASSING, Status.FIXED} else Outcome.FAILED)
+    return last is (RunOutcome.PASSED if shown in {Status.PASSING, Status.FIXED} else RunOutcome.FAILED)
 
 
-def _decided(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    return [each for each in outcomes if each in {Outcome.PASSED, Outcome.FAILED}]
+def _decided(outcomes: Iterable[RunOutcome]) -> list[RunOutcome]:
+    return [each for each in outcomes if each in {RunOutcome.PASSED, RunOutcome.FAILED}]
 
 
-def _worst_undecided(tonight: Sequence[Outcome]) -> Status:
+def _worst_undecided(tonight: Sequence[RunOutcome]) -> Status:
     return next(status for outcome, status in _UNDECIDED.items() if outcome in tonight)
 
 
-_UNDECIDED: Mapping[Outcome, Status] = {
-    Outcome.INFRASTRUCTURE: Status.INFRASTRUCTURE,
-    Outcome.NOT_JUDGED: Status.NOT_JUDGED,
-    Outcome.UNKNOWN: Status.UNKNOWN,
-    Outcome.QUARANTINED: Status.QUARANTINED,
+_UNDECIDED: Mapping[RunOutcome, Status] = {
+    RunOutcome.INFRASTRUCTURE: Status.INFRASTRUCTURE,
+    RunOutcome.NOT_JUDGED: Status.NOT_JUDGED,
+    RunOutcome.UNKNOWN: Status.UNKNOWN,
+    RunOutcome.QUARANTINED: Status.QUARANTINED,
 }
 """The most urgent first."""
 
 
-def _failing(earlier: Sequence[Outcome]) -> Status:
-    if Outcome.FAILED not in earlier:
+def _failing(earlier: Sequence[RunOutcome]) -> Status:
+    if RunOutcome.FAILED not in earlier:
         return Status.NEW
-    if earlier[-1] is Outcome.FAILED:
+    if earlier[-1] is RunOutcome.FAILED:
         return Status.STILL_FAILING
     return Status.FLAKY if _changes(earlier) > 1 else Status.REGRESSED
 
 
-def _changes(earlier: Sequence[Outcome]) -> int:
+def _changes(earlier: Sequence[RunOutcome]) -> int:
     """How often a cell went from passing to failing or back."""
     return sum(one is not other for one, other in itertools.pairwise(earlier))
 
 
-def fix_confidence(outcomes: Sequence[Outcome]) -> FixConfidence | None:
+def fix_confidence(outcomes: Sequence[RunOutcome]) -> FixConfidence | None:
     """How certainly a flaky cell is fixed, by the clean runs since its last failure.
 
     `outcomes` are all of its runs, the oldest first. None for a cell that never failed, or that did in
     several runs on end and before that in none: something was broken then. One failure alone may be chance.
     """
     decided = _decided(outcomes)
-    if Outcome.FAILED not in decided:
+    if RunOutcome.FAILED not in decided:
         return None
-    last = max(index for index, each in enumerate(decided) if each is Outcome.FAILED)
+    last = max(index for index, each in enumerate(decided) if each is RunOutcome.FAILED)
     until, clean = decided[max(0, last + 1 - WINDOW) : last + 1], len(decided) - last - 1
-    failures = until.count(Outcome.FAILED)
-    is_flaky = failures < len(until) and (failures == 1 or Outcome.PASSED in until[-failures:])
+    failures = until.count(RunOutcome.FAILED)
+    is_flaky = failures < len(until) and (failures == 1 or RunOutcome.PASSED in until[-failures:])
     return FixConfidence(clean, failures / len(until)) if clean and is_flaky else None

@@ -18,7 +18,7 @@ import msgspec
 from checkers.text.printable import quoted
 from harness.campaign.fingerprint import FINGERPRINT_PATTERN
 from harness.campaign.replay import Replay, stored_replay
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.core.errors import ConfigurationError
 from harness.files.received import component
 
@@ -62,13 +62,13 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EarlierRun:
     """How a run of an earlier night ended."""
 
     cell: str
     seconds: Seconds
     started: str
-    outcome: Outcome
+    outcome: RunOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class Remembered:
     repeat: int
     seed: str
     seconds: Seconds
-    outcome: Outcome
+    outcome: RunOutcome
     fingerprint: str | None
     folder: str | None
 

@@ -19,7 +19,7 @@ NOT_ATOMIC = ", as far as its token is drawn with the grant"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class AnsweredQuestion:
     """One cell of a card."""
 
     key: str
@@ -29,10 +29,10 @@ class Answer:
     runs: tuple[Path, ...]  # their folders
 
 
-def answers(subject: Subject, seen: Sequence[Seen]) -> tuple[Answer, ...]:
+def answers(subject: Subject, seen: Sequence[Seen]) -> tuple[AnsweredQuestion, ...]:
     """Answer every question; one whose runs failed or never got there is "not shown"."""
     return tuple(
-        Answer(
+        AnsweredQuestion(
             key=key,
             question=question,
             word=word,

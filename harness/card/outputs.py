@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.text.printable import as_json
-from harness.card.answers import Answer
+from harness.card.answers import AnsweredQuestion
 from harness.card.seen import Seen
 from harness.card.series import Subject
 from harness.files.atomic_files import replace_file
@@ -26,7 +26,7 @@ class Card:
     subject: Subject
     engine: str
     began: str  # ISO 8601, UTC
-    answers: Sequence[Answer]
+    answers: Sequence[AnsweredQuestion]
     seen: Sequence[Seen]
 
     @property
@@ -119,7 +119,7 @@ def _finding(seen: Seen) -> dict[str, Any] | None:
     }
 
 
-def _cell(answer: Answer, folder: Path) -> str:
+def _cell(answer: AnsweredQuestion, folder: Path) -> str:
     links = " ".join(f"[{number}]({_link(run, folder)})" for number, run in enumerate(answer.runs, 1))
     return f"**{answer.word}**: {inert(answer.said)} {links}".rstrip()
 

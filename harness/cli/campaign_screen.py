@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from checkers.text.printable import line as as_line
 from harness.campaign.assessment import run_of
-from harness.campaign.campaign import Progress
+from harness.campaign.campaign import CampaignProgress
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.document import finished_document
 from harness.campaign.execution import Finished
 from harness.campaign.schedule import Job
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.core.duration import NS
 from harness.core.printing import show, show_document
 
@@ -37,7 +37,7 @@ class CampaignScreen:
     documents: bool  # print each run on stdout as well, as JSON
     quarantine: Mapping[str, Quarantine] = field(default_factory=dict)  # by fingerprint
     clock: Callable[[], int] = time.monotonic_ns
-    progress: Progress | None = None
+    progress: CampaignProgress | None = None
     done: int = 0  # runs
     at: int = 0  # when `progress` was reported, as the clock has it
     begun: dict[str, int] = field(default_factory=dict)  # when each run in progress was first seen
@@ -51,10 +51,10 @@ class CampaignScreen:
         else:
             show(line, to=self.stream)
 
-    def show(self, event: Finished | Progress) -> None:
+    def show(self, event: Finished | CampaignProgress) -> None:
         """Take in one event."""
         match event:
-            case Progress():
+            case CampaignProgress():
                 self.progress, self.done, self.at = event, event.done, self.clock()
                 self.begun = {job.id: self.begun.get(job.id, self.at) for job in event.running}
             case Finished():
@@ -67,7 +67,7 @@ class CampaignScreen:
             _, times = self.findings.get(run.fingerprint, ("", 0))
             known = " (quarantined)" if run.quarantine else ""
             self.findings[run.fingerprint] = (f"{finished.job.cell}{known}: {run.headline}", times + 1)
-        found = "" if run.outcome is Outcome.PASSED else f": {run.headline}"
+        found = "" if run.outcome is RunOutcome.PASSED else f": {run.headline}"
         self.write(
             f"{self._counted()}  {_named(finished.job)}: {run.outcome} in {finished.seconds:.0f} s{found}"
         )

@@ -28,7 +28,7 @@ from harness.run.runner import RunOptions
 from harness.spec import load
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A run to make."""
 
     target: str  # the file
@@ -41,7 +41,7 @@ def make_runs(engine: EngineName, servers: Path, requests: TextIO, answers: Text
     """Make runs until there are no more requests, or one was interrupted; stop the servers then."""
     with closing(ReusingEngine(choose(engine, say), servers)) as reusing:
         for line in iter(requests.readline, ""):
-            request = msgspec.json.decode(line, type=Request)
+            request = msgspec.json.decode(line, type=RunRequest)
             _print_to(Path(request.log))
             documents: list[VerdictDocument] = []
             code = _make(request, reusing, documents)
@@ -51,7 +51,7 @@ def make_runs(engine: EngineName, servers: Path, requests: TextIO, answers: Text
                 break
 
 
-def _make(request: Request, engine: Engine, documents: list[VerdictDocument]) -> ExitCode:
+def _make(request: RunRequest, engine: Engine, documents: list[VerdictDocument]) -> ExitCode:
     again = ("--engine", engine.name)
     place = ("--seed", str(request.seed), "--runs", request.runs, request.target)
     options = RunOptions(

@@ -22,7 +22,7 @@ from harness.files.log_tail import last_lines
 from harness.files.run_folder import LOGS, RunFolder
 from harness.processes import process_tree
 from harness.processes.cleanup_process import programs_killed_at_end
-from harness.processes.program import Command
+from harness.processes.program import ProgramCommand
 from harness.processes.run_notes import temporary_folder
 from harness.run import deployment
 from harness.run.attachment import belongings
@@ -68,7 +68,7 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
         folder = RunFolder.create(stack.enter_context(temporary_folder()), NAME)
         stack.enter_context(log_limit.limited(folder.path / LOGS))
         stack.enter_context(removed_at_end(belongings(target, folder.path), say))
-        command = Command.of_run(_words(target), folder.run_id)
+        command = ProgramCommand.of_run(_words(target), folder.run_id)
         stack.enter_context(programs_killed_at_end(folder.run_id))
         stack.enter_context(process_tree.no_orphans())
         cluster = stack.enter_context(chosen.start(topology, folder.run_id, folder.path, say))
@@ -96,7 +96,7 @@ class _Programs:
     """Starts the program as clients of the running servers."""
 
     target: Target
-    command: Command
+    command: ProgramCommand
     sides: frozenset[str]
     cluster: Cluster
     folder: RunFolder

@@ -25,7 +25,7 @@ LOCAL = "local engine"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """The result of one check."""
 
     name: str
@@ -34,9 +34,9 @@ class Finding:
     remedy: str = ""  # what to do about it; empty if ok
 
 
-def examine(runs: Path = Path("runs")) -> list[Finding]:
+def examine(runs: Path = Path("runs")) -> list[Diagnosis]:
     """Run every check; a check that crashes is a finding that is not ok."""
-    looks: dict[str, Callable[[], Finding]] = {
+    looks: dict[str, Callable[[], Diagnosis]] = {
         "python": _python,
         DOCKER: _docker,
         LOCAL: _local,
@@ -52,7 +52,7 @@ def examine(runs: Path = Path("runs")) -> list[Finding]:
     return [_look(name, look) for name, look in looks.items()]
 
 
-def can_run(findings: list[Finding]) -> bool:
+def can_run(findings: list[Diagnosis]) -> bool:
     """Is there an engine, and everything else that every run needs?"""
     bad = {finding.name for finding in findings if not finding.ok}
     return not {DOCKER, LOCAL} <= bad and bad.isdisjoint(
@@ -60,24 +60,24 @@ def can_run(findings: list[Finding]) -> bool:
     )
 
 
-def _look(name: str, look: Callable[[], Finding]) -> Finding:
+def _look(name: str, look: Callable[[], Diagnosis]) -> Diagnosis:
     try:
         return look()
     except (FencepostError, OSError, subprocess.SubprocessError) as error:
-        return Finding(
+        return Diagnosis(
             name, ok=False, seen=f"{type(error).__name__}: {error}", remedy="fix that, and run doctor again"
         )
 
 
-def _python() -> Finding:
+def _python() -> Diagnosis:
     oldest, newest = PYTHONS
     seen = sys.version.split()[0]
     if oldest <= sys.version_info[:2] <= newest:
-        return Finding("python", ok=True, seen=seen)
-    return Finding("python", ok=False, seen=seen, remedy="use Python 3.11 to 3.14: make PYTHON=python3.12")
+        return Diagnosis("python", ok=True, seen=seen)
+    return Diagnosis("python", ok=False, seen=seen, remedy="use Python 3.11 to 3.14: make PYTHON=python3.12")
 
 
-def _docker() -> Finding:
+def _docker() -> Diagnosis:
     from harness.engines.docker_api import check_compose, compose_version, connect, engine_host
 
     try:
@@ -85,11 +85,11 @@ def _docker() -> Finding:
         client.close()
         check_compose()
     except EngineUnavailableError as error:
-        return Finding(DOCKER, ok=False, seen=str(error), remedy="not needed if the local engine suffices")
-    return Finding(DOCKER, ok=True, seen=f"answers at {engine_host()}, with compose {compose_version()}")
+        return Diagnosis(DOCKER, ok=False, seen=str(error), remedy="not needed if the local engine suffices")
+    return Diagnosis(DOCKER, ok=True, seen=f"answers at {engine_host()}, with compose {compose_version()}")
 
 
-def _local() -> Finding:
+def _local() -> Diagnosis:
     from harness.engines import local_zookeeper
     from harness.engines.local_systems import SOURCES
     from harness.engines.server_programs import find, repaired_in
@@ -108,70 +108,70 @@ def _local() -> Finding:
             kills = ", never killed: it may lose data" if repaired_in(source, program) else ""
             seen.append(f"{system} {program}{kills}")
     if missing:
-        return Finding(LOCAL, ok=False, seen=missing[0], remedy=INSTALL)
+        return Diagnosis(LOCAL, ok=False, seen=missing[0], remedy=INSTALL)
     try:
         local_zookeeper.check(killed=False)
         seen.append("zookeeper")
     except EngineUnavailableError:
         seen.append("no zookeeper")
-    return Finding(LOCAL, ok=True, seen="; ".join(seen))
+    return Diagnosis(LOCAL, ok=True, seen="; ".join(seen))
 
 
-def _toxiproxy() -> Finding:
+def _toxiproxy() -> Diagnosis:
     from harness.engines import local_toxiproxy
 
     program = local_toxiproxy.find()
     if program is not None:
-        return Finding(local_toxiproxy.PROGRAM, ok=True, seen=str(program))
+        return Diagnosis(local_toxiproxy.PROGRAM, ok=True, seen=str(program))
     if local_toxiproxy.refusal() is None:
         seen = "not installed yet: the first run on the local engine that needs it installs it"
-        return Finding(local_toxiproxy.PROGRAM, ok=True, seen=seen)
+        return Diagnosis(local_toxiproxy.PROGRAM, ok=True, seen=seen)
     seen = "neither on PATH nor in the cache folder: the local engine cannot cut clients off"
-    return Finding(local_toxiproxy.PROGRAM, ok=False, seen=seen, remedy=local_toxiproxy.GET_IT)
+    return Diagnosis(local_toxiproxy.PROGRAM, ok=False, seen=seen, remedy=local_toxiproxy.GET_IT)
 
 
-def _ports() -> Finding:
+def _ports() -> Diagnosis:
     from harness.network.ports import free_addresses
 
     try:
         free_addresses(PORTS)
     except OSError as error:
         seen = f"{PORTS} free ports on 127.0.0.1 are not available: {error}"
-        return Finding("ports", ok=False, seen=seen, remedy="raise ulimit -n, or widen ip_local_port_range")
-    return Finding("ports", ok=True, seen=f"{PORTS} are free on 127.0.0.1")
+        return Diagnosis("ports", ok=False, seen=seen, remedy="raise ulimit -n, or widen ip_local_port_range")
+    return Diagnosis("ports", ok=True, seen=f"{PORTS} are free on 127.0.0.1")
 
 
-def _descriptors() -> Finding:
+def _descriptors() -> Diagnosis:
     from harness.core.exhaustion import descriptors_for
 
     needed = descriptors_for(PORTS)
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if limit == resource.RLIM_INFINITY or limit >= needed:
         seen = "unlimited" if limit == resource.RLIM_INFINITY else f"up to {limit}"
-        return Finding("file descriptors", ok=True, seen=seen)
+        return Diagnosis("file descriptors", ok=True, seen=seen)
     seen = f"up to {limit}, but a large run needs {needed}"
-    return Finding("file descriptors", ok=False, seen=seen, remedy="ulimit -n 4096")
+    return Diagnosis("file descriptors", ok=False, seen=seen, remedy="ulimit -n 4096")
 
 
-def _processors() -> Finding:
+def _processors() -> Diagnosis:
     count = len(os.sched_getaffinity(0))
     if count >= CPUS:
-        return Finding("processors", ok=True, seen=str(count))
+        return Diagnosis("processors", ok=True, seen=str(count))
     remedy = "servers and clients will wait for each other: --set workload.clients=3"
-    return Finding("processors", ok=False, seen=str(count), remedy=remedy)
+    return Diagnosis("processors", ok=False, seen=str(count), remedy=remedy)
 
 
-def _runs_folder(runs: Path) -> Finding:
+def _runs_folder(runs: Path) -> Diagnosis:
     existing = next(path for path in (runs.absolute(), *runs.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):
-            return Finding("runs folder", ok=True, seen=f"{runs.absolute()} can be written")
+            return Diagnosis("runs folder", ok=True, seen=f"{runs.absolute()} can be written")
     except OSError as error:
         seen = f"{existing}: {error.strerror}"
-        return Finding("runs folder", ok=False, seen=seen, remedy="name another: --runs FOLDER")
+        return Diagnosis("runs folder", ok=False, seen=seen, remedy="name another: --runs FOLDER")
 
 
-def _pausing() -> Finding:
+def _pausing() -> Diagnosis:
     """Stop a process and observe it stopped, as a pause of a client does."""
     import psutil
 
@@ -186,20 +186,22 @@ def _pausing() -> Finding:
         finally:
             child.kill()
     if status == psutil.STATUS_STOPPED:
-        return Finding("pausing", ok=True, seen="SIGSTOP stops a process")
+        return Diagnosis("pausing", ok=True, seen="SIGSTOP stops a process")
     seen = f"a process is {status} after SIGSTOP"
-    return Finding("pausing", ok=False, seen=seen, remedy="a sandbox may forbid it: run outside the sandbox")
+    return Diagnosis(
+        "pausing", ok=False, seen=seen, remedy="a sandbox may forbid it: run outside the sandbox"
+    )
 
 
-def _clock() -> Finding:
+def _clock() -> Diagnosis:
     clock = time.get_clock_info("monotonic")
     seen = f"{clock.implementation}, resolution {clock.resolution * 1e9:.0f} ns"
     if "CLOCK_MONOTONIC" in clock.implementation and clock.resolution <= RESOLUTION:
-        return Finding("clock", ok=True, seen=seen)
-    return Finding("clock", ok=False, seen=seen, remedy="histories need Linux's CLOCK_MONOTONIC")
+        return Diagnosis("clock", ok=True, seen=seen)
+    return Diagnosis("clock", ok=False, seen=seen, remedy="histories need Linux's CLOCK_MONOTONIC")
 
 
-def _leftovers() -> Finding:
+def _leftovers() -> Diagnosis:
     from harness.processes.ownership import Life, life_of
     from harness.processes.run_notes import read_notes
 
@@ -208,12 +210,12 @@ def _leftovers() -> Finding:
     dead, alive = lives.count(Life.DEAD), lives.count(Life.ALIVE)
     if notes.refused:
         seen = f"invalid notes of earlier runs: {'; '.join(notes.refused)}"
-        return Finding("leftovers", ok=False, seen=seen, remedy="inspect and remove them")
+        return Diagnosis("leftovers", ok=False, seen=seen, remedy="inspect and remove them")
     if dead:
-        return Finding(
+        return Diagnosis(
             "leftovers", ok=False, seen=f"there are some, of {_killed(dead)}", remedy="fencepost clean"
         )
-    return Finding("leftovers", ok=True, seen=f"none{_in_progress(alive)}")
+    return Diagnosis("leftovers", ok=True, seen=f"none{_in_progress(alive)}")
 
 
 def _killed(dead: int) -> str:

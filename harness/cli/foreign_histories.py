@@ -29,7 +29,7 @@ from harness.core.exit_codes import ExitCode, of_verdict
 from harness.core.printing import say
 from harness.report.console import console
 from harness.report.finding_text import proof, story
-from harness.report.lines import Line, Tone
+from harness.report.lines import LineTone, StyledLine
 from harness.report.sentences import count
 
 LEASES_END = (
@@ -38,9 +38,9 @@ LEASES_END = (
 )
 _MOST_FINDINGS = 3  # that are shown, unless --verbose is given
 _HEADLINES = {
-    "valid": ("VALID: one order of the operations explains every answer", Tone.GOOD),
-    "invalid": ("VIOLATION", Tone.BAD),
-    "unknown": ("UNKNOWN", Tone.UNSURE),
+    "valid": ("VALID: one order of the operations explains every answer", LineTone.GOOD),
+    "invalid": ("VIOLATION", LineTone.BAD),
+    "unknown": ("UNKNOWN", LineTone.UNSURE),
 }
 
 
@@ -63,7 +63,7 @@ def recheck_by_model(
     document = verdict.documented(None if path == STANDARD_INPUT else path)
     judged(document)
     with console(text) as screen:
-        screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in notices)
+        screen.write(StyledLine(f"note: {notice}", LineTone.FAINT) for notice in notices)
         most = None if verbose else _MOST_FINDINGS
         screen.write(_verdict_lines(f"{history.name} as {model}", document, most))
     return of_verdict(document)
@@ -126,12 +126,12 @@ def _start(initial: str | None) -> object:
         raise ConfigurationError(f"--initial {shorten(initial)}: not JSON: {error}; {remedy}") from None
 
 
-def _verdict_lines(name: str, document: VerdictDocument, most: int | None) -> Iterator[Line]:
+def _verdict_lines(name: str, document: VerdictDocument, most: int | None) -> Iterator[StyledLine]:
     said, tone = _HEADLINES[document.verdict]
     why = "; ".join(document.reasons)
-    yield Line(f"{name}: {said}{': ' if why else ''}{why}", tone)
+    yield StyledLine(f"{name}: {said}{': ' if why else ''}{why}", tone)
     findings = document.findings
     for finding in findings[:most]:
-        yield from (Line(""), story(finding), *proof(finding))
+        yield from (StyledLine(""), story(finding), *proof(finding))
     if more := len(findings[most:]) if most else 0:
-        yield Line(f"{count(more, 'more finding')}: --verbose shows all", Tone.FAINT, 2)
+        yield StyledLine(f"{count(more, 'more finding')}: --verbose shows all", LineTone.FAINT, 2)

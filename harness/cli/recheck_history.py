@@ -15,7 +15,7 @@ from harness.core.printing import say
 from harness.files import run_files
 from harness.files.environment import repetition_in
 from harness.report.console import console
-from harness.report.lines import Line, Tone
+from harness.report.lines import LineTone, StyledLine
 from harness.report.recorded_run import unread
 from harness.report.verdict_text import JudgedRun, verdict_lines
 from harness.run.recheck import Judged, recheck
@@ -38,7 +38,7 @@ def recheck_and_print(
         for problem in unread(path):
             say(f"note: {problem}")
     with console(text) as screen:
-        screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in found.notices)
+        screen.write(StyledLine(f"note: {notice}", LineTone.FAINT) for notice in found.notices)
         screen.write(verdict_lines(_judged_run(path, found), verbose=verbose, width=screen.width))
     code = of_verdict(found.document)
     if found.failure is None:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from harness.campaign import campaign_file, canary, corpus, outputs, schedule
 from harness.campaign.assessment import Assessment, in_force
-from harness.campaign.campaign import Campaign, workers_here
-from harness.campaign.cells import Cell, Expansion, expand
+from harness.campaign.campaign import CampaignRunner, workers_here
+from harness.campaign.cells import CampaignCell, Expansion, expand
 from harness.campaign.dask_executor import DaskExecutor
 from harness.campaign.execution import TARGETS
 from harness.campaign.merge import merge
-from harness.campaign.night import Night, Plan
+from harness.campaign.night import Night, NightPlan
 from harness.campaign.results import Results
 from harness.campaign.schedule import Job
 from harness.campaign.shrinking import Shrinking
@@ -93,7 +93,7 @@ def _unable(selected: _Selected, engine: Engine) -> ExitCode:
     return of_several(codes)
 
 
-def _refusal(cell: Cell, engine: Engine) -> FencepostError | None:
+def _refusal(cell: CampaignCell, engine: Engine) -> FencepostError | None:
     return refusal(load_text(cell.source, cell.name), engine)
 
 
@@ -144,7 +144,7 @@ def _made(
             f"{campaign.name}: {len(night.open_jobs())} of {len(night.plan.jobs)} runs to make,"
             f" {workers} at once, engine {night.plan.engine}, in {as_seen_from_here(night.path)}"
         )
-        work = Campaign(
+        work = CampaignRunner(
             night,
             workers=workers,
             budget=campaign.budget,
@@ -169,7 +169,7 @@ def _made(
 def _shrink(
     campaign: campaign_file.Campaign,
     night: Night,
-    work: Campaign,
+    work: CampaignRunner,
     results: Results | None,
     screen: CampaignScreen,
     *,
@@ -226,7 +226,7 @@ def resumed(command: Sequence[str]) -> str:
 def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: random.Random) -> Night:
     engine = choose(options.engine, say)
     selected = _selected(options, campaign, _expanded(campaign), rng, None if options.dask else engine)
-    plan = Plan(
+    plan = NightPlan(
         campaign=campaign.name,
         file=str(options.file.absolute()),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -255,7 +255,7 @@ def _expanded(campaign: campaign_file.Campaign) -> Expansion:
 class _Selected:
     """What a night will run: the cells of the file, and its canary."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[CampaignCell, ...]
     jobs: tuple[Job, ...]
     canary: str  # "": none
 

@@ -20,7 +20,7 @@ from harness.engines.engine import Engine
 from harness.files.environment import repetition_here, repetition_in
 from harness.report import unjudged
 from harness.report.console import Console, console
-from harness.report.lines import Line
+from harness.report.lines import StyledLine
 from harness.report.verdict_text import JudgedRun, headline, table, verdict_lines
 from harness.run.deployment import passwords
 from harness.run.runner import RunOptions, run
@@ -48,7 +48,7 @@ def run_all(
     with console(text) as screen:
         for target in targets:
             if codes:
-                screen.write([Line("")])
+                screen.write([StyledLine("")])
             try:
                 for seen in _run(target, engine, options, screen):
                     code = of_verdict(seen.document, interrupted=seen.interrupted)
@@ -68,7 +68,7 @@ def run_all(
             if ExitCode.INTERRUPTED in codes:
                 break
         if len(targets) > 1:
-            screen.write([Line(""), *table(finished, [target.name for target in targets])])
+            screen.write([StyledLine(""), *table(finished, [target.name for target in targets])])
     return of_several(codes)
 
 

@@ -19,7 +19,7 @@ from harness.engines.engine import Engine
 from harness.files import run_files
 from harness.files.run_folder import PLAN
 from harness.report.console import Console, Screen, console
-from harness.report.lines import Line, Tone
+from harness.report.lines import LineTone, StyledLine
 from harness.report.sentences import count
 from harness.report.verdict_text import verdict_lines
 from harness.run.runner import RunOptions
@@ -60,7 +60,7 @@ class SearchProgress:
 
     def _print(self, text: str) -> None:
         self.printed = self.clock()
-        self.screen.write([Line(text)])
+        self.screen.write([StyledLine(text)])
 
 
 def search_and_print(
@@ -84,7 +84,7 @@ def search_and_print(
                 judged(tried.judged.document)
                 codes.append(of_verdict(tried.judged.document))
                 progress.finished(tried)
-        screen.write([Line(""), *_end(target, tried, engine, verbose=verbose, width=screen.width)])
+        screen.write([StyledLine(""), *_end(target, tried, engine, verbose=verbose, width=screen.width)])
     return codes[-1] if tried.closeness == VIOLATED else of_several(codes)
 
 
@@ -97,18 +97,18 @@ def _line(tried: Tried, seconds: float) -> str:
     )
 
 
-def _end(target: Target, tried: Tried, engine: Engine, *, verbose: bool, width: int) -> list[Line]:
+def _end(target: Target, tried: Tried, engine: Engine, *, verbose: bool, width: int) -> list[StyledLine]:
     folder = as_seen_from_here(tried.judged.folder)
     if tried.closeness == VIOLATED:
         replay = typed("run", folder / run_files.TARGET, "--plan", folder / PLAN, "--engine", engine.name)
         shrink = typed("shrink", folder)
         return [
             *verdict_lines(judged_run(target, tried.judged, tried.seed), verbose=verbose, width=width),
-            Line(f"replay       {replay}", Tone.COMMAND, 2),
-            Line(f"shrink       {shrink}", Tone.COMMAND, 2),
+            StyledLine(f"replay       {replay}", LineTone.COMMAND, 2),
+            StyledLine(f"shrink       {shrink}", LineTone.COMMAND, 2),
         ]
     why = "new behavior has dried up" if tried.dried_up else "the time was up"
     return [
-        Line(f"no violation in {count(tried.number, 'run')}: {why}"),
-        Line(f"  {tried.seen}", Tone.FAINT),
+        StyledLine(f"no violation in {count(tried.number, 'run')}: {why}"),
+        StyledLine(f"  {tried.seen}", LineTone.FAINT),
     ]

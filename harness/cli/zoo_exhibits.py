@@ -27,7 +27,7 @@ from harness.report.answer import times
 from harness.report.console import console
 from harness.report.groups import explained
 from harness.report.holds import end_of
-from harness.report.lines import Line, Tone
+from harness.report.lines import LineTone, StyledLine
 from harness.report.recorded_run import recorded_plan
 from harness.report.rows import Lines
 from harness.report.verdict_text import found_in
@@ -53,7 +53,7 @@ class Exhibit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ExhibitRun:
     """How one run of an exhibit ended: with a verdict, or with an error."""
 
     document: VerdictDocument | None = None
@@ -68,12 +68,12 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ExhibitResult:
     """The results of one exhibit."""
 
     exhibit: Exhibit
-    bug: Outcome
-    twin: Outcome
+    bug: ExhibitRun
+    twin: ExhibitRun
 
     @property
     def found(self) -> dict[str, int]:
@@ -136,14 +136,16 @@ def show_all(
     `shown` gets each row in its JSON form.
     """
     began = time.monotonic()
-    rows: list[Row] = []
+    rows: list[ExhibitResult] = []
     with console(text) as screen:
         live = text is not None and text.isatty()  # elsewhere a run's own lines would break up the table
         watch = screen.show if live else _ignore
         noted = replace(options, notify=screen.show)
-        screen.write([Line(_columns(chosen, "bug", "expected", "found", "after", "twin"), Tone.FAINT)])
+        screen.write(
+            [StyledLine(_columns(chosen, "bug", "expected", "found", "after", "twin"), LineTone.FAINT)]
+        )
         for exhibit in chosen:
-            row = Row(
+            row = ExhibitResult(
                 exhibit=exhibit,
                 bug=_outcome(exhibit.bug, engine, noted, watch),
                 twin=_outcome(exhibit.twin, engine, noted, watch),
@@ -160,7 +162,9 @@ def _ignore(_event: Event) -> None:
     """Ignore an event."""
 
 
-def _outcome(target: Target, engine: Engine, options: RunOptions, watch: Callable[[Event], None]) -> Outcome:
+def _outcome(
+    target: Target, engine: Engine, options: RunOptions, watch: Callable[[Event], None]
+) -> ExhibitRun:
     """Run one target; an error is an outcome too, so that the others still run."""
     judged: RunJudged | None = None
     try:
@@ -170,10 +174,10 @@ def _outcome(target: Target, engine: Engine, options: RunOptions, watch: Callabl
                 if isinstance(event, RunJudged):
                     judged = event
     except FencepostError as error:
-        return Outcome(error=error)
+        return ExhibitRun(error=error)
     if judged is None or judged.interrupted:
         raise KeyboardInterrupt
-    return Outcome(
+    return ExhibitRun(
         document=judged.document,
         folder=as_seen_from_here(judged.folder),
         seconds=_seconds_to_find(judged, target.expected),
@@ -192,11 +196,11 @@ def _seconds_to_find(judged: RunJudged, expected: Sequence[str]) -> float | None
     return round((min(moments) - started) / SECOND, 2) if moments and started is not None else None
 
 
-def _is_as_expected(outcome: Outcome) -> bool:
+def _is_as_expected(outcome: ExhibitRun) -> bool:
     return bool(outcome.document and outcome.document.as_expected)
 
 
-def _codes(outcome: Outcome, unknown: ExitCode = ExitCode.UNKNOWN) -> Iterator[ExitCode]:
+def _codes(outcome: ExhibitRun, unknown: ExitCode = ExitCode.UNKNOWN) -> Iterator[ExitCode]:
     if outcome.error:
         yield of_error(outcome.error)
     elif _is_as_expected(outcome):
@@ -205,22 +209,24 @@ def _codes(outcome: Outcome, unknown: ExitCode = ExitCode.UNKNOWN) -> Iterator[E
         yield unknown if outcome.verdict == "unknown" else ExitCode.VIOLATION
 
 
-def _lines(row: Row, chosen: Sequence[Exhibit]) -> Iterator[Line]:
+def _lines(row: ExhibitResult, chosen: Sequence[Exhibit]) -> Iterator[StyledLine]:
     found = times(row.found) or ("nothing" if row.bug.document else "not run")
     after = "" if row.bug.seconds is None else f"{row.bug.seconds:.1f} s"
     expected = ", ".join(row.exhibit.bug.expected)
-    tone = Tone.GOOD if row.code is ExitCode.AS_EXPECTED else Tone.BAD
-    yield Line(_columns(chosen, row.exhibit.name, expected, found, after, row.twin.verdict), tone)
-    if tone is Tone.BAD:
-        yield Line(row.exhibit.story, indent=2)
+    tone = LineTone.GOOD if row.code is ExitCode.AS_EXPECTED else LineTone.BAD
+    yield StyledLine(_columns(chosen, row.exhibit.name, expected, found, after, row.twin.verdict), tone)
+    if tone is LineTone.BAD:
+        yield StyledLine(row.exhibit.story, indent=2)
     for what, outcome in (("the bug", row.bug), ("the twin", row.twin)):
         if outcome.error:
             first, *others = outcome.error.lines
-            yield from (Line(line, Tone.BAD, 2) for line in (f"{what} was not judged: {first}", *others))
+            yield from (
+                StyledLine(line, LineTone.BAD, 2) for line in (f"{what} was not judged: {first}", *others)
+            )
         elif not _is_as_expected(outcome) and outcome.folder and outcome.document:
             reasons = "; ".join(outcome.document.reasons)
-            yield Line(f"{what} is {outcome.verdict}: {reasons}", Tone.BAD, 2)
-            yield Line(typed("show", outcome.folder), Tone.COMMAND, 2)
+            yield StyledLine(f"{what} is {outcome.verdict}: {reasons}", LineTone.BAD, 2)
+            yield StyledLine(typed("show", outcome.folder), LineTone.COMMAND, 2)
 
 
 def _columns(chosen: Sequence[Exhibit], name: str, expected: str, found: str, after: str, twin: str) -> str:
@@ -231,10 +237,10 @@ def _columns(chosen: Sequence[Exhibit], name: str, expected: str, found: str, af
     return f"{name:<{widths[0]}}  {expected:<{widths[1]}}  {after:>7}  {twin:<10}  {found}"
 
 
-def _summary(rows: Sequence[Row], seconds: float) -> Iterator[Line]:
+def _summary(rows: Sequence[ExhibitResult], seconds: float) -> Iterator[StyledLine]:
     caught = sum(_is_as_expected(row.bug) for row in rows)
     clean = sum(_is_as_expected(row.twin) for row in rows)
     good = caught == clean == len(rows)
     said = f"{caught} of {len(rows)} bugs caught, {clean} of {len(rows)} twins clean, in {seconds:.0f} s"
-    yield Line("")
-    yield Line(said, Tone.GOOD if good else Tone.BAD)
+    yield StyledLine("")
+    yield StyledLine(said, LineTone.GOOD if good else LineTone.BAD)

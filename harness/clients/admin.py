@@ -12,7 +12,7 @@ from checkers.history.reader import Commit
 from harness.core.errors import InfrastructureError
 from harness.files.log_tail import last_lines
 from harness.processes import process_tree
-from harness.processes.program import Command
+from harness.processes.program import ProgramCommand
 from workloads.client import NotApplied, Unknown
 from workloads.commit_room import CommitRoom
 from workloads.line_protocol.clients import committed, set_up
@@ -26,7 +26,7 @@ PATIENCE = 10.0  # seconds; for an ordinary request
 class AdminClient:
     """A program without a client: started for each request, and ended after it."""
 
-    command: Command
+    command: ProgramCommand
     start_fields: Mapping[str, Any]
     log: Path  # of its standard error
 

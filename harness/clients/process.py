@@ -37,7 +37,7 @@ from harness.files.log_file import open_log
 from harness.files.run_folder import EVENTS, LOGS
 from harness.processes.die_with_parent import adopt_orphans, die_with_parent
 from harness.processes.process_tree import end_children
-from harness.processes.program import Command, RunningProgram, is_of_program
+from harness.processes.program import ProgramCommand, RunningProgram, is_of_program
 from workloads import append, register
 from workloads.client import STALE, Answer, Lock, NoTokenError, Session, Storage
 from workloads.client_loop import Client, HeldLock
@@ -61,7 +61,7 @@ class ClientTask:
     think_time: tuple[float, float]  # seconds
     lock: LockSettings
     storage: StorageSettings
-    command: Command | None = None  # the program that is the client; None: Fencepost's own
+    command: ProgramCommand | None = None  # the program that is the client; None: Fencepost's own
     program_sides: frozenset[str] = BOTH_SIDES  # "lock", "storage": what that program does
 
 
@@ -265,7 +265,7 @@ def _sides(client: int, task: ClientTask, renewals: Session, programs: ExitStack
     )
 
 
-def _start(command: Command) -> RunningProgram:
+def _start(command: ProgramCommand) -> RunningProgram:
     """Start the program, after the processes that an ended one has left behind were killed."""
     end_children(is_of_program)
     return command.start()

@@ -16,7 +16,7 @@ from harness.files.log_file import open_log
 from harness.network.systems import SYSTEMS
 from harness.network.tls_relay import POSTGRES, Front, Relay, is_relayed, relay_for
 from harness.network.tls_stream import context_of
-from harness.network.topology import Address, AttachedSpec, Edge, Server
+from harness.network.topology import Address, AttachedSpec, NetworkEdge, Server
 from workloads.client import NotApplied
 
 CONNECTING = 5.0  # s
@@ -49,7 +49,7 @@ class Attached:
     relayed: Mapping[str, AttachedSpec]  # by name: those that the relay speaks TLS to
     relay: Relay
 
-    def fronts(self, proxies: Mapping[Edge, Address]) -> Mapping[Edge, Front]:
+    def fronts(self, proxies: Mapping[NetworkEdge, Address]) -> Mapping[NetworkEdge, Front]:
         """Put the relay in front of the proxies of the servers that it speaks TLS to."""
         return {
             edge: self.relay.front(self.relayed[edge.server], proxy)

@@ -13,7 +13,7 @@ from harness.core.errors import InfrastructureError
 from harness.files.cache_folder import cache_folder, unusable
 from harness.processes import ownership
 from harness.processes.ownership import Life
-from harness.processes.run_notes import WORK_FOLDERS, Note, read_notes
+from harness.processes.run_notes import WORK_FOLDERS, RunNote, read_notes
 
 DOCKER = "docker"  # the name of that engine in a note
 GONE_TIMEOUT = 5.0  # s
@@ -81,7 +81,7 @@ def _notices(refused: tuple[str, ...]) -> tuple[str, ...]:
     return (f"notes of earlier runs were skipped; inspect and remove them: {skipped}",)
 
 
-def _remove_noted(note: Note) -> Sweep:
+def _remove_noted(note: RunNote) -> Sweep:
     """Remove what one dead run left behind, and then its note."""
     try:
         swept = _remove_containers(note) if note.engine == DOCKER else _end_processes(note.run_id)
@@ -133,7 +133,7 @@ def _is_run_folder(folder: int) -> bool:
     return stat.S_ISDIR(logs.st_mode) and os.fstat(folder).st_uid == os.geteuid()
 
 
-def _remove_containers(note: Note) -> Sweep:
+def _remove_containers(note: RunNote) -> Sweep:
     from harness.engines import docker_removal
 
     _end_processes(note.run_id, FINISH_TIMEOUT)  # otherwise it could start more containers

@@ -32,7 +32,7 @@ from harness.files.atomic_files import replace_file
 from harness.network import patroni_server
 from harness.network.clock_shift import Shift
 from harness.network.systems import POSTGRES_PASSWORD, SYSTEMS, Unfit
-from harness.network.topology import Address, Edge, Link, Server, ServerSpec, Topology, Way
+from harness.network.topology import Address, Link, NetworkEdge, Server, ServerSpec, Topology, Way
 from harness.network.toxiproxy import Toxiproxy
 from harness.processes import ownership
 from harness.processes.deferred_interrupts import deferred_interrupts
@@ -52,7 +52,7 @@ class DockerCluster:
     """Servers that run in containers."""
 
     toxiproxy: Toxiproxy
-    proxies: Mapping[Edge, Address]
+    proxies: Mapping[NetworkEdge, Address]
     client: docker.DockerClient
     run_id: str
     known: dict[str, Server]  # by name; an address changes when its server restarts
@@ -73,7 +73,7 @@ class DockerCluster:
 
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server: its own proxy."""
-        return self.proxies[Edge(client, server)].with_login_of(self.known[server].address)
+        return self.proxies[NetworkEdge(client, server)].with_login_of(self.known[server].address)
 
     def environment(self) -> dict[str, Any]:
         """Return the versions of the servers and of Docker, and the images with their ids and digests."""

@@ -19,7 +19,7 @@ from harness.engines.docker_members import DockerMembers
 from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
 from harness.files.atomic_files import replace_file
 from harness.files.log_limit import MOST
-from harness.network.topology import Address, Edge, Link, ServerSpec, Topology, edges, links
+from harness.network.topology import Address, Link, NetworkEdge, ServerSpec, Topology, edges, links
 from harness.processes.supervisor import LET_IT_FINISH, Supervisor
 
 TOXIPROXY = "toxiproxy"
@@ -49,7 +49,7 @@ class Project:
         clock = {CLOCK: our_image(CLOCK)} if self.topology.clocks else {}
         return {**chosen, TOXIPROXY: our_image(TOXIPROXY), **clock}
 
-    def edge_ports(self) -> dict[Edge, int]:
+    def edge_ports(self) -> dict[NetworkEdge, int]:
         """Return Toxiproxy's port in its container for each edge."""
         return {edge: FIRST_EDGE_PORT + index for index, edge in enumerate(edges(self.topology))}
 

@@ -32,7 +32,7 @@ from harness.network import ports
 from harness.network.clock_shift import Shift
 from harness.network.members import probed_links
 from harness.network.systems import SYSTEMS
-from harness.network.topology import Address, Edge, Link, Server, Topology, edges, links
+from harness.network.topology import Address, Link, NetworkEdge, Server, Topology, edges, links
 from harness.processes import ownership, process_tree
 from harness.processes.cleanup_process import continued_at_end
 from harness.processes.deferred_interrupts import deferred_interrupts
@@ -54,7 +54,9 @@ class LocalCluster:
     servers: tuple[Server, ...]
     toxiproxy: Toxiproxy | None
     supervisor: Supervisor
-    proxies: Mapping[Edge, Address]  # where clients enter an edge: its proxy, or the TLS relay in front of it
+    proxies: Mapping[
+        NetworkEdge, Address
+    ]  # where clients enter an edge: its proxy, or the TLS relay in front of it
     down: set[str] = field(default_factory=set)  # killed, and not usable again yet
     changing: threading.Lock = field(
         default_factory=threading.Lock
@@ -75,7 +77,7 @@ class LocalCluster:
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server: its own proxy, or else the server itself."""
         direct = {each.name: each.address for each in self.servers}[server]
-        return self.proxies.get(Edge(client, server), direct).with_login_of(direct)
+        return self.proxies.get(NetworkEdge(client, server), direct).with_login_of(direct)
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if a server ended that no fault has killed."""
@@ -270,7 +272,7 @@ def _start_once(
     deadline = time.monotonic() + READY_TIMEOUT
     toxiproxy = _connect(api, run_id, supervisor, deadline) if program is not None else None
     every = (*servers, *attached.servers)
-    entrances: dict[Edge, Address] = {}
+    entrances: dict[NetworkEdge, Address] = {}
     if toxiproxy is not None:
         entrances = _proxies(toxiproxy, topology, every)
         fronts = attached.fronts(entrances)
@@ -313,7 +315,9 @@ def _connect(api: Address, run_id: str, supervisor: Supervisor, deadline: float)
     return toxiproxy
 
 
-def _proxies(toxiproxy: Toxiproxy, topology: Topology, servers: tuple[Server, ...]) -> dict[Edge, Address]:
+def _proxies(
+    toxiproxy: Toxiproxy, topology: Topology, servers: tuple[Server, ...]
+) -> dict[NetworkEdge, Address]:
     known = {server.name: server for server in servers}
     toxiproxy.create(
         {

@@ -39,7 +39,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class ServerProgram:
     """A program that can be started."""
 
     path: Path
@@ -51,9 +51,9 @@ class Program:
         return f"{_dotted(self.version)} ({where})"
 
 
-def find(source: Source) -> Program:
+def find(source: Source) -> ServerProgram:
     """Return the program to start; EngineUnavailableError, with the remedy, if there is none."""
-    own = [Program(path=path, version=_version(path)) for path in _own(source)]
+    own = [ServerProgram(path=path, version=_version(path)) for path in _own(source)]
     oldest = SYSTEMS[source.system].oldest
     fit = next((program for program in own if program.version >= oldest), None)
     if fit:
@@ -61,7 +61,7 @@ def find(source: Source) -> Program:
     folder = wheel.folder_of(source.package)
     if folder:
         path = folder / source.inside
-        return Program(path=path, version=_version(path), package=source.package)
+        return ServerProgram(path=path, version=_version(path), package=source.package)
     too_old = "".join(f" ({program.path} is {_dotted(program.version)})" for program in own)
     raise EngineUnavailableError(
         f"the local engine needs {source.system} {_dotted(oldest)} or newer, and finds none{too_old}: put "
@@ -84,7 +84,7 @@ def check(source: Source, *, killed: bool) -> None:
         )
 
 
-def repaired_in(source: Source, program: Program) -> Version | None:
+def repaired_in(source: Source, program: ServerProgram) -> Version | None:
     """Return the release that keeps acknowledged writes when it is killed, if this one may lose some."""
     if source.loses_data is None:
         return None

@@ -21,7 +21,7 @@ MOST = 4_096  # of each kind
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Known(enum.StrEnum):
+class KnownDigest(enum.StrEnum):
     """What a digest stands for, and the name of its folder."""
 
     TRUSTED = "trusted"  # everything that a target executes
@@ -30,10 +30,10 @@ class Known(enum.StrEnum):
 
 def remember_page(html: str) -> None:
     """Keep that Fencepost wrote this page here; what is in its file by now may be somebody else's."""
-    remember(Known.PAGES, hashlib.sha256(html.encode()).hexdigest())
+    remember(KnownDigest.PAGES, hashlib.sha256(html.encode()).hexdigest())
 
 
-def remember(kind: Known, digest: str) -> None:
+def remember(kind: KnownDigest, digest: str) -> None:
     """Keep a digest (hexadecimal), unless nothing can be kept: without a state folder, or on a full disk."""
     with contextlib.suppress(OSError, UnsafeFolderError, NoStateFolderError):
         folder = writable_state_folder() / kind
@@ -44,7 +44,7 @@ def remember(kind: Known, digest: str) -> None:
             _remove_oldest(descriptor)
 
 
-def is_known(kind: Known, digest: str) -> bool:
+def is_known(kind: KnownDigest, digest: str) -> bool:
     """Was this digest kept, by this user?"""
     return any(_has(state / kind, digest) for state in state_folders())
 

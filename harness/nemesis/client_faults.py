@@ -15,12 +15,12 @@ from functools import partial
 from checkers.vocabulary.hazards import End
 from harness.clients.shared_state import NOBODY, SharedState
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
-from harness.nemesis.fault import Fault, then
+from harness.nemesis.fault import InjectedFault, then
 from harness.nemesis.faults import ClientFault, hits_servers, name_of
 from harness.nemesis.fields import WAITER
 from harness.nemesis.observer import NO_HOLD, Hold, Observer
 from harness.nemesis.overlap import sides_hit
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import NOTHING, Need, Reservations
 from harness.nemesis.stop_points import aim_of
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
@@ -49,7 +49,7 @@ class ClientFaults:
     ttl: int  # ns
     state: SharedState
     resources: Sequence[str]
-    reach: Reach
+    reach: FaultReach
     reservations: Reservations
     observer: Observer
     over: threading.Event
@@ -183,7 +183,7 @@ class ClientFaults:
         """
         endangered = self.endangered(client)
         go_on = partial(self._go_on, client)
-        in_force: AbstractContextManager[Fault]
+        in_force: AbstractContextManager[InjectedFault]
         name, hold = f"client:{client}", self._hold_of(client)
         if hits_servers(fault):
             name, hold = self.reach.recorded(fault.target), NO_HOLD

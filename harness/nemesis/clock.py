@@ -15,14 +15,14 @@ from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.duration import DURATION_PATTERN, NS, Span, format_duration, parse_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
-from harness.nemesis.contradictions import Contradiction, Sections, sides
-from harness.nemesis.fault import Fault
+from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Servers
 from harness.nemesis.moments import Moment
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.network.clock_shift import Shift
-from harness.network.systems import SYSTEMS, Clock
+from harness.network.systems import SYSTEMS, ServerClock
 from harness.network.topology import Server
 
 if TYPE_CHECKING:
@@ -112,18 +112,20 @@ class ClockSpec(BaseModel):
         """Return the side or server whose clock moves."""
         return (self.target,)
 
-    def needs(self, reach: Reach) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach) -> AbstractSet[Need]:
         """Return the servers; they still answer, so no edges."""
         return {*reach.servers(self.aim())}
 
-    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+    def in_force(
+        self, reach: FaultReach, _wait: Callable[[Span], None]
+    ) -> AbstractContextManager[InjectedFault]:
         """Move the clocks."""
         servers = reach.servers(self.aim())
         return clock_moved(
             reach.cluster, reach.recorded(self.target), servers, jump=self.jump, drift=self.drift
         )
 
-    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield servers whose clock cannot be moved, or not so."""
         for name, side in sides(sections).items():
             if side is None or not {name, *side.servers} & {self.target} or not side.servers:
@@ -133,15 +135,15 @@ class ClockSpec(BaseModel):
                 movable = ", ".join(name for name, system in SYSTEMS.items() if system.clock)
                 why = WHY_NOT.get(side.system, "")
                 found = f"the clock of {side.system} cannot be moved{why}; those of {movable} can"
-                yield Contradiction(("faults", index, "target"), found)
+                yield SettingConflict(("faults", index, "target"), found)
             elif side.image:
                 found = f"its clock cannot be moved: {name}.image is {side.image}, not Fencepost's own"
-                yield Contradiction(("faults", index, "target"), found)
+                yield SettingConflict(("faults", index, "target"), found)
             elif version := getattr(side, "version", None):
                 found = f"its clock cannot be moved: {name}.version {version} is built as a static program"
-                yield Contradiction(("faults", index, "target"), f"{found}, which preloads no library")
+                yield SettingConflict(("faults", index, "target"), f"{found}, which preloads no library")
             elif clock.is_monotonic and self.jump < 0:
-                yield Contradiction(
+                yield SettingConflict(
                     ("faults", index, "jump"),
                     f"must be ahead: {side.system} counts on a monotonic clock, which never goes back",
                 )
@@ -150,7 +152,7 @@ class ClockSpec(BaseModel):
 @contextmanager
 def clock_moved(
     cluster: Cluster, target: str, servers: Sequence[str], *, jump: int = 0, drift: float = 0.0
-) -> Iterator[Fault]:
+) -> Iterator[InjectedFault]:
     """Let the clocks of servers jump by `jump` ns, or gain `drift` s in each second, until the block ends.
 
     In force means: each shows a time that differs from before by that much, at least by SHORTEST_JUMP.
@@ -169,7 +171,7 @@ def clock_moved(
         while drift and abs(drift) * (time.monotonic_ns() - begins) < SHORTEST_JUMP:
             time.sleep(POLL)
         evidence = ", ".join(each.proved("clock", each.shift) for each in clocks)
-        fault = Fault("clock", target, evidence=evidence, since=begins)
+        fault = InjectedFault("clock", target, evidence=evidence, since=begins)
         yield fault
     finally:
         ends = time.monotonic_ns() + LEAD
@@ -189,7 +191,7 @@ class _Moved:
 
     target: str
     server: Server
-    clock: Clock
+    clock: ServerClock
     unshifted: int  # ns; ahead of ours
     shift: Shift
 
@@ -217,7 +219,7 @@ class _Moved:
         return f"by {self.clock.shown_by}, {found}"
 
 
-def _ahead_of_ours(what: str, target: str, server: Server, clock: Clock) -> int:
+def _ahead_of_ours(what: str, target: str, server: Server, clock: ServerClock) -> int:
     asked = time.time_ns()
     try:
         return clock.read(server.address) - (asked + time.time_ns()) // 2

@@ -18,14 +18,14 @@ Key = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
+class SettingConflict:
     """A setting that contradicts another."""
 
     key: Key
     problem: str
 
 
-class Side(Protocol):
+class ServiceSection(Protocol):
     """A section [lock] or [storage], as far as faults need it."""
 
     @property
@@ -45,7 +45,7 @@ class Side(Protocol):
         """The official image of its servers, if they do not run ours."""
 
 
-class Lock(Side, Protocol):
+class LockSection(ServiceSection, Protocol):
     """The section [lock]."""
 
     @property
@@ -57,7 +57,7 @@ class Lock(Side, Protocol):
         """The setting with which one answer grants and carries the token; None if a step may lie between."""
 
 
-class Storage(Side, Protocol):
+class StorageSection(ServiceSection, Protocol):
     """The section [storage]."""
 
     @property
@@ -73,7 +73,7 @@ class Storage(Side, Protocol):
         """Does a write take one message, so that no stopped client can hold a transaction open?"""
 
 
-class Workload(Protocol):
+class WorkloadSection(Protocol):
     """The section [workload]."""
 
     @property
@@ -112,15 +112,15 @@ class AnyFault(Protocol):
         """Return the sides or servers that the file names."""
 
 
-class Sections(Protocol):
+class OtherSections(Protocol):
     """The rest of the target file; an invalid section is None."""
 
     @property
-    def lock(self) -> Lock | None:
+    def lock(self) -> LockSection | None:
         """The lock service."""
 
     @property
-    def storage(self) -> Storage | None:
+    def storage(self) -> StorageSection | None:
         """The storage."""
 
     @property
@@ -128,7 +128,7 @@ class Sections(Protocol):
         """The sides, "lock" and "storage", that the program of [client] does."""
 
     @property
-    def workload(self) -> Workload | None:
+    def workload(self) -> WorkloadSection | None:
         """What the clients do."""
 
     @property
@@ -166,11 +166,11 @@ class CheckedFault(AnyFault, Protocol):
     def unserved(self) -> str:
         """The error if no server is started for a section (`{}`)."""
 
-    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield the contradictions of this kind of fault."""
 
 
-def contradictions(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Contradiction]:
+def contradictions(index: int, fault: CheckedFault, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield the contradictions of one fault."""
     yield from missing_victim(("faults", index, "target"), fault.target, sections)
     yield from _servers(index, fault, sections)
@@ -178,19 +178,19 @@ def contradictions(index: int, fault: CheckedFault, sections: Sections) -> Itera
     yield from _lengths(index, fault, sections)
 
 
-def sides(sections: Sections) -> Mapping[str, Lock | Storage | None]:
+def sides(sections: OtherSections) -> Mapping[str, LockSection | StorageSection | None]:
     """Return [lock] and [storage] by their names."""
     return {"lock": sections.lock, "storage": sections.storage}
 
 
-def ns(span: Span | None, lock: Lock | None) -> int | None:
+def ns(span: Span | None, lock: LockSection | None) -> int | None:
     """Resolve a duration; None without one, or if it counts in the TTL of an invalid lock."""
     if span is None or (span.ttls and lock is None):
         return None
     return span.resolve(lock.ttl if lock else 0)
 
 
-def missing_victim(key: Key, target: str, sections: Sections) -> Iterator[Contradiction]:
+def missing_victim(key: Key, target: str, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield a client, or the holder of a resource, that the workload does not have."""
     kind, _, number = target.replace(":r", ":").partition(":")
     if not (sections.workload and number.isdecimal()):
@@ -202,13 +202,13 @@ def missing_victim(key: Key, target: str, sections: Sections) -> Iterator[Contra
     )
     if int(number) >= count:
         name = "client:" if kind == "client" else "holder:r"
-        yield Contradiction(
+        yield SettingConflict(
             key,
             f"does not exist: workload.{what} is {count}, so the last is {name}{count - 1}",
         )
 
 
-def _servers(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Contradiction]:
+def _servers(index: int, fault: CheckedFault, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield servers that are not started: they can be neither hit nor cut off."""
     key = ("faults", index, fault.aimed_by)
     known = [name for side in sides(sections).values() if side for name in side.servers]
@@ -216,38 +216,38 @@ def _servers(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Co
         if named in sides(sections):
             side = sides(sections)[named]
             if side and not side.servers:
-                yield Contradiction(key, _unserved(fault, named, side, sections))
+                yield SettingConflict(key, _unserved(fault, named, side, sections))
         elif named not in known:
             words = [*sides(sections), str(fault.neutral[fault.aimed_by])]
             if None not in sides(sections).values():
                 suggestion = did_you_mean(named, dict.fromkeys([*known, *words]))
-                yield Contradiction(key, f"this target has no server {named}{suggestion}")
+                yield SettingConflict(key, f"this target has no server {named}{suggestion}")
             elif near := nearest(named, words):
-                yield Contradiction(key, f"no server is called {named}; did you mean {near}?")
+                yield SettingConflict(key, f"no server is called {named}; did you mean {near}?")
 
 
-def _unserved(fault: CheckedFault, name: str, side: Side, sections: Sections) -> str:
+def _unserved(fault: CheckedFault, name: str, side: ServiceSection, sections: OtherSections) -> str:
     if name == "storage" and sections.storage and sections.storage.fencing == "lock-key":
         return 'has no servers of its own with storage.fencing "lock-key": "lock" hits both'
     section = f'{name}.kind "{side.kind}"'
     return f"{fault.unserved.format(section)}: no server is started for it"
 
 
-def _lengths(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Contradiction]:
+def _lengths(index: int, fault: CheckedFault, sections: OtherSections) -> Iterator[SettingConflict]:
     lasts, every = ns(fault.lasts, sections.lock), ns(fault.every, sections.lock)
     if sections.workload and lasts and lasts >= sections.workload.duration:
-        yield Contradiction(
+        yield SettingConflict(
             ("faults", index, "lasts"),
             "must be shorter than the run: workload.duration is "
             f"{format_duration(sections.workload.duration)}",
         )
     if lasts and every and lasts >= every:
-        yield Contradiction(
+        yield SettingConflict(
             ("faults", index, "lasts"),
             f"must be shorter than every: {format_duration(lasts)} is not less than {format_duration(every)}",
         )
     if sections.workload and every and every > sections.workload.duration:
-        yield Contradiction(
+        yield SettingConflict(
             ("faults", index, "every"),
             f"is longer than the run: workload.duration is {format_duration(sections.workload.duration)}",
         )

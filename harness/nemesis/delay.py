@@ -18,16 +18,16 @@ from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS, Span, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
-from harness.nemesis.contradictions import Contradiction, Sections, ns
+from harness.nemesis.contradictions import OtherSections, SettingConflict, ns
 from harness.nemesis.edge_probes import Probes, ms
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Side, VictimOrMember, is_victim, named_servers, raise_all
 from harness.nemesis.leader import servers_now, side_of
 from harness.nemesis.member_delay import MemberDelay, delay_members
 from harness.nemesis.member_links import MemberDirection
 from harness.nemesis.member_partition import never_split
 from harness.nemesis.moments import Moment
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import (
     GoOn,
@@ -37,7 +37,7 @@ from harness.nemesis.stop_points import (
     never_granted,
     never_read,
 )
-from harness.network.topology import Edge
+from harness.network.topology import NetworkEdge
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
@@ -139,25 +139,29 @@ class DelaySpec(BaseModel):
         """Return the sides or servers that the messages are for, or the member that is hit."""
         return named_servers(self.side) if self.side else (side_of(self.target),)
 
-    def needs(self, reach: Reach, client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, client: int | None = None) -> AbstractSet[Need]:
         """Return the edges on which messages are held back, or the members."""
         servers = reach.servers(self.aim())
         if client is not None:
-            return {Edge(client, server) for server in servers}
+            return {NetworkEdge(client, server) for server in servers}
         return set(reach.siblings(servers[0]))
 
-    def in_force_on(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
+    def in_force_on(
+        self, reach: FaultReach, client: int, go_on: GoOn | None
+    ) -> AbstractContextManager[InjectedFault]:
         """Hold back what a client sends from now on."""
         return delay(reach.cluster, client, reach.servers(self.aim()), go_on or (lambda: None))
 
-    def in_force(self, reach: Reach, wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+    def in_force(
+        self, reach: FaultReach, wait: Callable[[Span], None]
+    ) -> AbstractContextManager[InjectedFault]:
         """Delay messages between a member and the others."""
         name, (member,) = servers_now(reach, self.target)
         others = tuple(other for other in reach.siblings(member) if other != member)
         late = MemberDelay(by=self.by or LEAST, direction=self.direction, over=self.over)
         return delay_members(reach.cluster, name, member, others, late, wait)
 
-    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield stop points that are never reached, members without others, and delays that are too long."""
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
@@ -165,18 +169,18 @@ class DelaySpec(BaseModel):
         if self.hits_servers:
             yield from never_split(index, self.target, None, sections, "delayed")
             if self.over and lasts and every and lasts < every <= lasts + self.over:
-                yield Contradiction(
+                yield SettingConflict(
                     ("faults", index, "over"), "over and lasts must together be shorter than every"
                 )
         elif lasts and lasts > LONGEST:
-            yield Contradiction(
+            yield SettingConflict(
                 ("faults", index, "lasts"),
                 f"must be at most {format_duration(LONGEST)}: servers close connections that stay silent",
             )
 
 
 @contextmanager
-def delay(cluster: Cluster, client: int, servers: Sequence[str], go_on: GoOn) -> Iterator[Fault]:
+def delay(cluster: Cluster, client: int, servers: Sequence[str], go_on: GoOn) -> Iterator[InjectedFault]:
     """Hold back what a client sends to these servers until the block ends, and deliver it then.
 
     `go_on` is called once everything is held back: a client that waited for that may send its message.
@@ -189,7 +193,7 @@ def delay(cluster: Cluster, client: int, servers: Sequence[str], go_on: GoOn) ->
     toxiproxy = cluster.toxiproxy
     if toxiproxy is None:
         raise FaultNotInstalledError("delay", target, "there are no proxies in front of the servers")
-    probes = Probes.of(cluster, "delay", target, (Edge(client, name) for name in servers))
+    probes = Probes.of(cluster, "delay", target, (NetworkEdge(client, name) for name in servers))
     before = probes.prove_whole()
     try:
         shown = {str(toxiproxy.hold(edge, "to-server")) for edge in probes.edges}
@@ -202,7 +206,7 @@ def delay(cluster: Cluster, client: int, servers: Sequence[str], go_on: GoOn) ->
                 f"answers took {ms(before)} before, and a request of {held.size} bytes to each got none in "
                 f"{ms(silence)} since"
             )
-            fault = Fault("delay", target, evidence=evidence, since=since)
+            fault = InjectedFault("delay", target, evidence=evidence, since=since)
             yield fault
             fault.until = time.monotonic_ns()  # from here on messages may arrive
             probes.heal(toxiproxy)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster
 from harness.network.member_systems import keeps_silence
-from harness.network.probe import Request, answers, replies, requests
-from harness.network.topology import Address, Edge, Way
+from harness.network.probe import SentProbe, answers, replies, requests
+from harness.network.topology import Address, NetworkEdge, Way
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -34,7 +34,7 @@ class Probes:
     unprobed: tuple[Way, ...] = ()  # edges to servers whose protocol we do not know
 
     @classmethod
-    def of(cls, cluster: Cluster, kind: str, target: str, edges: Iterable[Edge]) -> Probes:
+    def of(cls, cluster: Cluster, kind: str, target: str, edges: Iterable[NetworkEdge]) -> Probes:
         """Look up the client's own address of each server."""
         systems = {server.name: server.system for server in cluster.servers}
         every = tuple(edges)
@@ -124,7 +124,7 @@ class HeldRequests:
 
     kind: str
     target: str
-    sent: Mapping[Way, Request]
+    sent: Mapping[Way, SentProbe]
 
     @property
     def size(self) -> int:

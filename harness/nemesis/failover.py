@@ -19,11 +19,11 @@ from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.duration import NS, Span, format_duration
 from harness.core.fields import STRICT, Length
 from harness.nemesis import patroni_failover
-from harness.nemesis.contradictions import Contradiction, Sections, ns, sides
-from harness.nemesis.fault import Fault
+from harness.nemesis.contradictions import OtherSections, SettingConflict, ns, sides
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.moments import Moment
 from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.redis_failover import redis_failover
 from harness.nemesis.reservations import Need
 from harness.network.topology import REPLICA, STANDBY, Link
@@ -85,11 +85,13 @@ class FailoverSpec(BaseModel):
         """Return the side whose replica is promoted."""
         return (self.target,)
 
-    def needs(self, reach: Reach) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach) -> AbstractSet[Need]:
         """Return the servers, and the edges to them, which are redirected."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(self, reach: Reach, wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+    def in_force(
+        self, reach: FaultReach, wait: Callable[[Span], None]
+    ) -> AbstractContextManager[InjectedFault]:
         """Promote the replica; `wait` waits for a duration or until the end of the run."""
         primary, replica = reach.servers(self.aim())
         hold = partial(wait, self.held) if self.held else None
@@ -104,19 +106,19 @@ class FailoverSpec(BaseModel):
         moved, left = reach.clients[: -behind or None], reach.clients[-behind:] if behind else ()
         return postgres_failover(reach.cluster, name, link, (moved, left), self.old_primary, hold)
 
-    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield a side without a replica, other faults on its servers, and what is too long or too many."""
         replica, remedy = REPLICATION[self.target]
         side = sides(sections)[self.target]
         if side and replica not in side.servers:
-            yield Contradiction(("faults", index, "target"), remedy)
+            yield SettingConflict(("faults", index, "target"), remedy)
         others = [*sections.others(index)]
         if any((other.kind, other.target) == (self.kind, self.target) for other in others):
-            yield Contradiction(("faults", index, "kind"), "occurs twice: a failover happens once per run")
+            yield SettingConflict(("faults", index, "kind"), "occurs twice: a failover happens once per run")
         servers = {self.target, *(side.servers if side else ())}
         for kind in ("kill", "pause"):
             if any(other.kind == kind and other.target in servers for other in others):
-                yield Contradiction(
+                yield SettingConflict(
                     ("faults", index, "kind"),
                     f"cannot be combined with a {kind} of the {self.target}'s servers",
                 )
@@ -124,27 +126,27 @@ class FailoverSpec(BaseModel):
         if self.target == "storage" and patroni_failover.is_managed(sections):
             yield from patroni_failover.contradictions(index, self, sections)
         elif self.old_primary != "killed" and not self.lasts:
-            yield Contradiction(
+            yield SettingConflict(
                 ("faults", index, "old_primary"),
                 f'"{self.old_primary}" leaves two primaries: say in lasts how long there are two',
             )
         if self.left_behind and sections.workload and self.left_behind >= sections.workload.clients:
-            yield Contradiction(
+            yield SettingConflict(
                 ("faults", index, "left_behind"),
                 f"must be less than workload.clients, which is {sections.workload.clients}",
             )
 
-    def _held(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def _held(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         held, key = ns(self.held, sections.lock), ("faults", index, "held")
         if held and held > LONGEST_HELD:
             longest = format_duration(LONGEST_HELD)
-            yield Contradiction(
+            yield SettingConflict(
                 key, f"must be at most {longest}: a server drops a silent link after a minute"
             )
         lasts = ns(self.lasts, sections.lock) or 0
         if held and sections.workload and held + lasts >= sections.workload.duration // 2:
             what = "held and lasts must together be" if lasts else "must be"
-            yield Contradiction(
+            yield SettingConflict(
                 key,
                 f"{what} shorter than half the run: workload.duration is "
                 f"{format_duration(sections.workload.duration)}",

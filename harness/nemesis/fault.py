@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Fault:
+class InjectedFault:
     """A fault that was observed in force; `healed` is the evidence of its end, once observed."""
 
     kind: str
@@ -21,7 +21,9 @@ class Fault:
 
 
 @contextmanager
-def then(in_force: AbstractContextManager[Fault], go_on: Callable[[], None]) -> Iterator[Fault]:
+def then(
+    in_force: AbstractContextManager[InjectedFault], go_on: Callable[[], None]
+) -> Iterator[InjectedFault]:
     """Let a holder go on once a fault on others is in force."""
     with in_force as fault:
         if fault.since is None:

@@ -17,16 +17,16 @@ from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
-from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.edge_probes import Probes, ms
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import VictimOrServers, is_victim
 from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import Moment
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import GoOn, StopPoint, check_aimed_servers, never_granted, never_read
-from harness.network.topology import Edge
+from harness.network.topology import NetworkEdge
 from harness.processes import process_tree
 
 if TYPE_CHECKING:
@@ -87,20 +87,24 @@ class KillSpec(BaseModel):
         """Return the side or server that is killed; none if a client is."""
         return aimed_at(self.target) if self.hits_servers else ()
 
-    def needs(self, reach: Reach, _client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, _client: int | None = None) -> AbstractSet[Need]:
         """Return the servers, and the edges over which the kill is proved; nothing if a client is hit."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+    def in_force(
+        self, reach: FaultReach, _wait: Callable[[Span], None]
+    ) -> AbstractContextManager[InjectedFault]:
         """Kill the servers."""
         name, servers = servers_now(reach, self.target)
         return kill(reach.cluster, name, servers, reach.edges(servers), orderly=self.orderly)
 
-    def in_force_on(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
+    def in_force_on(
+        self, reach: FaultReach, client: int, _go_on: GoOn | None
+    ) -> AbstractContextManager[InjectedFault]:
         """Kill a client, which may have stopped itself at the stop point."""
         return kill_client(reach, client)
 
-    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield a leader among servers that have none, and stop points that are never reached."""
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
@@ -109,8 +113,13 @@ class KillSpec(BaseModel):
 
 @contextmanager
 def kill(
-    cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractSet[Edge], *, orderly: bool = False
-) -> Iterator[Fault]:
+    cluster: Cluster,
+    target: str,
+    servers: Sequence[str],
+    edges: AbstractSet[NetworkEdge],
+    *,
+    orderly: bool = False,
+) -> Iterator[InjectedFault]:
     """Keep servers down until the block ends; `edges` lead to them, and prove it.
 
     In force means: they were observed ended, and each edge that answered just before is silent.
@@ -123,7 +132,7 @@ def kill(
         ended = cluster.kill(servers, orderly=orderly)
         since = time.monotonic_ns()
         silence = probes.prove_silent(before)
-        fault = Fault(
+        fault = InjectedFault(
             "kill",
             target,
             evidence=f"{ended}; answers took {ms(before)} before, none came in {ms(silence)} since",
@@ -137,7 +146,7 @@ def kill(
 
 
 @contextmanager
-def kill_client(reach: Reach, client: int) -> Iterator[Fault]:
+def kill_client(reach: FaultReach, client: int) -> Iterator[InjectedFault]:
     """Kill a client with its child processes; it stays dead, also after the block.
 
     In force means: none of them is left. Raises FaultNotInstalledError if that is not observed.
@@ -148,4 +157,4 @@ def kill_client(reach: Reach, client: int) -> Iterator[Fault]:
     process_tree.end(process)
     if not process_tree.wait_until_ended(processes):
         raise FaultNotInstalledError("kill", target, f"process {process.pid} is still there")
-    yield Fault("kill", target, evidence=f"SIGKILL, and process {process.pid} ended", ends=False)
+    yield InjectedFault("kill", target, evidence=f"SIGKILL, and process {process.pid} ended", ends=False)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from harness.core.errors import FaultNotInstalledError
-from harness.nemesis.contradictions import Contradiction, Sections, sides
+from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
 from harness.nemesis.fields import names_in
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.network.systems import SYSTEMS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def aimed_at(target: str) -> tuple[str, ...]:
     return names_in(side_of(target))
 
 
-def servers_now(reach: Reach, target: str) -> tuple[str, tuple[str, ...]]:
+def servers_now(reach: FaultReach, target: str) -> tuple[str, tuple[str, ...]]:
     """Return the name of a target in the history, and its servers: of a leader, whichever leads now."""
     servers = reach.servers(aimed_at(target))
     if not target.endswith(LEADER):
@@ -55,21 +55,21 @@ def leader_of(cluster: Cluster, servers: Sequence[str]) -> str:
     raise FaultNotInstalledError("fault on the leader", ", ".join(servers), "none of them says that it leads")
 
 
-def unlike_servers(index: int, target: str, sections: Sections) -> Iterator[Contradiction]:
+def unlike_servers(index: int, target: str, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield a leader among servers that have none, and servers of both sides in one target."""
     yield from never_leads(index, target, sections)
     named = set(names_in(target))
     known = [set(side.servers) for side in sides(sections).values() if side]
     if len(named) > 1 and named <= set().union(*known) and not any(named <= names for names in known):
-        yield Contradiction(
+        yield SettingConflict(
             ("faults", index, "target"),
             "names servers of the lock service and of the storage: give two faults",
         )
 
 
-def never_leads(index: int, target: str, sections: Sections) -> Iterator[Contradiction]:
+def never_leads(index: int, target: str, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield a leader among servers that have none."""
     side = sides(sections).get(side_of(target)) if target.endswith(LEADER) else None
     if side is not None and side.servers and SYSTEMS[side.system].leads is None:
         instead = f'give one by its name, such as "{side.servers[0]}"'
-        yield Contradiction(("faults", index, "target"), f"{side.system} has no leader: {instead}")
+        yield SettingConflict(("faults", index, "target"), f"{side.system} has no leader: {instead}")

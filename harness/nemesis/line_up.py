@@ -18,7 +18,7 @@ from checkers.vocabulary.hazards import Cell, End, Point
 from harness.clients.shared_state import NOBODY
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.faults import name_of
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.triggers import StopRequest, wait_until
@@ -148,7 +148,7 @@ class LineUp:
         self.clients.let_go(place.hold.held.client)
 
     @contextmanager
-    def _in_force(self, places: Sequence[Place]) -> Iterator[Fault]:
+    def _in_force(self, places: Sequence[Place]) -> Iterator[InjectedFault]:
         """Keep the servers stopped, but let the holders go on; and when the pause ends, the others."""
         with self.fault.in_force(self.clients.reach, lambda _length: None) as fault:
             for place in places:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from harness.core.duration import NS, Span, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.edge_probes import ms
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.member_links import (
     MemberDirection,
     Sides,
@@ -60,7 +60,7 @@ def steps(target: str, others: Sequence[str], late: MemberDelay) -> Iterator[tup
 @contextmanager
 def delay_members(
     cluster: Cluster, target: str, member: str, others: Sequence[str], late: MemberDelay, wait: Wait
-) -> Iterator[Fault]:
+) -> Iterator[InjectedFault]:
     """Delay messages between a member and the others until the block ends; they are delivered then.
 
     In force means: Toxiproxy shows every latency, and each link that answered just before is silent for
@@ -94,7 +94,7 @@ def delay_members(
             f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(before)} before, "
             f"none came in {ms(silence)} since; before it, {led}"
         )
-        fault = Fault("delay", target, evidence=evidence, since=since)
+        fault = InjectedFault("delay", target, evidence=evidence, since=since)
         yield fault
         fault.until = time.monotonic_ns()  # from here on messages arrive
         meanwhile = reports(members)

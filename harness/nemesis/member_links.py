@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from harness.nemesis.edge_probes import HEALING, Probes
 from harness.network.member_systems import MEMBERS, members_of
 from harness.network.systems import SYSTEMS
-from harness.network.topology import Address, Direction, Edge, Link, Server, Way
+from harness.network.topology import Address, Direction, Link, NetworkEdge, Server, Way
 from harness.processes.server_failure import not_ready
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def links_between(cluster: Cluster, sides: Sides, direction: MemberDirection) ->
 
 
 def probes_of(
-    cluster: Cluster, kind: str, target: str, hit: Mapping[Link, Direction], edges: Sequence[Edge] = ()
+    cluster: Cluster, kind: str, target: str, hit: Mapping[Link, Direction], edges: Sequence[NetworkEdge] = ()
 ) -> Probes:
     """Probe what a fault hits, except links hit only on the way back, to servers that answer by hanging up.
 

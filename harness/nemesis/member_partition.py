@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal
 
 from harness.clients.shared_state import ANY
 from harness.core.errors import FaultNotInstalledError
-from harness.nemesis.contradictions import Contradiction, Sections, sides
+from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
 from harness.nemesis.edge_probes import ms
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.leader import never_leads, side_of
 from harness.nemesis.member_links import (
     MemberDirection,
@@ -27,10 +27,10 @@ from harness.nemesis.member_links import (
     prove_one_cluster,
     reports,
 )
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.triggers import Victim
 from harness.network.member_systems import MEMBERS
-from harness.network.topology import FOLLOWERS, Edge
+from harness.network.topology import FOLLOWERS, NetworkEdge
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
@@ -55,20 +55,20 @@ def sides_of(shape: Shape, target: str, members: Sequence[str]) -> Sides:
     return Sides((target, *others[: half - 1]), others[half - 1 :])
 
 
-def divided(reach: Reach, sides: Sides, along: str) -> tuple[Edge, ...]:
+def divided(reach: FaultReach, sides: Sides, along: str) -> tuple[NetworkEdge, ...]:
     """Return the edges to cut so that one client reaches only the target's side, and the others the rest.
 
     Raises FaultNotInstalledError if no client fits, such as a holder, for as long as one may take.
     """
     inside = _client(reach, Victim.named(along), along)
     return tuple(
-        Edge(client, server)
+        NetworkEdge(client, server)
         for client in reach.clients
         for server in (sides.far if client == inside else sides.near)
     )
 
 
-def _client(reach: Reach, victim: Victim, along: str) -> int:
+def _client(reach: FaultReach, victim: Victim, along: str) -> int:
     if victim.client != ANY:
         return victim.client
     deadline = time.monotonic() + HOLDER
@@ -81,8 +81,8 @@ def _client(reach: Reach, victim: Victim, along: str) -> int:
 
 
 def never_split(
-    index: int, target: str, shape: Shape | None, sections: Sections, be: str = "cut off"
-) -> Iterator[Contradiction]:
+    index: int, target: str, shape: Shape | None, sections: OtherSections, be: str = "cut off"
+) -> Iterator[SettingConflict]:
     """Yield targets that are no member of a cluster, or lead none, and clusters too small for the shape."""
     key = ("faults", index, "target")
     of = [side for name, side in sides(sections).items() if side and side_of(target) in (name, *side.servers)]
@@ -91,11 +91,11 @@ def never_split(
     members, system = of[0].servers, of[0].system
     if system not in MEMBERS and not set(FOLLOWERS) & set(members):
         problem = "only members of etcd and ZooKeeper can be, and a replica or standby"
-        yield Contradiction(key, f"cannot be {be}: {problem}")
+        yield SettingConflict(key, f"cannot be {be}: {problem}")
         return
     yield from never_leads(index, target, sections)
     if len(members) < (3 if shape == "bridge" else 2):
-        yield Contradiction(key, f"cannot be {be}: there is only {', '.join(members)}")
+        yield SettingConflict(key, f"cannot be {be}: there is only {', '.join(members)}")
 
 
 @contextmanager
@@ -104,8 +104,8 @@ def partition_members(
     target: str,
     sides: Sides,
     direction: MemberDirection = "both",
-    cut_edges: Sequence[Edge] = (),
-) -> Iterator[Fault]:
+    cut_edges: Sequence[NetworkEdge] = (),
+) -> Iterator[InjectedFault]:
     """Cut the links between two sides, and some edges of clients, until the block ends.
 
     In force means: Toxiproxy shows every cut, and each link and edge that answered just before is
@@ -130,7 +130,7 @@ def partition_members(
             f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(before)} before, "
             f"none came in {ms(silence)} since; before it, {led}"
         )
-        fault = Fault("partition", target, evidence=evidence)
+        fault = InjectedFault("partition", target, evidence=evidence)
         yield fault
         meanwhile = reports(members)
     finally:
@@ -143,7 +143,7 @@ def partition_members(
     )
 
 
-def _along(sides: Sides, cut_edges: Sequence[Edge]) -> str:
+def _along(sides: Sides, cut_edges: Sequence[NetworkEdge]) -> str:
     """Say which client reaches only the target's side."""
     inside = dict.fromkeys(edge.client for edge in cut_edges if edge.server in sides.far)
     return "".join(f"; client {client} reaches only {', '.join(sides.near)}" for client in inside)

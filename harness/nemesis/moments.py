@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from harness.clients.shared_state import SharedState
 from harness.core.duration import NS, format_duration
-from harness.nemesis.contradictions import AnyFault, Contradiction, Lock, Sections
+from harness.nemesis.contradictions import AnyFault, LockSection, OtherSections, SettingConflict
 from workloads.locks.renewals import PER_TTL
 
 Moment = Literal["lease-ending", "second-waiter"]
@@ -54,20 +54,22 @@ def _left(state: SharedState, client: int) -> int:
     return int(end) - time.monotonic_ns() if end != _UNKNOWN else -1
 
 
-def never_comes(index: int, fault: Timely, sections: Sections) -> Iterator[Contradiction]:
+def never_comes(index: int, fault: Timely, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield a moment that this target never has."""
     key = ("faults", index, "when")
     if fault.when and fault.at:
-        yield Contradiction(key, "cannot be combined with at: a stop point is itself a moment")
+        yield SettingConflict(key, "cannot be combined with at: a stop point is itself a moment")
     elif fault.when == "second-waiter" and sections.workload and sections.workload.clients <= WAITERS:
-        yield Contradiction(
+        yield SettingConflict(
             key, f"never happens with {sections.workload.clients} clients: one holds the lock, and two wait"
         )
     elif fault.when == "lease-ending" and sections.lock:
         yield from _always_renewed(index, fault, sections, sections.lock)
 
 
-def _always_renewed(index: int, fault: Timely, sections: Sections, lock: Lock) -> Iterator[Contradiction]:
+def _always_renewed(
+    index: int, fault: Timely, sections: OtherSections, lock: LockSection
+) -> Iterator[SettingConflict]:
     """Yield leases that are renewed long before they end; a user's own client may renew as it likes.
 
     A client that one fault has reserved gets no second one, so for a fault on a client, only one on
@@ -77,7 +79,7 @@ def _always_renewed(index: int, fault: Timely, sections: Sections, lock: Lock) -
         return
     others = sections.others(index)
     if not any(_stops_renewals(other, fault, lock) for other in others):
-        yield Contradiction(
+        yield SettingConflict(
             ("faults", index, "when"),
             f"never happens: a lease of {format_duration(lock.ttl)} is renewed {PER_TTL} times; add another "
             "fault that keeps renewals from the lock service, such as a pause of lock (a client is under "
@@ -85,7 +87,7 @@ def _always_renewed(index: int, fault: Timely, sections: Sections, lock: Lock) -
         )
 
 
-def _stops_renewals(other: AnyFault, fault: Timely, lock: Lock) -> bool:
+def _stops_renewals(other: AnyFault, fault: Timely, lock: LockSection) -> bool:
     """May another fault keep the renewals of this fault's victim from the lock service?"""
     if not other.hits_servers:
         return fault.hits_servers

@@ -24,7 +24,7 @@ from harness.nemesis.hazard_walk import Aims, stop_requests, walk, walk_servers,
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
 
@@ -51,7 +51,7 @@ class Nemesis:
     ttl: int  # ns
     state: SharedState
     resources: Sequence[str]
-    reach: Reach
+    reach: FaultReach
     observer: Observer
     overlap: bool = True  # may several faults be in force on one side?
     error: BaseException | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness.core.events import FaultObserved
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.plan import ObservedFault, PlanLog
 
@@ -31,7 +31,7 @@ class Observer:
         fault: FaultSpec,
         target: str,
         requested: int,
-        in_force: AbstractContextManager[Fault],
+        in_force: AbstractContextManager[InjectedFault],
         hold: Callable[[], Hold] = lambda: NO_HOLD,
     ) -> Iterator[int]:
         """Keep a fault in force for the block; yield since when (ns). `hold` is called once it is."""

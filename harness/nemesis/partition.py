@@ -14,9 +14,9 @@ from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
-from harness.nemesis.contradictions import Contradiction, Sections, missing_victim
+from harness.nemesis.contradictions import OtherSections, SettingConflict, missing_victim
 from harness.nemesis.edge_probes import Probes
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers, raise_all
 from harness.nemesis.leader import servers_now, side_of
 from harness.nemesis.member_links import MemberDirection
@@ -28,7 +28,7 @@ from harness.nemesis.member_partition import (
     sides_of,
 )
 from harness.nemesis.moments import Moment
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import (
     GoOn,
@@ -39,7 +39,7 @@ from harness.nemesis.stop_points import (
     never_granted,
     never_read,
 )
-from harness.network.topology import Direction, Edge, Way
+from harness.network.topology import Direction, NetworkEdge, Way
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
@@ -145,21 +145,25 @@ class PartitionSpec(BaseModel):
         """Return the sides or servers that the client is cut off from, or that are divided."""
         return named_servers(self.side) if self.side else (side_of(self.target),)
 
-    def needs(self, reach: Reach, client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, client: int | None = None) -> AbstractSet[Need]:
         """Return the edges to cut; or the members, and their edges if a client is cut off with them."""
         servers = reach.servers(self.aim())
         if client is not None:
-            return {Edge(client, server) for server in servers}
+            return {NetworkEdge(client, server) for server in servers}
         members = reach.siblings(servers[0])
         return {*members, *(reach.edges(members) if self.along else ())}
 
-    def in_force_on(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
+    def in_force_on(
+        self, reach: FaultReach, client: int, go_on: GoOn | None
+    ) -> AbstractContextManager[InjectedFault]:
         """Cut a client off, which may have stopped itself at the stop point."""
         servers = reach.servers(self.aim())
         direction = cast("Direction", self.direction)
         return partition(reach.cluster, client, servers, direction, self.how, go_on or (lambda: None))
 
-    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+    def in_force(
+        self, reach: FaultReach, _wait: Callable[[Span], None]
+    ) -> AbstractContextManager[InjectedFault]:
         """Divide members."""
         name, (server,) = servers_now(reach, self.target)
         sides = sides_of(self.shape or "isolated", server, reach.siblings(server))
@@ -167,7 +171,7 @@ class PartitionSpec(BaseModel):
         direction = cast("MemberDirection", self.direction)
         return partition_members(reach.cluster, name, sides, direction, edges)
 
-    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield members that cannot be divided, and stop points that are never reached."""
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
@@ -184,7 +188,7 @@ def partition(
     direction: Direction = "both",
     how: How = "dropped",
     go_on: GoOn = lambda: None,
-) -> Iterator[Fault]:
+) -> Iterator[InjectedFault]:
     """Cut the edges from a client to these servers until the block ends.
 
     `go_on` is called once every edge is cut. In force means: Toxiproxy shows every cut, and each edge
@@ -196,7 +200,7 @@ def partition(
     toxiproxy = cluster.toxiproxy
     if toxiproxy is None:
         raise FaultNotInstalledError("partition", target, "there are no proxies in front of the servers")
-    probes = Probes.of(cluster, "partition", target, (Edge(client, name) for name in servers))
+    probes = Probes.of(cluster, "partition", target, (NetworkEdge(client, name) for name in servers))
     lost = direction if how == "dropped" else how
     before = probes.prove_whole()
     try:
@@ -204,7 +208,7 @@ def partition(
         since = time.monotonic_ns()
         go_on()
         silence = probes.prove_silent(before)
-        fault = Fault(
+        fault = InjectedFault(
             "partition",
             target,
             since=since,

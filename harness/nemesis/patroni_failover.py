@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from harness.core.duration import NS, Span, format_duration
 from harness.core.errors import FaultNotInstalledError
-from harness.nemesis.contradictions import Contradiction, Sections, ns
-from harness.nemesis.fault import Fault
+from harness.nemesis.contradictions import OtherSections, SettingConflict, ns
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.postgres_failover import Change, OldPrimary, change_of
 from harness.network import patroni_server
 from harness.network.topology import Address, Link, Server
@@ -39,29 +39,29 @@ class Failover(Protocol):
     left_behind: int | None
 
 
-def is_managed(sections: Sections) -> bool:
+def is_managed(sections: OtherSections) -> bool:
     """Does Patroni run the storage?"""
     return getattr(sections.storage, "manager", None) == PATRONI
 
 
-def contradictions(index: int, fault: Failover, sections: Sections) -> Iterator[Contradiction]:
+def contradictions(index: int, fault: Failover, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield what Patroni decides itself, and a run that ends before it has."""
     manager = f'storage.manager "{PATRONI}"'
     if fault.old_primary == "cut-off":
-        yield Contradiction(
+        yield SettingConflict(
             ("faults", index, "old_primary"),
             f"is not possible with {manager}: a primary that goes on keeps its key in etcd, so that no "
             'standby is promoted; give "killed" or "paused"',
         )
     for key in ("lasts", "left_behind"):
         if getattr(fault, key) is not None:
-            yield Contradiction(
+            yield SettingConflict(
                 ("faults", index, key),
                 f"cannot be combined with {manager}, which demotes the old primary itself: remove it",
             )
     least = -(-(TAKEOVER + (ns(fault.held, sections.lock) or 0)) * 5 // 3)  # it begins in the second fifth
     if sections.workload and sections.workload.duration < least:
-        yield Contradiction(
+        yield SettingConflict(
             ("workload", "duration"),
             f"is too short for a failover with {manager}, which takes {format_duration(TAKEOVER)} and what "
             f"held says, and begins within the first two fifths: it must be at least {-(-least // NS['s'])}s",
@@ -76,7 +76,7 @@ def patroni_failover(
     clients: Iterable[int],
     old_primary: OldPrimary,
     hold: Callable[[], None] | None,
-) -> Iterator[Fault]:
+) -> Iterator[InjectedFault]:
     """Kill or pause the primary of a link until Patroni has promoted its standby, and redirect the edges.
 
     With `hold`, the link is held until that returns. In force means: Patroni shows the standby as the
@@ -96,7 +96,7 @@ def patroni_failover(
         since = change.redirect_moved()
         leads = f"Patroni promoted {link.source} {waited:.1f} s later (timeline {old_timeline} before)"
         evidence = f"{behind}; {stopped}; {leads}; {change.prove_promoted()}"
-        fault = Fault("failover", target, evidence=evidence, since=since)
+        fault = InjectedFault("failover", target, evidence=evidence, since=since)
         yield fault
     finally:
         takeover.rejoin(old_primary)

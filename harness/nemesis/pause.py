@@ -20,12 +20,12 @@ from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.core.suggestions import did_you_mean
-from harness.nemesis.contradictions import Contradiction, Sections
-from harness.nemesis.fault import Fault
+from harness.nemesis.contradictions import OtherSections, SettingConflict
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import AIMED_AT, WAITER, Hazards, VictimOrServers, is_victim, of_pauses
 from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import Moment
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.server_pause import pause_servers
 from harness.nemesis.stop_points import GoOn, StopPoint, Until, check_times, never_granted, never_read
@@ -110,20 +110,24 @@ class PauseSpec(BaseModel):
         """Return the side or server that stops; none if a client does."""
         return aimed_at(self.target) if self.hits_servers else ()
 
-    def needs(self, reach: Reach, _client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, _client: int | None = None) -> AbstractSet[Need]:
         """Return the servers, and the edges over which their pause is proved; nothing if a client is hit."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+    def in_force(
+        self, reach: FaultReach, _wait: Callable[[Span], None]
+    ) -> AbstractContextManager[InjectedFault]:
         """Stop servers."""
         name, servers = servers_now(reach, self.target)
         return pause_servers(reach.cluster, name, servers, reach.edges(servers))
 
-    def in_force_on(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
+    def in_force_on(
+        self, reach: FaultReach, client: int, go_on: GoOn | None
+    ) -> AbstractContextManager[InjectedFault]:
         """Stop a client from outside, or wait for one that stops itself."""
         return pause(reach.processes[client], f"client:{client}", stops_itself=go_on is not None)
 
-    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield stop points that are never reached, and ends that cannot occur."""
         yield from unlike_servers(index, self.target, sections)
         yield from never_granted(index, self, sections)
@@ -132,26 +136,26 @@ class PauseSpec(BaseModel):
         yield from self._never_acquired(index, sections)
         yield from self._never_hit(index, sections)
 
-    def _never_hit(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def _never_hit(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield the hazards of a list that these systems rule out."""
         if self.hazards is None or self.hazards == "all":
             return
         for cell in self.cells:
             aimed = self.model_copy(update={"at": cell.point.value, "until": cell.end.value, "hazards": None})
             for found in aimed.contradictions(index, sections):
-                yield Contradiction(("faults", index, "hazards"), f"{cell} {found.problem}")
+                yield SettingConflict(("faults", index, "hazards"), f"{cell} {found.problem}")
 
-    def _never_acquired(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def _never_acquired(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """What a holder does next says where it was when others were hit: a register writes."""
         writes_next = sections.workload and sections.workload.kind == "register"
         fences = sections.storage and sections.storage.fence_on_acquire
         if self.at == "acquired" and not is_victim(self.target) and writes_next and not fences:
-            yield Contradiction(
+            yield SettingConflict(
                 ("faults", index, "at"),
                 f'is "before-write" for {self.target}: a holder in the workload register writes next',
             )
 
-    def _write_sent(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def _write_sent(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """A client stopped between UPDATE and COMMIT holds the row's lock: no client can supersede it."""
         if not is_victim(self.target):
             return
@@ -162,7 +166,7 @@ class PauseSpec(BaseModel):
         ):
             return
         if not sections.storage.writes_in_one_message:
-            yield Contradiction(
+            yield SettingConflict(
                 ("faults", index, "until"),
                 f'cannot occur at "write-sent" with storage.fencing "{sections.storage.fencing}": '
                 "the stopped client's open transaction locks out all others; give lasts instead",
@@ -170,7 +174,7 @@ class PauseSpec(BaseModel):
 
 
 @contextmanager
-def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -> Iterator[Fault]:
+def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -> Iterator[InjectedFault]:
     """Keep a process and its child processes stopped until the block ends.
 
     For one that `stops_itself`, this only waits: a signal from here could arrive before its
@@ -183,7 +187,7 @@ def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -
         stopped = process_tree.stop_offspring(process) if process_tree.wait_until_stopped(process) else None
         if stopped is None:
             raise FaultNotInstalledError("pause", target, _why_not(process))
-        fault = Fault("pause", target, evidence=f"{_named(stopped)} stopped (state T)")
+        fault = InjectedFault("pause", target, evidence=f"{_named(stopped)} stopped (state T)")
         yield fault
         fault.until = time.monotonic_ns()  # from here on the process may record events
     finally:

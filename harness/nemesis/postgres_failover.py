@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Literal
 from checkers.text.printable import shorten
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.edge_probes import Probes, ms
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.network import postgres_server
-from harness.network.topology import Edge, Link, Server
+from harness.network.topology import Link, NetworkEdge, Server
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
@@ -40,7 +40,7 @@ def postgres_failover(
     clients: tuple[Iterable[int], Iterable[int]],
     old_primary: OldPrimary,
     hold: Callable[[], None] | None,
-) -> Iterator[Fault]:
+) -> Iterator[InjectedFault]:
     """Promote the standby of a link, and redirect the edges of the first clients to it permanently.
 
     The edges of the others lead to the old primary until the block ends. With `hold`, the link is
@@ -62,7 +62,9 @@ def postgres_failover(
             stopped += f", then {cluster.resume([link.server])}"
         steps = [behind, stopped, change.prove_promoted()]
         evidence = "; ".join(steps if old_primary == "killed" else reversed(steps))
-        fault = Fault("failover", target, evidence=evidence, since=since, left_behind=change.clients_left)
+        fault = InjectedFault(
+            "failover", target, evidence=evidence, since=since, left_behind=change.clients_left
+        )
         yield fault
         lost = "" if old_primary == "killed" else f"only the old primary had {change.only_on_old()}; "
     finally:
@@ -83,7 +85,7 @@ def change_of(
     if cluster.toxiproxy is None:
         raise FaultNotInstalledError("failover", target, "there are no proxies in front of the servers")
     moved, left = (
-        Probes.of(cluster, "failover", target, [Edge(client, link.server) for client in group])
+        Probes.of(cluster, "failover", target, [NetworkEdge(client, link.server) for client in group])
         for group in clients
     )
     return Change(
@@ -162,7 +164,7 @@ class Change:
     @property
     def clients_left(self) -> tuple[int, ...]:
         """The clients that still reach the old primary."""
-        return tuple(edge.client for edge in self.left.edges if isinstance(edge, Edge))
+        return tuple(edge.client for edge in self.left.edges if isinstance(edge, NetworkEdge))
 
     def prove_promoted(self) -> str:
         """Check which primary answers over each edge, and return the evidence."""
@@ -172,7 +174,7 @@ class Change:
         old = f"{self.link.server} is {self._prove_leads(self.left, self.primary)}"
         return f"two primaries: {new}; {old}, and answers clients {', '.join(map(str, self.clients_left))}"
 
-    def _prove_leads(self, probes: Probes, server: Server) -> postgres_server.Role:
+    def _prove_leads(self, probes: Probes, server: Server) -> postgres_server.PostgresRole:
         """Check that a primary answers over these edges, and return its role."""
         probes.prove_whole_again()
         expected = postgres_server.role(server.address)
@@ -226,8 +228,8 @@ class Change:
         return self.prove_following(self.primary, "end of the failover")
 
     def settle(
-        self, what: str, server: Server, is_done: Callable[[postgres_server.Role], bool]
-    ) -> postgres_server.Role:
+        self, what: str, server: Server, is_done: Callable[[postgres_server.PostgresRole], bool]
+    ) -> postgres_server.PostgresRole:
         """Wait until a server has the right role, and return that; FaultNotInstalledError if it never has."""
         deadline = time.monotonic() + SETTLING
         while not is_done(role := postgres_server.role(server.address)):

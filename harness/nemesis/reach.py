@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from harness.nemesis.fields import names_in
-from harness.network.topology import Edge
+from harness.network.topology import NetworkEdge
 
 if TYPE_CHECKING:
     import psutil
@@ -21,7 +21,7 @@ ServersOfSides = Mapping[SideOfTarget, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class FaultReach:
     """The clients, servers and edges of one run."""
 
     cluster: Cluster
@@ -39,11 +39,11 @@ class Reach:
         """Return the servers that a fault aims at."""
         return servers_hit(aim, self.sides)
 
-    def edges(self, servers: Iterable[str]) -> AbstractSet[Edge]:
+    def edges(self, servers: Iterable[str]) -> AbstractSet[NetworkEdge]:
         """Return the edges from every client to some servers."""
-        return {Edge(client, server) for client in self.clients for server in servers}
+        return {NetworkEdge(client, server) for client in self.clients for server in servers}
 
-    def servers_and_edges(self, aim: Iterable[str]) -> AbstractSet[str | Edge]:
+    def servers_and_edges(self, aim: Iterable[str]) -> AbstractSet[str | NetworkEdge]:
         """Return the servers that a fault aims at, and the edges to them, over which it is proved."""
         servers = self.servers(aim)
         return {*servers, *self.edges(servers)}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.edge_probes import Probes, ms
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.network import redis_server
-from harness.network.topology import Edge, Link, Server
+from harness.network.topology import Link, NetworkEdge, Server
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
@@ -25,7 +25,7 @@ POLL = 0.02  # s
 @contextmanager
 def redis_failover(
     cluster: Cluster, target: str, link: Link, clients: Iterable[int], hold: Callable[[], None] | None
-) -> Iterator[Fault]:
+) -> Iterator[InjectedFault]:
     """Promote the replica of a link, and redirect the clients' edges to it permanently.
 
     With `hold`, the link is held until that returns. In force means: the replica reports the role
@@ -44,7 +44,7 @@ def redis_failover(
         evidence = (
             f"{held}, it lacked {behind} bytes of what {link.server} had, and {change.prove_promoted()}"
         )
-        fault = Fault("failover", target, evidence=evidence, since=since)
+        fault = InjectedFault("failover", target, evidence=evidence, since=since)
         yield fault
     finally:
         if promoted:
@@ -64,7 +64,9 @@ def _change(cluster: Cluster, target: str, link: Link, clients: Iterable[int]) -
         link=link,
         primary=servers[link.server],
         replica=servers[link.source],
-        probes=Probes.of(cluster, "failover", target, (Edge(client, link.server) for client in clients)),
+        probes=Probes.of(
+            cluster, "failover", target, (NetworkEdge(client, link.server) for client in clients)
+        ),
     )
 
 
@@ -130,7 +132,7 @@ class _Change:
         """Wait until the old primary has caught up with the new one."""
         return self.prove_following(self.primary, "end of the failover")
 
-    def _settle(self, what: str, server: Server, is_done: Callable[[redis_server.Role], bool]) -> None:
+    def _settle(self, what: str, server: Server, is_done: Callable[[redis_server.RedisRole], bool]) -> None:
         deadline = time.monotonic() + SETTLING
         while not is_done(role := redis_server.role(server.address)):
             if time.monotonic() > deadline:

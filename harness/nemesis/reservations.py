@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from harness.clients.shared_state import SharedState
-from harness.network.topology import Edge
+from harness.network.topology import NetworkEdge
 
-Need = Edge | str  # an edge, a server by its name, or a whole side
+Need = NetworkEdge | str  # an edge, a server by its name, or a whole side
 NOTHING: AbstractSet[Need] = frozenset()
 
 

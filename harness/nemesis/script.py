@@ -14,16 +14,16 @@ from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS, Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
-from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.edge_probes import Probes
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Servers
 from harness.nemesis.moments import Moment
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
-from harness.network.topology import Edge
+from harness.network.topology import NetworkEdge
 from harness.processes.cleanup_process import healed_at_end
-from harness.processes.script import Ended, run
+from harness.processes.script import EndedCommand, run
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
@@ -82,22 +82,26 @@ class ScriptSpec(BaseModel):
         """Return the commands, by their keys."""
         return {"inject": self.inject, "observe": self.observe, "heal": self.heal}
 
-    def needs(self, reach: Reach) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach) -> AbstractSet[Need]:
         """Return the servers, and the edges over which their recovery is proved."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+    def in_force(
+        self, reach: FaultReach, _wait: Callable[[Span], None]
+    ) -> AbstractContextManager[InjectedFault]:
         """Run the commands."""
         servers = reach.servers(self.aim())
         return script(reach.cluster, reach.recorded(self.target), reach.edges(servers), self)
 
-    def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, _index: int, _sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield nothing: the user's commands may hit any server."""
         return iter(())
 
 
 @contextmanager
-def script(cluster: Cluster, target: str, edges: AbstractSet[Edge], spec: ScriptSpec) -> Iterator[Fault]:
+def script(
+    cluster: Cluster, target: str, edges: AbstractSet[NetworkEdge], spec: ScriptSpec
+) -> Iterator[InjectedFault]:
     """Keep the fault of a script in force until the block ends; `edges` lead to its servers.
 
     In force means: `observe` did not see it before, and sees it since. Healed means: `heal` succeeded,
@@ -115,7 +119,7 @@ def script(cluster: Cluster, target: str, edges: AbstractSet[Edge], spec: Script
             if injected.status != 0:
                 raise FaultNotInstalledError("script", target, str(injected))
             seen = _observed(spec.observe, IN_FORCE, timeout, "script", target, "after inject")
-            fault = Fault("script", target, evidence=f"{injected}, and {seen}")
+            fault = InjectedFault("script", target, evidence=f"{injected}, and {seen}")
             yield fault
             fault.until = time.monotonic_ns()  # from here on it may be healed
         finally:
@@ -127,7 +131,9 @@ def script(cluster: Cluster, target: str, edges: AbstractSet[Edge], spec: Script
     fault.healed = f"{healed}, and {seen}{probes.healing_in_words(taken)}"
 
 
-def _observed(words: Sequence[str], status: int, timeout: float, kind: str, target: str, when: str) -> Ended:
+def _observed(
+    words: Sequence[str], status: int, timeout: float, kind: str, target: str, when: str
+) -> EndedCommand:
     """Run `observe` until it ends with a status."""
     deadline = time.monotonic() + timeout
     while (seen := run(words, timeout)).status != status:

@@ -14,7 +14,7 @@ from harness.nemesis.faults import ServerFault, name_of
 from harness.nemesis.moments import holders
 from harness.nemesis.observer import Observer
 from harness.nemesis.overlap import sides_hit
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need, Reservations
 from harness.nemesis.triggers import wait_until
 from harness.nemesis.windows import NO_GRANT, NO_MOMENT, RUN_OVER, Tally, each_moment, had_servers
@@ -25,7 +25,7 @@ class ServerFaults:
     """Injects faults on servers."""
 
     ttl: int  # ns
-    reach: Reach
+    reach: FaultReach
     reservations: Reservations
     observer: Observer
     over: threading.Event

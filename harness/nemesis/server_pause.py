@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from harness.nemesis.edge_probes import Probes, ms
-from harness.nemesis.fault import Fault
-from harness.network.topology import Edge
+from harness.nemesis.fault import InjectedFault
+from harness.network.topology import NetworkEdge
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def pause_servers(
-    cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractSet[Edge]
-) -> Iterator[Fault]:
+    cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractSet[NetworkEdge]
+) -> Iterator[InjectedFault]:
     """Keep servers stopped until the block ends; `edges` lead to them, and prove it.
 
     In force means: the engine sees all their processes stopped, and each edge that answered just
@@ -36,7 +36,7 @@ def pause_servers(
         since = time.monotonic_ns()
         silence = probes.prove_silent(before)
         evidence = f"{stopped}; answers took {ms(before)} before, none came in {ms(silence)} since"
-        fault = Fault("pause", target, evidence=evidence, since=since)
+        fault = InjectedFault("pause", target, evidence=evidence, since=since)
         yield fault
         if fault.until is None:
             fault.until = time.monotonic_ns()  # from here on they may answer

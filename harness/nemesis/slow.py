@@ -17,16 +17,16 @@ from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
-from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Rate, Side, Victim, named_servers
 from harness.nemesis.moments import Moment
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import GoOn
 from harness.network.probe import replies
-from harness.network.topology import Edge, Way
+from harness.network.topology import NetworkEdge, Way
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
@@ -89,15 +89,17 @@ class SlowSpec(BaseModel):
         """Return the sides or servers that the messages are for."""
         return named_servers(self.side)
 
-    def needs(self, reach: Reach, client: int) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, client: int) -> AbstractSet[Need]:
         """Return the edges that are slow."""
-        return {Edge(client, server) for server in reach.servers(self.aim())}
+        return {NetworkEdge(client, server) for server in reach.servers(self.aim())}
 
-    def in_force_on(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
+    def in_force_on(
+        self, reach: FaultReach, client: int, _go_on: GoOn | None
+    ) -> AbstractContextManager[InjectedFault]:
         """Slow down what a client sends from now on."""
         return slow(reach.cluster, client, reach.servers(self.aim()), jitter=self.jitter, rate=self.rate)
 
-    def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, _index: int, _sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield nothing: any client may have a slow network."""
         return iter(())
 
@@ -105,7 +107,7 @@ class SlowSpec(BaseModel):
 @contextmanager
 def slow(
     cluster: Cluster, client: int, servers: Sequence[str], *, jitter: int | None, rate: int | None
-) -> Iterator[Fault]:
+) -> Iterator[InjectedFault]:
     """Slow down what a client sends to these servers until the block ends: `jitter` in ns, `rate` in KB/s.
 
     In force means: Toxiproxy shows the toxics on every edge, and with jitter, an answer over each came
@@ -116,7 +118,7 @@ def slow(
     toxiproxy = cluster.toxiproxy
     if toxiproxy is None:
         raise FaultNotInstalledError("slow", target, "there are no proxies in front of the servers")
-    probes = Probes.of(cluster, "slow", target, (Edge(client, name) for name in servers))
+    probes = Probes.of(cluster, "slow", target, (NetworkEdge(client, name) for name in servers))
     before = min(probes.prove_whole() for _ in range(TRIES))  # on a busy machine, one may take very long
     try:
         shown = {_slow_down(toxiproxy, edge, jitter, rate) for edge in probes.edges}
@@ -126,7 +128,7 @@ def slow(
             f"messages to {', '.join(servers)} are slow: Toxiproxy shows {', '.join(shown)}; "
             f"answers took {ms(before)} before{late}"
         )
-        fault = Fault("slow", target, evidence=evidence, since=since)
+        fault = InjectedFault("slow", target, evidence=evidence, since=since)
         yield fault
         fault.until = time.monotonic_ns()
     finally:

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from checkers.vocabulary.hazards import End
 from harness.core.duration import Span
-from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.fields import raise_all
 
 GoOn = Callable[[], None]
@@ -31,7 +31,7 @@ ENDS: Mapping[str, End] = {
 """What a fault that lasts until something ends in."""
 
 
-class Timed(Protocol):
+class TimedFault(Protocol):
     """A fault that begins at a stop point or at seeded moments."""
 
     @property
@@ -55,12 +55,12 @@ class Timed(Protocol):
         """It strikes once in each interval of this length."""
 
 
-def aim_of(fault: Timed) -> End:
+def aim_of(fault: TimedFault) -> End:
     """Return what is to become of the hold by the end of a fault."""
     return End.BEFORE_EXPIRY if fault.until is None else ENDS[fault.until]
 
 
-def check_times(fault: Timed) -> None:
+def check_times(fault: TimedFault) -> None:
     """Raise ValueError unless a fault begins in one way, and ends in one way."""
     wrong = []
     if (fault.at is None) == (fault.every is None):
@@ -72,7 +72,7 @@ def check_times(fault: Timed) -> None:
     raise_all(wrong)
 
 
-def check_aimed_servers(fault: Timed) -> None:
+def check_aimed_servers(fault: TimedFault) -> None:
     """Raise ValueError unless a fault on servers has an end, and a limit if it begins at a stop point."""
     wrong = []
     if fault.lasts is None:
@@ -84,23 +84,23 @@ def check_aimed_servers(fault: Timed) -> None:
     raise_all(wrong)
 
 
-def never_read(index: int, fault: Timed, sections: Sections) -> Iterator[Contradiction]:
+def never_read(index: int, fault: TimedFault, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield moments in which a list is read, for a workload without lists."""
     if not sections.storage or not sections.workload or sections.workload.kind == "append":
         return
     for key, setting, given in (("at", "list-read", fault.at), ("until", "contested", fault.until)):
         if given == setting:
-            yield Contradiction(
+            yield SettingConflict(
                 ("faults", index, key), 'occurs only in the workload "append": no other reads a list'
             )
 
 
-def never_granted(index: int, fault: Timed, sections: Sections) -> Iterator[Contradiction]:
+def never_granted(index: int, fault: TimedFault, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield "granted" for locks without that moment; a user's program may have it on any server."""
     if fault.at != "granted" or sections.lock is None or "lock" in sections.program_sides:
         return
     if setting := sections.lock.complete_at_once:
-        yield Contradiction(
+        yield SettingConflict(
             ("faults", index, "at"),
             f"never happens with {setting}: the answer that grants is complete, token included; "
             'give "acquired" instead',

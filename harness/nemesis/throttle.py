@@ -19,17 +19,17 @@ from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
-from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import VictimOrServers, is_victim
 from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import Moment
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import GoOn, StopPoint, check_aimed_servers, never_granted, never_read
 from harness.network.probe import replies
-from harness.network.topology import Edge
+from harness.network.topology import NetworkEdge
 from harness.processes import process_tree
 from harness.processes.duty_cycle import Throttled, Throttling, duty_cycle
 
@@ -99,20 +99,24 @@ class ThrottleSpec(BaseModel):
         """Return the side or server that is throttled; none if a client is."""
         return aimed_at(self.target) if self.hits_servers else ()
 
-    def needs(self, reach: Reach, _client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, _client: int | None = None) -> AbstractSet[Need]:
         """Return the servers, and the edges over which they are probed; nothing if a client is hit."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+    def in_force(
+        self, reach: FaultReach, _wait: Callable[[Span], None]
+    ) -> AbstractContextManager[InjectedFault]:
         """Throttle servers."""
         name, servers = servers_now(reach, self.target)
         return throttle_servers(reach.cluster, name, servers, reach.edges(servers), self.share)
 
-    def in_force_on(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
+    def in_force_on(
+        self, reach: FaultReach, client: int, _go_on: GoOn | None
+    ) -> AbstractContextManager[InjectedFault]:
         """Throttle a client."""
         return throttle_client(reach.processes[client], f"client:{client}", self.share)
 
-    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield a leader among servers that have none, and stop points that are never reached."""
         yield from unlike_servers(index, self.target, sections)
         yield from never_granted(index, self, sections)
@@ -120,7 +124,7 @@ class ThrottleSpec(BaseModel):
 
 
 @contextmanager
-def throttle_client(process: psutil.Process, target: str, share: float) -> Iterator[Fault]:
+def throttle_client(process: psutil.Process, target: str, share: float) -> Iterator[InjectedFault]:
     """Let a client with its child processes run for a share of the time until the block ends.
 
     In force means: it was observed stopped several times. Healed means: it is observed running.
@@ -130,7 +134,7 @@ def throttle_client(process: psutil.Process, target: str, share: float) -> Itera
         since = time.monotonic_ns()
         seen = _prove_held_up(target, {target: throttling}, lambda: time.sleep(POLL))
         evidence = f"process {process.pid} runs for {share:.0%} of the time: {_shown(seen, since)}"
-        fault = Fault("throttle", target, evidence=evidence, since=since)
+        fault = InjectedFault("throttle", target, evidence=evidence, since=since)
         yield fault
         total = _shown({target: throttling()}, since)
         fault.until = time.monotonic_ns()  # from here on it may have all the time
@@ -141,8 +145,8 @@ def throttle_client(process: psutil.Process, target: str, share: float) -> Itera
 
 @contextmanager
 def throttle_servers(
-    cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractSet[Edge], share: float
-) -> Iterator[Fault]:
+    cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractSet[NetworkEdge], share: float
+) -> Iterator[InjectedFault]:
     """Limit the CPU of servers until the block ends; `edges` lead to them.
 
     In force means: each was held up several times, as the kernel counts or as its processes show. An idle
@@ -157,7 +161,7 @@ def throttle_servers(
             since = time.monotonic_ns()
             seen = _prove_held_up(target, throttling, lambda: _give_work(probes))
             evidence = f"limited to {share:.0%} of a CPU: {_shown(seen, since)}"
-            fault = Fault("throttle", target, evidence=evidence, since=since)
+            fault = InjectedFault("throttle", target, evidence=evidence, since=since)
             yield fault
             total = _shown({name: read() for name, read in throttling.items()}, since)
             fault.until = time.monotonic_ns()  # from here on they may have all the CPU

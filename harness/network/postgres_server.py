@@ -23,7 +23,7 @@ _WRITES = "SELECT array_agg(value ORDER BY seq) FROM audit WHERE value IS NOT NU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class PostgresRole:
     """A server's role in replication."""
 
     in_recovery: bool  # is it a standby?
@@ -36,10 +36,10 @@ class Role:
         return f"a standby that is {'' if self.streaming else 'not '}connected to its primary"
 
 
-def role(address: Address) -> Role:
+def role(address: Address) -> PostgresRole:
     """Return a server's role; InfrastructureError if it does not answer."""
     in_recovery, timeline, streaming = _row(address, _ROLE)
-    return Role(in_recovery=in_recovery, timeline=timeline, streaming=streaming)
+    return PostgresRole(in_recovery=in_recovery, timeline=timeline, streaming=streaming)
 
 
 def promote(address: Address) -> None:

@@ -45,7 +45,7 @@ def replies(targets: Mapping[Key, tuple[Address, str]], within: float) -> dict[K
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SentProbe:
     """A probe that was sent, on a connection that stays open."""
 
     connection: socket.socket
@@ -65,21 +65,21 @@ class Request:
 
 
 @contextmanager
-def requests(targets: Mapping[Key, tuple[Address, str]]) -> Iterator[Mapping[Key, Request]]:
+def requests(targets: Mapping[Key, tuple[Address, str]]) -> Iterator[Mapping[Key, SentProbe]]:
     """Send a probe to each (address, system), and keep the connections open."""
     with ExitStack() as stack:
         sent = {}
         for key, (address, system) in targets.items():
             try:
                 connection = socket.create_connection((address.host, address.port), timeout=OPENING)
-                sent[key] = Request(stack.enter_context(connection), system)
+                sent[key] = SentProbe(stack.enter_context(connection), system)
                 connection.sendall(PROBED[system].probe)
             except OSError as error:
                 raise InfrastructureError(f"{key} could not be probed: {error}") from error
         yield sent
 
 
-def answers(sent: Mapping[Key, Request], within: float, at_least: int) -> set[Key]:
+def answers(sent: Mapping[Key, SentProbe], within: float, at_least: int) -> set[Key]:
     """Wait until so many are answered, for `within` seconds at most, and return which."""
     deadline = time.monotonic() + within
     answered: set[Key] = set()

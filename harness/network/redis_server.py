@@ -44,7 +44,7 @@ def version(address: Address) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class RedisRole:
     """A Redis server's role in replication."""
 
     role: str  # "master" or "slave", as it calls itself
@@ -52,10 +52,10 @@ class Role:
     offset: int  # bytes of replication that it has sent or received
 
 
-def role(address: Address) -> Role:
+def role(address: Address) -> RedisRole:
     """Return a server's role; OSError if it does not answer."""
     info = _info(address, "replication")
-    return Role(
+    return RedisRole(
         role=info["role"],
         link=info.get("master_link_status", ""),
         offset=int(info.get("slave_repl_offset", info["master_repl_offset"])),

@@ -34,7 +34,7 @@ RESETTING = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends a reset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class RelayedServer:
     """A server, as the orders name it."""
 
     name: str  # the host that its certificate is for
@@ -51,7 +51,7 @@ class Server:
 class Door:
     """A port that leads to a server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: RelayedServer) -> None:
         """Get a port, which nobody else can have from then on."""
         self._server = server
         self._reserved = _bound(0)
@@ -101,7 +101,7 @@ def _bound(port: int) -> socket.socket:
     return made
 
 
-async def _serve(client: socket.socket, peer: tuple[str, int], server: Server) -> None:
+async def _serve(client: socket.socket, peer: tuple[str, int], server: RelayedServer) -> None:
     """Connect a client to the server, if it is ours, until the server's side closes."""
     with client:
         try:
@@ -123,7 +123,7 @@ async def _serve(client: socket.socket, peer: tuple[str, int], server: Server) -
             sys.stderr.write(f"{server}: {error!r}\n")
 
 
-async def _relay(client: socket.socket, upstream: TlsStream, server: Server) -> None:
+async def _relay(client: socket.socket, upstream: TlsStream, server: RelayedServer) -> None:
     """Pass on requests and answers; ConnectionResetError if the server's side was reset.
 
     A client that closes ends only the requests: what it sent still arrives.
@@ -139,7 +139,7 @@ async def _relay(client: socket.socket, upstream: TlsStream, server: Server) -> 
         raise end
 
 
-async def _pass_on_requests(client: socket.socket, upstream: TlsStream, server: Server) -> None:
+async def _pass_on_requests(client: socket.socket, upstream: TlsStream, server: RelayedServer) -> None:
     first = data = await _request(client)
     if first:
         # gRPC needs h2 negotiated, and HTTP/1.1 must not have it.
@@ -165,7 +165,7 @@ async def _answer(client: socket.socket, data: bytes) -> None:
 
 
 @cache
-def _context(server: Server, protocol: str) -> ssl.SSLContext:
+def _context(server: RelayedServer, protocol: str) -> ssl.SSLContext:
     context = context_of(server.ca_file, server.cert_file, server.key_file)
     context.set_alpn_protocols([protocol])
     context.options |= ssl.OP_NO_RENEGOTIATION  # otherwise sending might have to wait for an answer
@@ -176,7 +176,7 @@ async def _obey(order: dict[str, Any], doors: dict[int, Door]) -> int:
     """Do what a line says, and return the port that it is about."""
     ((what, about),) = order.items()
     if what == "open":
-        door = Door(Server(**about))
+        door = Door(RelayedServer(**about))
         doors[door.port] = door
         door.accept()
         return door.port

@@ -42,7 +42,7 @@ class Unfit(Exception):  # noqa: N818 - a property of the server, not an error o
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
+class ServerClock:
     """The clock of a kind of server, as it shows it itself; in an image of ours it can be moved."""
 
     read: Callable[[Address], int]  # ns since some moment; OSError if it does not answer
@@ -66,7 +66,7 @@ class System:
     stop_signal: str = "SIGTERM"  # for an orderly end
     leads: Callable[[Address], bool] | None = None  # does this member lead? None: there are no leaders
     is_led: Callable[[Address], bool] | None = None  # does it know a leader? None: ask whether it is usable
-    clock: Clock | None = None  # None: it cannot be moved
+    clock: ServerClock | None = None  # None: it cannot be moved
 
 
 def etcd_is_usable(address: Address) -> bool:
@@ -221,7 +221,7 @@ SYSTEMS: dict[str, System] = {
         probe=b"GET /version HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
         speaks=b"etcdserver",
-        clock=Clock(read=http_clock, shown_by="the Date of its answers", in_vdso=True),
+        clock=ServerClock(read=http_clock, shown_by="the Date of its answers", in_vdso=True),
         oldest=(3, 4),
         leads=etcd_leads,
         is_led=etcd_is_led,
@@ -234,7 +234,7 @@ SYSTEMS: dict[str, System] = {
         answers=(b"S", b"N"),
         oldest=(14,),  # has the setting recovery_init_sync_method
         stop_signal="SIGINT",  # with SIGTERM, it waits for its clients to leave
-        clock=Clock(read=postgres_clock, shown_by="clock_timestamp()"),
+        clock=ServerClock(read=postgres_clock, shown_by="clock_timestamp()"),
     ),
     "pgbouncer": System(
         port=5432,
@@ -251,7 +251,7 @@ SYSTEMS: dict[str, System] = {
         answers=(b"+PONG", b"-LOADING", b"-NOAUTH"),
         locked=b"-NOAUTH",
         oldest=(6, 2),  # can page through a stream
-        clock=Clock(read=redis_server.clock, shown_by="TIME"),
+        clock=ServerClock(read=redis_server.clock, shown_by="TIME"),
     ),
     "zookeeper": System(
         port=2181,
@@ -261,7 +261,7 @@ SYSTEMS: dict[str, System] = {
         answers=(b"Zookeeper version", b"This ZooKeeper instance"),
         oldest=(3, 5),  # returns the stat of a created znode
         leads=zookeeper_leads,
-        clock=Clock(read=zookeeper_clock, shown_by="zk_uptime", is_monotonic=True),
+        clock=ServerClock(read=zookeeper_clock, shown_by="zk_uptime", is_monotonic=True),
     ),
     "dynamodb": System(
         port=8000,
@@ -270,7 +270,7 @@ SYSTEMS: dict[str, System] = {
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
         speaks=b"dynamodb",
-        clock=Clock(read=http_clock, shown_by="the Date of its answers"),
+        clock=ServerClock(read=http_clock, shown_by="the Date of its answers"),
     ),
     "hazelcast": System(
         port=5701,

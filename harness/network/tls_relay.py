@@ -28,7 +28,7 @@ from typing import IO
 
 from harness.core.errors import InfrastructureError
 from harness.network.ports import HOST
-from harness.network.relay_process import Server
+from harness.network.relay_process import RelayedServer
 from harness.network.topology import Address, AttachedSpec
 from harness.processes.companion import companion
 
@@ -64,7 +64,7 @@ class Relay:
         return Front(self, Address(HOST, self._opened(server, proxy)))
 
     def _opened(self, server: AttachedSpec, at: Address) -> int:
-        order = Server(
+        order = RelayedServer(
             name=server.address.host,
             host=at.host,
             port=at.port,

@@ -112,7 +112,7 @@ answers are lost.
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class NetworkEdge:
     """The route from one client to one server, through its own proxy."""
 
     client: int
@@ -165,7 +165,7 @@ class Entrance:
         return f"{self.link.proxy_name(run_id)}.entrance"
 
 
-Way = Edge | Link | Entrance
+Way = NetworkEdge | Link | Entrance
 
 
 def links(topology: Topology) -> tuple[Link, ...]:
@@ -179,8 +179,8 @@ def names_of_servers(topology: Topology) -> tuple[str, ...]:
     return started + tuple(server.name for server in topology.attached)
 
 
-def edges(topology: Topology) -> tuple[Edge, ...]:
+def edges(topology: Topology) -> tuple[NetworkEdge, ...]:
     """List the edges of a topology: from each client to each server."""
     return tuple(
-        Edge(client, name) for client in range(topology.clients) for name in names_of_servers(topology)
+        NetworkEdge(client, name) for client in range(topology.clients) for name in names_of_servers(topology)
     )

@@ -32,7 +32,7 @@ from toxiproxy.api import APIConsumer
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
-from harness.network.topology import Address, Direction, Edge, Entrance, Link, Way
+from harness.network.topology import Address, Direction, Entrance, Link, NetworkEdge, Way
 
 if TYPE_CHECKING:
     from harness.network.tls_relay import Front
@@ -49,7 +49,7 @@ STREAMS: dict[Direction, frozenset[Stream]] = {
     "to-client": frozenset({"downstream"}),
 }
 
-AnyWay = TypeVar("AnyWay", Edge, Link, Entrance, Way)
+AnyWay = TypeVar("AnyWay", NetworkEdge, Link, Entrance, Way)
 
 _consumer = threading.Lock()
 
@@ -98,7 +98,9 @@ class Toxiproxy:
     api: Address
     run_id: str
     others: Mapping[str, Toxiproxy] = field(default_factory=dict)  # by server: those with the ways to it
-    fronts: Mapping[Edge, Front] = field(default_factory=dict)  # the TLS relay in front of edges, if any
+    fronts: Mapping[NetworkEdge, Front] = field(
+        default_factory=dict
+    )  # the TLS relay in front of edges, if any
 
     def answers(self) -> bool:
         """Does the server answer?"""
@@ -253,7 +255,7 @@ class Toxiproxy:
         return self.others.get(way.server, self)
 
     def _front(self, way: Way) -> Front | None:
-        return self._of(way).fronts.get(way) if isinstance(way, Edge) else None
+        return self._of(way).fronts.get(way) if isinstance(way, NetworkEdge) else None
 
     def _ask(self, way: Way, method: Method, path: str = "", **body: Any) -> requests.Response:
         at = self._of(way)

@@ -22,7 +22,7 @@ from harness.core.errors import InfrastructureError
 from harness.processes import process_tree
 from harness.processes.companion import companion
 from harness.processes.program import RUN
-from harness.processes.script import Ended, run
+from harness.processes.script import EndedCommand, run
 
 PATIENCE = 5.0  # seconds
 _POLL = 0.02  # seconds
@@ -68,18 +68,18 @@ def continued_at_end(heads: Iterable[psutil.Process]) -> Iterator[None]:
 
 
 @contextmanager
-def healed_at_end(words: Sequence[str], timeout: float) -> Iterator[Callable[[], Ended]]:
+def healed_at_end(words: Sequence[str], timeout: float) -> Iterator[Callable[[], EndedCommand]]:
     """Run a command when the block ends, or this process does; each may take `timeout` seconds.
 
     Yields what runs it now, and returns how it ended; the end of the block does not run it again.
     """
     with _at_end("heal", list(words), timeout) as process:
 
-        def heal() -> Ended:
+        def heal() -> EndedCommand:
             said, _ = process.communicate()
             if not said:
                 raise InfrastructureError(f"{words[0]} was not run to heal: its process ended")
-            return Ended(**json.loads(said))
+            return EndedCommand(**json.loads(said))
 
         yield heal
 

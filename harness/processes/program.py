@@ -28,14 +28,14 @@ _ENDING = 1.0  # seconds that a program has to end after it closed its pipes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class ProgramCommand:
     """The command of a program, started in the harness' current folder."""
 
     words: tuple[str, ...]
     marks: Mapping[str, str]  # environment variables in addition to the harness' own
 
     @classmethod
-    def of_run(cls, words: tuple[str, ...], run_id: str) -> Command:
+    def of_run(cls, words: tuple[str, ...], run_id: str) -> ProgramCommand:
         """Return a command marked as part of a run of this harness."""
         marks = ownership.as_environment(ownership.this_process().marks(run_id))
         return cls(words=words, marks={**marks, RUN: run_id})

@@ -41,7 +41,7 @@ _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class RunNote:
     """A run that may have left something behind."""
 
     file: Path
@@ -59,7 +59,7 @@ class Note:
 class Notes:
     """The valid notes, and the reasons why others were skipped."""
 
-    read: tuple[Note, ...]
+    read: tuple[RunNote, ...]
     refused: tuple[str, ...]
 
 
@@ -104,7 +104,7 @@ def leave_note(marks: Mapping[str, str], engine: str, paths: Iterable[Path]) -> 
 
 def read_notes() -> Notes:
     """Read all notes; those that cannot be ours are refused, each with a reason."""
-    read: list[Note] = []
+    read: list[RunNote] = []
     refused: list[str] = []
     for folder in state_folders():
         try:
@@ -119,12 +119,12 @@ def read_notes() -> Notes:
     return Notes(tuple(read), tuple(refused))
 
 
-def notes() -> Iterator[Note]:
+def notes() -> Iterator[RunNote]:
     """Yield the valid notes."""
     yield from read_notes().read
 
 
-def _add(file: Path, folder: int, read: list[Note], refused: list[str]) -> None:
+def _add(file: Path, folder: int, read: list[RunNote], refused: list[str]) -> None:
     try:
         read.append(_read(file, folder))
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def _add(file: Path, folder: int, read: list[Note], refused: list[str]) -> None:
         refused.append(f"{printable(str(file))}: {error}")
 
 
-def _read(file: Path, folder: int) -> Note:
+def _read(file: Path, folder: int) -> RunNote:
     descriptor = os.open(file.name, _READING, dir_fd=folder)
     with open(descriptor, "rb") as opened:  # noqa: PTH123 (a descriptor)
         found = os.fstat(descriptor)
@@ -148,12 +148,12 @@ def _read(file: Path, folder: int) -> Note:
         document = msgspec.json.decode(text, type=_Document)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _RefusedError(f"it cannot be read: {error}") from None
-    note = Note(file, document.marks, document.engine, tuple(map(Path, document.paths)))
+    note = RunNote(file, document.marks, document.engine, tuple(map(Path, document.paths)))
     _check(note)
     return note
 
 
-def _check(note: Note) -> None:
+def _check(note: RunNote) -> None:
     if ownership.owner_of(note.marks) is None or not _RUN_ID.fullmatch(note.marks.get(ownership.RUN, "")):
         raise _RefusedError("it does not name a run and its process")
     for path in note.paths:

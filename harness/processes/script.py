@@ -18,7 +18,7 @@ MOST = 1 << 16  # bytes read of its output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class EndedCommand:
     """How a command ended."""
 
     command: str
@@ -30,7 +30,7 @@ class Ended:
         return f"`{self.command}` {how}" + (f": {self.said}" if self.said else "")
 
 
-def run(words: Sequence[str], timeout: float) -> Ended:
+def run(words: Sequence[str], timeout: float) -> EndedCommand:
     """Run a command in the current folder for at most `timeout` seconds, then kill it with its children."""
     command = shlex.join(words)
     with tempfile.TemporaryFile() as output:
@@ -39,7 +39,7 @@ def run(words: Sequence[str], timeout: float) -> Ended:
                 words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )
         except OSError as error:
-            return Ended(command=command, status=127, said=str(error))
+            return EndedCommand(command=command, status=127, said=str(error))
         try:
             status: int | None = process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -48,4 +48,4 @@ def run(words: Sequence[str], timeout: float) -> Ended:
             process.wait()
         output.seek(max(0, output.seek(0, 2) - MOST))
         lines = output.read(MOST).decode(errors="replace").strip().splitlines()
-    return Ended(command=command, status=status, said=lines[-1].strip()[:SHOWN] if lines else "")
+    return EndedCommand(command=command, status=status, said=lines[-1].strip()[:SHOWN] if lines else "")

@@ -17,7 +17,7 @@ from checkers.vocabulary.reasons import NEVER_TESTED, Reason, ReasonKind
 from checkers.vocabulary.rule_words import described
 from harness.report import advice
 from harness.report.effort import moments
-from harness.report.headline import CONTRADICTION, UNDECIDED, Answer, Tone
+from harness.report.headline import CONTRADICTION, UNDECIDED, RunAnswer, Tone
 from harness.report.interruption import in_words
 from harness.report.sentences import capitalized
 from harness.report.stale_write_counts import refused
@@ -25,7 +25,7 @@ from harness.report.terms import STALE_WRITE, terms_of
 from harness.report.zoo_twins import correct_twin, is_planted
 
 
-def answer(document: VerdictDocument, target: str, history: History | None = None) -> Answer:
+def answer(document: VerdictDocument, target: str, history: History | None = None) -> RunAnswer:
     """Sum up a verdict document; `target` names what was run, `history` is what was judged."""
     verdict = _Verdict(document, target, history)
     if verdict.word == "unknown":
@@ -143,7 +143,7 @@ class _Verdict:
         matters: str,
         remedy: str,
         about: Sequence[str] = (),
-    ) -> Answer:
+    ) -> RunAnswer:
         """Make an answer, with the parts that all have in common."""
         anomaly = self.described(about[0]) if about else None
         expected = "as this target expects" if self.as_expected else "not as this target expects"
@@ -154,7 +154,7 @@ class _Verdict:
         only = " (what it found is counted, not a violation)" if is_counted else ""
         if self.interrupted and self.word == "valid":
             expectation = " so far; unknown for the whole run, which was cut short"
-        return Answer(
+        return RunAnswer(
             tone=tone,
             label=label,
             happened=happened,
@@ -173,7 +173,7 @@ class _Verdict:
         return " and ".join(_happened(name, self.count(name)) for name in names)
 
 
-def _bug_found(verdict: _Verdict) -> Answer:
+def _bug_found(verdict: _Verdict) -> RunAnswer:
     lead = verdict.unexpected[0]
     return verdict.says(
         Tone.BAD,
@@ -185,7 +185,7 @@ def _bug_found(verdict: _Verdict) -> Answer:
     )
 
 
-def _worked(verdict: _Verdict) -> Answer:
+def _worked(verdict: _Verdict) -> RunAnswer:
     leads = verdict.expected
     return verdict.says(
         Tone.GOOD,
@@ -197,7 +197,7 @@ def _worked(verdict: _Verdict) -> Answer:
     )
 
 
-def _not_found(verdict: _Verdict) -> Answer:
+def _not_found(verdict: _Verdict) -> RunAnswer:
     names = " and ".join(verdict.missing)
     if verdict.interrupted:
         return verdict.says(
@@ -219,7 +219,7 @@ def _not_found(verdict: _Verdict) -> Answer:
     )
 
 
-def _held(verdict: _Verdict) -> Answer:
+def _held(verdict: _Verdict) -> RunAnswer:
     counts = verdict.document.coverage
     lost = [_happened(name, number) for name, number in verdict.counted.items()]
     but = f"; but {' and '.join(lost)}" if lost else ""
@@ -246,7 +246,7 @@ def _held(verdict: _Verdict) -> Answer:
     return said if lead or not counts.get("stale_writes_rejected") else replace(said, terms=STALE_WRITE)
 
 
-def _not_tested(verdict: _Verdict) -> Answer:
+def _not_tested(verdict: _Verdict) -> RunAnswer:
     never_could = verdict.document.reasons_of(ReasonKind.UNTESTABLE)[:1]
     short = [*dict.fromkeys(reason.arguments[0] for reason in never_could or verdict.not_exercised)]
     tested_a_fence = verdict.document.coverage.get("stale_writes_rejected")
@@ -260,7 +260,7 @@ def _not_tested(verdict: _Verdict) -> Answer:
     return replace(said, terms=STALE_WRITE)
 
 
-def _undecided(verdict: _Verdict) -> Answer:
+def _undecided(verdict: _Verdict) -> RunAnswer:
     doubts = [name for name in DOUBTS if verdict.counted.get(name)]
     remedies = [
         *(each for kind, each in advice.UNDECIDED.items() if verdict.document.reasons_of(kind)),
@@ -277,7 +277,7 @@ def _undecided(verdict: _Verdict) -> Answer:
     )
 
 
-def _contradiction(verdict: _Verdict) -> Answer:
+def _contradiction(verdict: _Verdict) -> RunAnswer:
     return verdict.says(
         Tone.BAD,
         CONTRADICTION,

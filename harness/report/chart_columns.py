@@ -25,7 +25,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
+class ChartScale:
     """How moments, resources, operations and the rest are encoded: as positions."""
 
     start: int
@@ -63,7 +63,9 @@ def as_text(value: Value) -> str | None:
     return shorten(str(value))
 
 
-def operation_columns(operations: Operations, rows: Ints, lanes: Lanes, scale: Scale) -> dict[str, list[Any]]:
+def operation_columns(
+    operations: Operations, rows: Ints, lanes: Lanes, scale: ChartScale
+) -> dict[str, list[Any]]:
     """Some operations of a run."""
     columns = operations.columns
     kinds = sorted(FUNCTIONS[number] for number in np.unique(columns.f[rows]).tolist())
@@ -112,7 +114,7 @@ def _values(operations: Operations, rows: Ints) -> list[str | None]:
     return texts
 
 
-def accepted_columns(accepted: AcceptedWrites, places: Ints, scale: Scale) -> dict[str, list[Any]]:
+def accepted_columns(accepted: AcceptedWrites, places: Ints, scale: ChartScale) -> dict[str, list[Any]]:
     """Some accepted writes of a run."""
     written, rows = accepted.written(places)
     commits = accepted.commits

@@ -21,11 +21,11 @@ from checkers.history.columns import Ints
 from checkers.text.printable import shorten
 from checkers.vocabulary.fault_kinds import named
 from harness.report.bands import Band
-from harness.report.chart_columns import EXACT, Scale, accepted_columns, as_text, operation_columns
+from harness.report.chart_columns import EXACT, ChartScale, accepted_columns, as_text, operation_columns
 from harness.report.chart_packing import packed
-from harness.report.holds import Hold
+from harness.report.holds import DrawnHold
 from harness.report.lanes import Lanes
-from harness.report.scenes import Scene, Span
+from harness.report.scenes import Scene, WrongSpan
 from harness.report.step_references import label, numbered
 from harness.report.thinning import MOST_OPERATIONS, Kept, keep
 from harness.report.timeline import Timeline
@@ -82,7 +82,7 @@ def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kep
     clients = sorted(played | {band.lane for band in bands.values() if band.lane is not None})
     servers = sorted({band.target for band in bands.values() if band.lane is None})
     accepted = _stored(timeline, scenes, rows)
-    scale = Scale(
+    scale = ChartScale(
         start=timeline.start,
         tick=1 + (timeline.end - timeline.start) // EXACT,
         resources={name: place for place, name in enumerate(resources)},
@@ -138,7 +138,7 @@ def _waiting(rows: Ints, timeline: Timeline, scenes: Sequence[Scene]) -> list[in
     return waiting
 
 
-def _hold(hold: Hold, scale: Scale) -> list[Any]:
+def _hold(hold: DrawnHold, scale: ChartScale) -> list[Any]:
     return [
         scale.time(hold.granted),
         scale.lanes[hold.lane],
@@ -153,7 +153,7 @@ def _hold(hold: Hold, scale: Scale) -> list[Any]:
     ]
 
 
-def _band(band: Band, scale: Scale) -> dict[str, Any]:
+def _band(band: Band, scale: ChartScale) -> dict[str, Any]:
     return {
         "kind": band.kind,
         "short": shorten(band.words.short),
@@ -167,7 +167,7 @@ def _band(band: Band, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _scene(scene: Scene, scale: Scale) -> dict[str, Any]:
+def _scene(scene: Scene, scale: ChartScale) -> dict[str, Any]:
     operations, bands = numbered(scene.mentions)
     return {
         "anomaly": scene.anomaly,
@@ -196,7 +196,7 @@ def _scene(scene: Scene, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _span(span: Span, scale: Scale) -> dict[str, Any]:
+def _span(span: WrongSpan, scale: ChartScale) -> dict[str, Any]:
     return {
         "from": scale.time(span.start),
         "to": scale.time(span.end),

@@ -16,7 +16,7 @@ from harness.core.events import Event, FaultObserved, Notice, Progress, RunJudge
 from harness.core.paths import as_seen_from_here
 from harness.core.printing import show
 from harness.nemesis.faults import FAULTS
-from harness.report.lines import WIDTH, Line, Tone
+from harness.report.lines import WIDTH, LineTone, StyledLine
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 PLAIN_EVERY = 10 * NS["s"]
 
 STYLES = {
-    Tone.GOOD: "bold green",
-    Tone.BAD: "bold red",
-    Tone.UNSURE: "bold yellow",
-    Tone.PLAIN: "",
-    Tone.FAINT: "dim",
-    Tone.COMMAND: "",
+    LineTone.GOOD: "bold green",
+    LineTone.BAD: "bold red",
+    LineTone.UNSURE: "bold yellow",
+    LineTone.PLAIN: "",
+    LineTone.FAINT: "dim",
+    LineTone.COMMAND: "",
 }
 
 
@@ -46,7 +46,7 @@ class Console(Protocol):
     def show(self, event: Event) -> None:
         """Take in one event."""
 
-    def write(self, lines: Iterable[Line]) -> None:
+    def write(self, lines: Iterable[StyledLine]) -> None:
         """Print permanent lines."""
 
     def clear(self) -> None:
@@ -97,7 +97,7 @@ class PlainConsole:
             case _:
                 pass  # the run folder has each fault; the verdict is written as lines
 
-    def write(self, lines: Iterable[Line]) -> None:
+    def write(self, lines: Iterable[StyledLine]) -> None:
         """Print lines as they are; the reader's pager wraps them."""
         for line in lines:
             self._print(str(line))
@@ -146,18 +146,18 @@ class Screen:
             case FaultObserved():
                 self.last_fault = event
             case Notice():
-                self.write([Line(f"note: {event.text}", Tone.FAINT)])
+                self.write([StyledLine(f"note: {event.text}", LineTone.FAINT)])
             case RunJudged():
                 self.clear()
 
-    def write(self, lines: Iterable[Line]) -> None:
+    def write(self, lines: Iterable[StyledLine]) -> None:
         """Print lines above the picture: prose wraps at words, commands are left whole."""
         from rich.padding import Padding
         from rich.text import Text
 
         for line in lines:
             text = Text(as_line(line.text), style=STYLES[line.tone])
-            if line.tone is Tone.COMMAND or not line.text:
+            if line.tone is LineTone.COMMAND or not line.text:
                 self.rich.print(Text(" " * line.indent) + text, soft_wrap=True)
             else:
                 self.rich.print(Padding(text, (0, 0, 0, line.indent), expand=False))

@@ -12,7 +12,7 @@ from checkers.history.reader import Op
 from checkers.vocabulary.counts import COVERAGE, WORK
 from checkers.vocabulary.counts import counted as meaning_of
 from checkers.vocabulary.document import VerdictDocument
-from harness.report.headline import Answer, Tone
+from harness.report.headline import RunAnswer, Tone
 
 _HELD = (
     "stale_writes_attempted",
@@ -36,7 +36,7 @@ _ALARMS = {"found", "stale_writes_accepted"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counter:
+class KeyFigure:
     """One number, and what it counts."""
 
     name: str
@@ -45,7 +45,7 @@ class Counter:
     alarm: bool = False
 
 
-def counters(answer: Answer, document: VerdictDocument, operations: Sequence[Op]) -> tuple[Counter, ...]:
+def counters(answer: RunAnswer, document: VerdictDocument, operations: Sequence[Op]) -> tuple[KeyFigure, ...]:
     """The numbers for an answer; fewer if the run did not count them."""
     counts = document.coverage | work_of(operations)
     by_tokens = gives_tokens(operations)
@@ -81,16 +81,16 @@ def work_of(operations: Sequence[Op]) -> dict[str, int]:
     return {name: answered[FUNCTIONS.index(f)] for name, f in _WORK.items()}
 
 
-def _found(name: str, number: int) -> Counter:
+def _found(name: str, number: int) -> KeyFigure:
     words = name.replace("-", " ").capitalize()
-    return Counter(name=words, number=number, what="found in this run", alarm=number > 0)
+    return KeyFigure(name=words, number=number, what="found in this run", alarm=number > 0)
 
 
-def _counter(name: str, counts: Mapping[str, int], *, by_tokens: bool) -> Counter:
+def _counter(name: str, counts: Mapping[str, int], *, by_tokens: bool) -> KeyFigure:
     what = meaning_of(name, by_tokens=by_tokens) if name in COVERAGE else WORK[name]
     if name == "stale_writes_attempted" and (unknown := _unknown(counts)):
         what += f"; {unknown:,} with an unknown outcome"
-    return Counter(
+    return KeyFigure(
         name=name.replace("_", " ").capitalize(),
         number=counts[name],
         what=what,

@@ -10,21 +10,21 @@ from checkers.vocabulary.hazards import summary
 from harness.report.causes import Openings
 from harness.report.finding_text import causes, proof, story
 from harness.report.groups import explained, groups
-from harness.report.headline import Answer
-from harness.report.lines import Line, Tone
+from harness.report.headline import RunAnswer
+from harness.report.lines import LineTone, StyledLine
 from harness.report.sentences import count
 
 
-def details(document: VerdictDocument, history: History | None, said: Answer) -> Iterator[Line]:
+def details(document: VerdictDocument, history: History | None, said: RunAnswer) -> Iterator[StyledLine]:
     """The first finding of each further cause, and how the run was judged."""
     yield from _findings(document, history, said.leads)
-    yield Line("")
-    yield Line(said.verdict, indent=2)
-    yield Line(counted(document.coverage), Tone.FAINT, 2)
+    yield StyledLine("")
+    yield StyledLine(said.verdict, indent=2)
+    yield StyledLine(counted(document.coverage), LineTone.FAINT, 2)
     seen = document.hazards
     if seen and seen.possible:
-        yield Line(summary(seen.possible, seen.missed, seen.untried), Tone.FAINT, 2)
-    yield from (Line(str(windows), Tone.FAINT, 2) for windows in document.windows)
+        yield StyledLine(summary(seen.possible, seen.missed, seen.untried), LineTone.FAINT, 2)
+    yield from (StyledLine(str(windows), LineTone.FAINT, 2) for windows in document.windows)
     yield from _checkers(document.checkers)
 
 
@@ -34,21 +34,23 @@ def counted(coverage: Mapping[str, int]) -> str:
     return " · ".join(some) or "coverage: every count is zero"
 
 
-def _findings(document: VerdictDocument, history: History | None, leads: Sequence[str]) -> Iterator[Line]:
+def _findings(
+    document: VerdictDocument, history: History | None, leads: Sequence[str]
+) -> Iterator[StyledLine]:
     openings = Openings(history)
     findings = explained(document, leads)
     for number, group in enumerate(groups(document, openings, leads)):
         first = findings[group.members[0]]
         if number:  # the first one is proved above
-            yield from (Line(""), story(first), *proof(first))
+            yield from (StyledLine(""), story(first), *proof(first))
             yield from causes(first, openings, history)
         if group.number > 1:
             more = count(group.number - 1, "more finding")
-            yield Line(f"{more} of {group.anomaly} in the report", Tone.FAINT, 4)
+            yield StyledLine(f"{more} of {group.anomaly} in the report", LineTone.FAINT, 4)
 
 
-def _checkers(checkers: Sequence[CheckerDocument]) -> Iterator[Line]:
+def _checkers(checkers: Sequence[CheckerDocument]) -> Iterator[StyledLine]:
     widest = max((len(each.name) for each in checkers), default=0)
     for each in checkers:
         row = f"{each.name:<{widest}}  {each.verdict:<7}  {each.evidence:<9}  {each.seconds:.3f} s"
-        yield Line(row, Tone.FAINT, 2)
+        yield StyledLine(row, LineTone.FAINT, 2)

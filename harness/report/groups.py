@@ -13,7 +13,7 @@ from harness.report.sentences import capitalized
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class FindingGroup:
     """Findings of one name that have the same cause."""
 
     anomaly: str
@@ -34,7 +34,9 @@ def explained(document: VerdictDocument, leads: Sequence[str] = ()) -> list[Find
     return sorted([*document.findings, *document.counted], key=rank)
 
 
-def groups(document: VerdictDocument, openings: Openings, leads: Sequence[str] = ()) -> tuple[Group, ...]:
+def groups(
+    document: VerdictDocument, openings: Openings, leads: Sequence[str] = ()
+) -> tuple[FindingGroup, ...]:
     """Group the findings of a verdict by name and cause, in the order of `explained`."""
     only_counted = set(map(id, document.counted))
     found: dict[_Alike, list[_Member]] = {}
@@ -68,14 +70,14 @@ class _Member(NamedTuple):
     is_certain: bool  # its cause
 
 
-def _group(document: VerdictDocument, alike: _Alike, members: Sequence[_Member]) -> Group:
+def _group(document: VerdictDocument, alike: _Alike, members: Sequence[_Member]) -> FindingGroup:
     """A group with its title; its number includes counted findings that the verdict does not explain."""
     anomaly, counted = alike.anomaly, alike.counted
     number = len(members)
     if counted:
         number = max(number, document.anomalies.get(anomaly, 0) - document.violations[anomaly])
     known = ANOMALIES.get(anomaly)
-    return Group(
+    return FindingGroup(
         anomaly=anomaly,
         title=capitalized(known.happened(number) if known else anomaly),
         number=number,

@@ -33,7 +33,7 @@ _FATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HazardRow:
     """A position of the holder, with a count for each end of a fault; None: the target has no such fault."""
 
     point: str
@@ -45,7 +45,7 @@ class Grid:
     """The faults with one kind of target and one effect on messages."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[HazardRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +98,6 @@ def _grids(seen: HazardsDocument, table: HazardTable) -> Iterator[Grid]:
                 yield Grid(f"{_HITS[hit]}{_FATES[fate]}", tuple(rows))
 
 
-def _row(point: Point, hit: Hit, fate: Fate, shown: dict[Cell, int]) -> Row:
+def _row(point: Point, hit: Hit, fate: Fate, shown: dict[Cell, int]) -> HazardRow:
     counts: Sequence[int | None] = [shown.get(Cell(point, end, hit, fate)) for end in End]
-    return Row(POINTS[point], tuple(counts))
+    return HazardRow(POINTS[point], tuple(counts))

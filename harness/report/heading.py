@@ -11,7 +11,7 @@ from checkers.history.columns import RENEW, Operations
 from checkers.history.reader import Op
 from harness.core.invocation import NO_FAULTS
 from harness.report.interruption import in_words
-from harness.report.recorded_run import Recorded
+from harness.report.recorded_run import RecordedRun
 from harness.report.timeline import Timeline
 from harness.spec.toml import changed_in, head_comment
 
@@ -28,7 +28,7 @@ class Heading:
     changed: tuple[str, ...]  # "workload.duration = "6s"", "--no-faults"
 
 
-def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
+def heading(recorded: RecordedRun, laid_out: Timeline | None) -> Heading:
     """Read the head of a page from a run's folder, without what was not recorded."""
     target = recorded.history.header.target if recorded.history else recorded.folder.parent.name
     file = recorded.target_file or ""
@@ -45,7 +45,7 @@ def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
     return Heading(target=target, story=head_comment(file), facts=tuple(filter(None, facts)), changed=changed)
 
 
-def _date(recorded: Recorded) -> str:
+def _date(recorded: RecordedRun) -> str:
     """When it began, in UTC: as recorded, or by its folder's name."""
     began = recorded.environment.began
     named = _RUN_ID.fullmatch(recorded.folder.name)

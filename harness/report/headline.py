@@ -22,7 +22,7 @@ class Tone(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RunAnswer:
     """What a run shows, for a reader who reads nothing else."""
 
     tone: Tone

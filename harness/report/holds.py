@@ -32,11 +32,11 @@ from checkers.history.columns import (
 )
 from checkers.history.reader import Op, Outcome
 from harness.report.lanes import Lanes
-from harness.report.rows import Grants, Groups, ends, keys_by_owner
+from harness.report.rows import Grants, GroupedRows, ends, keys_by_owner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class DrawnHold:
     """One grant, and how long it lasted. Times in ns."""
 
     grant: int  # index of the acquire
@@ -71,32 +71,32 @@ class Holds:
         self._ends = ends(columns)
         self._keys = keys_by_owner(columns)
         asked = columns.rows(ACQUIRE, RENEW, RELEASE, REVOKE)
-        self._by_owner = Groups(asked, self._keys[asked])
+        self._by_owner = GroupedRows(asked, self._keys[asked])
         used = columns.rows(WRITE, FENCE, READ, APPEND)
-        self._uses = Groups(used, self.grants.keys[used])
-        self._known: dict[int, Hold] = {}
+        self._uses = GroupedRows(used, self.grants.keys[used])
+        self._known: dict[int, DrawnHold] = {}
         self._latest: Ints | None = None  # see `_promised_at_most`
 
-    def __iter__(self) -> Iterator[Hold]:
+    def __iter__(self) -> Iterator[DrawnHold]:
         """Every hold, in the order of the calls."""
         return self._at(self.grants.rows)
 
-    def among(self, rows: Ints) -> Iterator[Hold]:
+    def among(self, rows: Ints) -> Iterator[DrawnHold]:
         """The holds that some operations began."""
         return self._at(self.grants.rows[np.isin(self.grants.rows, rows)])
 
-    def of_grant(self, grant: int) -> Hold | None:
+    def of_grant(self, grant: int) -> DrawnHold | None:
         """The hold that an operation began; None if it began none."""
         return next(self._at(np.array([grant]))) if self.grants.has(grant) else None
 
-    def under(self, op: Op) -> Hold | None:
+    def under(self, op: Op) -> DrawnHold | None:
         """The hold that an operation was done under: of those with its token or owner, the last before it."""
         rows = self.grants.like(op)
         rows = rows[self._ends[rows] <= op.called]
         rows = rows[self._lanes.of(self._operations.columns.process[rows]) == self._lanes.lane(op.process)]
         return next(self._at(rows[[np.argmax(self._ends[rows])]])) if len(rows) else None
 
-    def promised_within(self, resource: str, start: int, end: int) -> Iterator[Hold]:
+    def promised_within(self, resource: str, start: int, end: int) -> Iterator[DrawnHold]:
         """The holds of a resource whose lease ended within an interval."""
         columns = self._operations.columns
         rows = self.grants.of_resource(resource)
@@ -109,7 +109,7 @@ class Holds:
     def renewed_while_waiting(self) -> Flags:
         """For each row: is it a renewal that was called before its owner was first granted the lock?"""
         columns, grants = self._operations.columns, self.grants.rows
-        first = Groups(grants, self._keys[grants]).greatest(-self._ends[grants], self._keys)
+        first = GroupedRows(grants, self._keys[grants]).greatest(-self._ends[grants], self._keys)
         waiting: Flags = (columns.f == RENEW) & ((first == ABSENT) | (columns.called < -first))
         return waiting
 
@@ -121,13 +121,13 @@ class Holds:
             rows = rows[(columns.outcome[rows] == OK) & (columns.ttl[rows] != ABSENT)]
             latest = np.full(len(columns), ABSENT, dtype=np.int64)
             grants = self.grants.rows
-            latest[grants] = Groups(rows, self._keys[rows]).greatest(
+            latest[grants] = GroupedRows(rows, self._keys[rows]).greatest(
                 self._ends[rows] + columns.ttl[rows], self._keys[grants]
             )
             self._latest = latest
         return self._latest
 
-    def _at(self, grants: Ints) -> Iterator[Hold]:
+    def _at(self, grants: Ints) -> Iterator[DrawnHold]:
         new = {self._keys[grant] for grant in grants.tolist() if grant not in self._known}
         asked = [self._by_owner.of(int(key)) for key in new]
         if asked:
@@ -143,13 +143,13 @@ class Holds:
         for lease in leases_of(own):
             self._known[lease.grant.index] = self._hold(lease, after, beliefs.end(lease.grant))
 
-    def _hold(self, lease: Lease, after: Sequence[Op], ended: float) -> Hold:
+    def _hold(self, lease: Lease, after: Sequence[Op], ended: float) -> DrawnHold:
         grant = lease.grant
         granted = end_of(grant)
         lane = self._lanes.lane(grant.process)
         uses = self._uses.of(int(self.grants.keys[grant.index]))
         uses = uses[self._lanes.of(self._operations.columns.process[uses]) == lane]
-        return Hold(
+        return DrawnHold(
             grant=grant.index,
             lane=lane,
             resource=grant.resource,

@@ -16,7 +16,7 @@ WIDTH = 100
 _LEAST = 20  # columns for the text, however narrow a terminal is
 
 
-class Tone(enum.StrEnum):
+class LineTone(enum.StrEnum):
     """The kind of a line, which decides its color."""
 
     GOOD = "good"
@@ -28,11 +28,11 @@ class Tone(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StyledLine:
     """One line, without its end."""
 
     text: str
-    tone: Tone = Tone.PLAIN
+    tone: LineTone = LineTone.PLAIN
     indent: int = 0  # columns; wrapped lines keep it
 
     def __str__(self) -> str:
@@ -43,10 +43,10 @@ _BEFORE_UNIT = re.compile(r"(?<=\d) (?=s\b)")
 _UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
-def wrapped(lines: Iterable[Line], width: int = WIDTH) -> Iterator[Line]:
+def wrapped(lines: Iterable[StyledLine], width: int = WIDTH) -> Iterator[StyledLine]:
     """Break lines between words, but not between a number and its unit; a command is left whole."""
     for each in lines:
-        if each.tone is Tone.COMMAND or not each.text:
+        if each.tone is LineTone.COMMAND or not each.text:
             yield each
             continue
         columns = max(_LEAST, width - each.indent)

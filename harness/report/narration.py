@@ -11,7 +11,7 @@ from checkers.history.columns import ABSENT, READ, RENEW, Flags, Ints
 from checkers.history.reader import Outcome
 from checkers.vocabulary.fault_kinds import named
 from harness.report.bands import Band
-from harness.report.holds import Hold, end_of
+from harness.report.holds import DrawnHold, end_of
 from harness.report.lanes import Lanes
 from harness.report.scenes import Scene
 from harness.report.timeline import Timeline
@@ -96,7 +96,7 @@ def _fault(band: Band, scene: Scene) -> Iterator[Moment]:
         yield Moment(at=band.end, who=named(band.target), what=band.words.afterwards, marked=marked)
 
 
-def _lapse(hold: Hold, lanes: Lanes) -> Iterator[Moment]:
+def _lapse(hold: DrawnHold, lanes: Lanes) -> Iterator[Moment]:
     """A lease that ran out while its client still believed that it was the holder."""
     if hold.promised is not None and hold.promised < hold.believed_until:
         token = "" if hold.token is None else f" with token {hold.token}"

@@ -12,19 +12,19 @@ from harness.report import wording
 from harness.report.answer import answer
 from harness.report.causes import NO_CAUSE, Openings
 from harness.report.chart_data import fitted, script_safe
-from harness.report.counters import Counter, counters, gives_tokens
+from harness.report.counters import KeyFigure, counters, gives_tokens
 from harness.report.effort import effort, moments
 from harness.report.environment_facts import Environment
-from harness.report.groups import Group, explained, groups
+from harness.report.groups import FindingGroup, explained, groups
 from harness.report.hazard_grid import Hazards, hazards
 from harness.report.heading import Heading, heading
-from harness.report.headline import Answer
+from harness.report.headline import RunAnswer
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import Summary, points, summaries
 from harness.report.narration import Narration, narrate
 from harness.report.primer import Primer, primer
 from harness.report.recorded_plan import RecordedFault
-from harness.report.recorded_run import Recorded
+from harness.report.recorded_run import RecordedRun
 from harness.report.run_again import RunAgain, run_again
 from harness.report.scenes import Scene, Stage, findings, matters_from, rejections
 from harness.report.step_references import label, numbered
@@ -53,7 +53,7 @@ class ProofRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class PageFinding:
     """A finding on the page."""
 
     scene: Scene
@@ -64,11 +64,11 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
+class HistoryParts:
     """The parts of a page that need a history."""
 
     timeline: Timeline | None = None
-    scenes: tuple[Entry, ...] = ()
+    scenes: tuple[PageFinding, ...] = ()
     findings: int = 0
     latency: tuple[Summary, ...] = ()
     kept: Kept | None = None
@@ -76,19 +76,19 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ReportPage:
     """The content of a page."""
 
     heading: Heading
-    answer: Answer
-    counters: tuple[Counter, ...]
+    answer: RunAnswer
+    counters: tuple[KeyFigure, ...]
     notices: tuple[str, ...]
     rejected: int  # stale writes
-    timed: Timed
-    groups: tuple[Group, ...]
+    timed: HistoryParts
+    groups: tuple[FindingGroup, ...]
     effort: str
     moments: str
-    coverage: list[wording.Covered]
+    coverage: list[wording.CoverageRow]
     hazards: Hazards | None
     windows: tuple[str, ...]
     anomalies: list[wording.Looked]
@@ -105,7 +105,7 @@ class Page:
     show: str
 
 
-def page(recorded: Recorded) -> Page:
+def page(recorded: RecordedRun) -> ReportPage:
     """Gather the content of a run's page."""
     verdict, history = recorded.verdict, recorded.history
     clients = lanes(history) if history else Lanes((), None, {})
@@ -114,7 +114,7 @@ def page(recorded: Recorded) -> Page:
     said = answer(verdict, head.target, history)
     openings = Openings(history)
     operations = laid_out.operations if laid_out else ()
-    return Page(
+    return ReportPage(
         heading=head,
         answer=said,
         counters=counters(said, verdict, operations),
@@ -148,19 +148,19 @@ def page(recorded: Recorded) -> Page:
 
 
 def _timed(
-    recorded: Recorded,
+    recorded: RecordedRun,
     laid_out: Timeline | None,
     clients: Lanes,
     found: Sequence[FindingDocument],
     openings: Openings,
-) -> Timed:
+) -> HistoryParts:
     if laid_out is None or recorded.history is None:
-        return Timed()
+        return HistoryParts()
     stage = Stage(laid_out, clients, recorded.history)
     scenes = findings(found[:_MOST_SCENES], stage) if found else rejections(stage)
     causes = [_causes(finding, recorded, openings) for finding in found[:_MOST_SCENES]] or [()] * len(scenes)
     drawn = fitted(laid_out, scenes, clients)
-    return Timed(
+    return HistoryParts(
         timeline=laid_out,
         scenes=tuple(
             _entry(scene, known, stage, narrated=number < _MOST_NARRATED)
@@ -173,7 +173,9 @@ def _timed(
     )
 
 
-def _causes(finding: FindingDocument, recorded: Recorded, openings: Openings) -> tuple[tuple[str, str], ...]:
+def _causes(
+    finding: FindingDocument, recorded: RecordedRun, openings: Openings
+) -> tuple[tuple[str, str], ...]:
     """What led to a finding, or that nothing is known to have led to a violation."""
     opening, history = openings.of(finding), recorded.history
     if opening is not None and history is not None:
@@ -182,9 +184,9 @@ def _causes(finding: FindingDocument, recorded: Recorded, openings: Openings) ->
     return (NO_CAUSE,) if is_violation and openings.is_unexplained(finding) else ()
 
 
-def _entry(scene: Scene, causes: tuple[tuple[str, str], ...], stage: Stage, *, narrated: bool) -> Entry:
+def _entry(scene: Scene, causes: tuple[tuple[str, str], ...], stage: Stage, *, narrated: bool) -> PageFinding:
     nothing = Narration(moments=(), left_out=0)
-    return Entry(
+    return PageFinding(
         scene=scene,
         narration=narrate(scene, stage.timeline, stage.lanes) if narrated else nothing,
         at=_at(scene, stage.timeline),
@@ -228,7 +230,7 @@ def _points(laid_out: Timeline) -> dict[str, list[list[float]]]:
     }
 
 
-def _rerun(recorded: Recorded, target: str) -> RunAgain | None:
+def _rerun(recorded: RecordedRun, target: str) -> RunAgain | None:
     """How to run the same target with the same faults; None without its file, unless it is a shipped one."""
     seed = recorded.plan.seed
     if seed is None and recorded.history:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.report.headline import Answer
+from harness.report.headline import RunAnswer
 
 _LOCK = (
     "A lock service lets one client at a time work on something. The lock is granted for a limited time, the"
@@ -29,7 +29,7 @@ class Primer:
     sentences: tuple[str, ...]
 
 
-def primer(answer: Answer) -> Primer:
+def primer(answer: RunAnswer) -> Primer:
     """Explain the anomaly that an answer is about; without one, what is tested."""
     anomaly = answer.anomaly
     if anomaly is None:

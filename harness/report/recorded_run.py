@@ -24,7 +24,7 @@ from harness.spec.toml import loads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RecordedRun:
     """What a run recorded. `problems` are sentences about what could not be read."""
 
     folder: Path
@@ -46,7 +46,7 @@ class Parsed:
     commits: Sequence[Commit] | None
 
 
-def load(folder: Path, parsed: Parsed | None = None) -> Recorded:
+def load(folder: Path, parsed: Parsed | None = None) -> RecordedRun:
     """Read what exists and is not `parsed`. A missing or damaged file costs only its part of the report.
 
     Raises ConfigurationError if there is no verdict to report, and HistoryError if
@@ -59,7 +59,7 @@ def load(folder: Path, parsed: Parsed | None = None) -> Recorded:
         reason = problems[0] if problems else "it has no verdict.json"
         judge = typed("recheck", folder)
         raise ConfigurationError(f"{folder} cannot be reported: {reason}", f"judge it first: {judge}")
-    return Recorded(
+    return RecordedRun(
         folder=folder,
         verdict=verdict,
         history=parsed.history if parsed else _history(folder, problems),

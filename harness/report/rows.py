@@ -56,7 +56,7 @@ def keys_by_owner(columns: Columns) -> Ints:
     return keys
 
 
-class Groups:
+class GroupedRows:
     """Some rows grouped by a key, each group in the order of the rows."""
 
     def __init__(self, rows: Ints, keys: Ints) -> None:
@@ -92,7 +92,7 @@ class Grants:
         ranks = np.where(by_owner, len(tokens) + columns.owner, ranks)
         width = len(tokens) + len(columns.owners)
         self.keys: Ints = columns.resource * width + ranks  # of resource and token or owner, row by row
-        self._like = Groups(self.rows, self.keys[self.rows])
+        self._like = GroupedRows(self.rows, self.keys[self.rows])
 
     def has(self, row: int) -> bool:
         """Is this operation a grant?"""

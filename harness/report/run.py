@@ -15,7 +15,7 @@ from harness.files.known_digests import remember_page
 from harness.report import wording
 from harness.report.hazard_grid import ENDS
 from harness.report.page import page
-from harness.report.recorded_run import Parsed, Recorded, load
+from harness.report.recorded_run import Parsed, RecordedRun, load
 from harness.report.sentences import capitalized, times, title
 from harness.report.size_limits import trimmed
 from harness.report.templates import asset, digest, environment
@@ -66,13 +66,13 @@ def write(folder: Path, parsed: Parsed | None = None) -> Path:
     return report
 
 
-def drawn(recorded: Recorded) -> str:
+def drawn(recorded: RecordedRun) -> str:
     """The report's HTML, without what would make it too large."""
     html = render(recorded)
     return html if len(html.encode(errors="replace")) <= LARGEST else render(trimmed(recorded))
 
 
-def render(recorded: Recorded) -> str:
+def render(recorded: RecordedRun) -> str:
     """The report's HTML."""
     style, script = (_joined(names) for names in (_STYLES, _SCRIPTS))
     return template().render(

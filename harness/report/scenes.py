@@ -20,7 +20,7 @@ from checkers.text.printable import content
 from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.rule_words import described
 from harness.report.bands import Band
-from harness.report.holds import Hold, end_of
+from harness.report.holds import DrawnHold, end_of
 from harness.report.lanes import Lanes
 from harness.report.rows import number_of_stale
 from harness.report.step_references import Mention, Mentions
@@ -35,7 +35,7 @@ _MOST_EXAMPLES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class WrongSpan:
     """An interval of the lock's lane that is wrong as a whole. Times in ns."""
 
     start: int
@@ -58,7 +58,7 @@ class Scene:
     accused: tuple[int, ...]  # indices of the wrong ones (in a rejection: of the refused ones)
     against: tuple[int, ...]  # indices of those that they contradict
     unmatched: tuple[int, ...]  # positions among the accepted writes: wrong, and sent by no client
-    spans: tuple[Span, ...]  # of the lock's lane: granted too early, or not granted for too long
+    spans: tuple[WrongSpan, ...]  # of the lock's lane: granted too early, or not granted for too long
     start: int
     end: int
     cause: Band | None  # the fault that opened the window
@@ -249,18 +249,18 @@ def matters_from(op: Op) -> int:
     return end_of(op) if op.f == "acquire" and op.outcome is Outcome.OK else op.called
 
 
-def _involved(shown: Sequence[Op], stage: Stage) -> list[Hold]:
+def _involved(shown: Sequence[Op], stage: Stage) -> list[DrawnHold]:
     """The holds under which the operations of a scene were done."""
     found = (_hold_of(op, stage) for op in shown)
     return list({hold.grant: hold for hold in found if hold is not None}.values())
 
 
-def _hold_of(op: Op, stage: Stage) -> Hold | None:
+def _hold_of(op: Op, stage: Stage) -> DrawnHold | None:
     """The hold that an operation began, or was done under."""
     return stage.timeline.holds.of_grant(op.index) or stage.timeline.holds.under(op)
 
 
-def _hits(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]) -> list[Band]:
+def _hits(involved: Sequence[DrawnHold], proof: Sequence[Op], bands: Sequence[Band]) -> list[Band]:
     """Faults that hit a client of the proof while it believed in its hold."""
     last = max((end_of(op) for op in proof), default=0)
     return [
@@ -290,7 +290,7 @@ def _unmatched(event: _Event, timeline: Timeline) -> tuple[int, ...]:
     )
 
 
-def _spans(event: _Event, stage: Stage) -> Iterator[Span]:
+def _spans(event: _Event, stage: Stage) -> Iterator[WrongSpan]:
     """The intervals in which the lock is wrong, as the checkers computed them."""
     if event.anomaly == "early-grant":
         yield from _overlaps(event, stage)
@@ -302,20 +302,20 @@ def _spans(event: _Event, stage: Stage) -> Iterator[Span]:
                     int(max(stuck.start, stage.timeline.start)),
                     int(min(stuck.end, stage.timeline.end)),
                 )
-                yield Span(start=start, end=end, words="free, but not granted", free=True)
+                yield WrongSpan(start=start, end=end, words="free, but not granted", free=True)
 
 
-def _overlaps(event: _Event, stage: Stage) -> Iterator[Span]:
+def _overlaps(event: _Event, stage: Stage) -> Iterator[WrongSpan]:
     """From an early grant to the end of the lease that was still promised."""
     for late in event.accused:
         for earlier in event.against:
             holds = stage.timeline.holds
             given, held = holds.of_grant(late.index), holds.of_grant(earlier.index)
             if given and held and held.promised is not None and given.granted < held.promised:
-                yield Span(start=given.granted, end=held.promised, words="promised to two")
+                yield WrongSpan(start=given.granted, end=held.promised, words="promised to two")
 
 
-def _cast(shown: Sequence[Op], involved: Sequence[Hold], lanes: Lanes) -> tuple[int, ...]:
+def _cast(shown: Sequence[Op], involved: Sequence[DrawnHold], lanes: Lanes) -> tuple[int, ...]:
     """The lanes of the clients involved."""
     seen = [hold.lane for hold in involved] + [lanes.lane(op.process) for op in shown]
     return tuple(sorted(dict.fromkeys(seen).keys())[:_MOST_LANES])

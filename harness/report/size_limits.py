@@ -9,7 +9,7 @@ import msgspec
 
 from checkers.text.printable import shorten
 from harness.report.environment_facts import Environment
-from harness.report.recorded_run import Recorded
+from harness.report.recorded_run import RecordedRun
 
 _MOST = 100  # entries of a list or a table
 _MOST_STEPS = 50
@@ -21,7 +21,7 @@ Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Document = TypeVar("Document", bound=msgspec.Struct)
 
 
-def trimmed(recorded: Recorded) -> Recorded:
+def trimmed(recorded: RecordedRun) -> RecordedRun:
     """The same, with only the beginning of each list and of each text."""
     target = recorded.target_file
     return replace(

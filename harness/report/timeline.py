@@ -13,7 +13,7 @@ from harness.report.bands import Band, bands
 from harness.report.commit_times import AcceptedWrites, accepted
 from harness.report.holds import Holds
 from harness.report.lanes import Lanes
-from harness.report.recorded_run import Recorded
+from harness.report.recorded_run import RecordedRun
 from harness.report.rows import ends
 
 
@@ -42,7 +42,7 @@ class Timeline:
         return first + np.flatnonzero(self.ends[first:last] >= start)
 
 
-def timeline(recorded: Recorded, lanes: Lanes) -> Timeline | None:
+def timeline(recorded: RecordedRun, lanes: Lanes) -> Timeline | None:
     """Lay out a recorded run over time; None if nothing was recorded."""
     if recorded.history is None or not recorded.history.operations:
         return None

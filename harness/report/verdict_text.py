@@ -21,9 +21,8 @@ from harness.report.details import details
 from harness.report.effort import effort
 from harness.report.finding_text import cause, causes, proof, story
 from harness.report.groups import explained
-from harness.report.headline import Answer
-from harness.report.headline import Tone as AnswerTone
-from harness.report.lines import WIDTH, Line, Tone, wrapped
+from harness.report.headline import RunAnswer, Tone
+from harness.report.lines import WIDTH, LineTone, StyledLine, wrapped
 from harness.report.run_again import run_folder_again
 from harness.report.sentences import capitalized
 from harness.report.stale_write_counts import why_findings_differ
@@ -47,14 +46,14 @@ class JudgedRun:
 
 
 _TONES = {
-    AnswerTone.GOOD: Tone.GOOD,
-    AnswerTone.BAD: Tone.BAD,
-    AnswerTone.UNSURE: Tone.UNSURE,
-    AnswerTone.NEUTRAL: Tone.PLAIN,
+    Tone.GOOD: LineTone.GOOD,
+    Tone.BAD: LineTone.BAD,
+    Tone.UNSURE: LineTone.UNSURE,
+    Tone.NEUTRAL: LineTone.PLAIN,
 }
 
 
-def verdict_lines(run: JudgedRun, *, verbose: bool = False, width: int = WIDTH) -> Iterator[Line]:
+def verdict_lines(run: JudgedRun, *, verbose: bool = False, width: int = WIDTH) -> Iterator[StyledLine]:
     """A run's verdict, what led to it, and what to do next; `verbose`: also all that it rests on."""
     proved = verbose or not run.document.as_expected
     return wrapped(_lines(run, proved=proved, verbose=verbose), width)
@@ -62,16 +61,16 @@ def verdict_lines(run: JudgedRun, *, verbose: bool = False, width: int = WIDTH) 
 
 def explanation(run: JudgedRun) -> list[str]:
     """The same for the result of a test: always with the proof, and with the notices."""
-    notices = (Line(f"note: {notice}") for notice in run.document.notices)
+    notices = (StyledLine(f"note: {notice}") for notice in run.document.notices)
     return [str(line) for line in wrapped([*_lines(run, proved=True, verbose=False), *notices])]
 
 
-def headline(run: JudgedRun) -> Line:
+def headline(run: JudgedRun) -> StyledLine:
     """What was run, and what happened."""
     return _headline(run.target, answer(run.document, run.target, run.history))
 
 
-def table(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:
+def table(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[StyledLine]:
     """Several runs, one line each, in the order of `names`; some may have no verdict."""
     judged = {run.target: run for run in runs}
     widest = max(map(len, names), default=0)
@@ -79,7 +78,7 @@ def table(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:
         if run := judged.get(name):
             yield _headline(f"{name:<{widest}}", answer(run.document, name, run.history))
         else:
-            yield Line(f"{name:<{widest}}  No verdict", Tone.UNSURE)
+            yield StyledLine(f"{name:<{widest}}  No verdict", LineTone.UNSURE)
 
 
 def found_in(document: VerdictDocument) -> dict[str, int]:
@@ -88,11 +87,11 @@ def found_in(document: VerdictDocument) -> dict[str, int]:
     return dict(document.violations) | {name: number for name, number in counted if name in document.named}
 
 
-def _headline(name: str, said: Answer) -> Line:
-    return Line(f"{name}  {said.headline}", _TONES[said.tone])
+def _headline(name: str, said: RunAnswer) -> StyledLine:
+    return StyledLine(f"{name}  {said.headline}", _TONES[said.tone])
 
 
-def _lines(run: JudgedRun, *, proved: bool, verbose: bool) -> Iterator[Line]:
+def _lines(run: JudgedRun, *, proved: bool, verbose: bool) -> Iterator[StyledLine]:
     document = run.document
     said = answer(document, run.target, run.history)
     yield _headline(run.target, said)
@@ -100,45 +99,45 @@ def _lines(run: JudgedRun, *, proved: bool, verbose: bool) -> Iterator[Line]:
         yield from _leading(leading, run, proved=proved)
     else:
         terms = f" ({capitalized(said.terms)}.)" if said.terms else ""
-        yield Line(f"{said.matters}{terms}", indent=2)
+        yield StyledLine(f"{said.matters}{terms}", indent=2)
     correct = f" Correct example: {said.twin.stem}." if said.twin else ""
-    yield Line(f"What to do: {said.remedy}{correct}", indent=2)
-    yield Line(f"{capitalized(effort(document))}{why_findings_differ(document)}.", indent=2)
+    yield StyledLine(f"What to do: {said.remedy}{correct}", indent=2)
+    yield StyledLine(f"{capitalized(effort(document))}{why_findings_differ(document)}.", indent=2)
     yield from _further(run, said, verbose=verbose)
     if verbose:
         yield from details(document, run.history, said)
     yield from _next_steps(run)
 
 
-def _leading(finding: FindingDocument, run: JudgedRun, *, proved: bool) -> Iterator[Line]:
+def _leading(finding: FindingDocument, run: JudgedRun, *, proved: bool) -> Iterator[StyledLine]:
     """The finding that a run is about."""
     yield story(finding)
     openings = Openings(run.history)
     if proved:
         yield from proof(finding)
-        yield Line("Line numbers are those of history.jsonl.", Tone.FAINT, 4)
+        yield StyledLine("Line numbers are those of history.jsonl.", LineTone.FAINT, 4)
         yield from causes(finding, openings, run.history)
     else:
         yield from cause(finding, openings, run.history)
 
 
-def _further(run: JudgedRun, said: Answer, *, verbose: bool) -> Iterator[Line]:
+def _further(run: JudgedRun, said: RunAnswer, *, verbose: bool) -> Iterator[StyledLine]:
     """Everything else that was found, or that is missing, a line each."""
     document = run.document
     yield from (_also(name, number) for name, number in document.violations.items() if name not in said.leads)
     for name, number in _counted(document).items():
         if name not in said.leads and (verbose or name != _ALWAYS_SEEN):
             yield _also(name, number, " (no violation)")
-    yield from (Line(f"{capitalized(reason)}.", indent=2) for reason in doubts(document, said))
+    yield from (StyledLine(f"{capitalized(reason)}.", indent=2) for reason in doubts(document, said))
     cut = said.interrupted or ("interrupted" if run.interrupted else "")
     if cut and capitalized(cut) != said.label:
-        yield Line(f"{capitalized(cut)}: judged as far as it got.", indent=2)
+        yield StyledLine(f"{capitalized(cut)}: judged as far as it got.", indent=2)
 
 
-def _also(name: str, number: int, note: str = "") -> Line:
+def _also(name: str, number: int, note: str = "") -> StyledLine:
     known = ANOMALIES.get(name)
     what = f"{name}{note}: {known.happened(number)}" if known else f"{times({name: number})}{note}"
-    return Line(f"Also {what}.", indent=2)
+    return StyledLine(f"Also {what}.", indent=2)
 
 
 def _counted(document: VerdictDocument) -> dict[str, int]:
@@ -148,15 +147,15 @@ def _counted(document: VerdictDocument) -> dict[str, int]:
     return {name: number for name, number in rest.items() if number > 0}
 
 
-def _next_steps(run: JudgedRun) -> Iterator[Line]:
+def _next_steps(run: JudgedRun) -> Iterator[StyledLine]:
     if not run.folder:
         return
-    yield Line(f"run folder   {run.folder}", Tone.COMMAND, 2)
+    yield StyledLine(f"run folder   {run.folder}", LineTone.COMMAND, 2)
     command = typed_anywhere if run.folder.is_absolute() else typed
     if run.report:
-        yield Line(f"open         {command('show', run.folder)}", Tone.COMMAND, 2)
-    yield Line(f"judge again  {command('recheck', run.folder)}", Tone.COMMAND, 2)
+        yield StyledLine(f"open         {command('show', run.folder)}", LineTone.COMMAND, 2)
+    yield StyledLine(f"judge again  {command('recheck', run.folder)}", LineTone.COMMAND, 2)
     if run.seed is not None:
         repeated = run_folder_again(run.folder, run.seed, run.repetition)
-        yield Line(f"run again    {repeated.command}", Tone.COMMAND, 2)
-        yield from (Line(note, Tone.COMMAND, 15) for note in repeated.notes())
+        yield StyledLine(f"run again    {repeated.command}", LineTone.COMMAND, 2)
+        yield from (StyledLine(note, LineTone.COMMAND, 15) for note in repeated.notes())

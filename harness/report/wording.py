@@ -11,7 +11,7 @@ from checkers.vocabulary.anomalies import ANOMALIES, RANK, VIOLATIONS
 from checkers.vocabulary.counts import COVERAGE, counted
 from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import NEVER_TESTED, ReasonKind
-from harness.report.headline import Answer
+from harness.report.headline import RunAnswer
 from harness.report.sentences import title
 
 MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()}
@@ -21,7 +21,7 @@ _SAID = NEVER_TESTED | {ReasonKind.UNEXPECTED}
 """The kinds of reasons that the headline and the findings say."""
 
 
-def doubts(verdict: VerdictDocument, said: Answer) -> list[str]:
+def doubts(verdict: VerdictDocument, said: RunAnswer) -> list[str]:
     """The reasons that the headline does not say: crashed checkers, contradictions, proofs with a doubt."""
     if said.says_why:
         return []
@@ -31,7 +31,7 @@ def doubts(verdict: VerdictDocument, said: Answer) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class CoverageRow:
     """A row of the coverage table."""
 
     title: str
@@ -39,11 +39,11 @@ class Covered:
     number: int
 
 
-def coverage(verdict: VerdictDocument, *, by_tokens: bool) -> list[Covered]:
+def coverage(verdict: VerdictDocument, *, by_tokens: bool) -> list[CoverageRow]:
     """The rows of the coverage table, in reading order; `by_tokens`: does the lock give tokens?"""
     counts = verdict.coverage
     order = [*(key for key in COVERAGE if key in counts), *(key for key in counts if key not in COVERAGE)]
-    return [Covered(title(key), counted(key, by_tokens=by_tokens), counts[key]) for key in order]
+    return [CoverageRow(title(key), counted(key, by_tokens=by_tokens), counts[key]) for key in order]
 
 
 @dataclass(frozen=True, slots=True)

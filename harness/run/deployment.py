@@ -19,7 +19,7 @@ from harness.engines.engine import Cluster
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import servers_hit
 from harness.network.topology import FOLLOWERS, Address, AttachedSpec, ServerSpec, Topology
-from harness.processes.program import Command, missing
+from harness.processes.program import ProgramCommand, missing
 from harness.run import services
 from harness.spec import LockSpec, StorageSpec, Target
 from harness.spec.attached import running_at
@@ -226,7 +226,7 @@ def lock_of(target: Target, cluster: Cluster, folder: Path) -> LockSettings:
     return lock_settings(target, at, folder, 0, SETTING_UP, names_of(target.lock, cluster, folder))
 
 
-def admin_client(target: Target, cluster: Cluster, folder: Path, command: Command) -> AdminClient:
+def admin_client(target: Target, cluster: Cluster, folder: Path, command: ProgramCommand) -> AdminClient:
     """Return the harness' own program, which reaches the servers without proxies."""
     return AdminClient(
         command=command,
@@ -238,7 +238,7 @@ def admin_client(target: Target, cluster: Cluster, folder: Path, command: Comman
 
 
 def task(
-    target: Target, cluster: Cluster, folder: Path, seed: int, client: int, command: Command | None
+    target: Target, cluster: Cluster, folder: Path, seed: int, client: int, command: ProgramCommand | None
 ) -> ClientTask:
     """Return the task of one client: its work, its addresses of the servers, and the run's folder."""
     think, timeout = target.workload.think / SECOND, target.workload.timeout / SECOND

@@ -17,20 +17,20 @@ from harness.spec.hazards import plan_of
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayedPlan:
     """What plan.json says before a run: from `seed` come the victims and the workload."""
 
     seed: int
     planned: tuple[PlannedFault, ...]
 
 
-def read_plan(path: Path, target: Target) -> Replay:
+def read_plan(path: Path, target: Target) -> ReplayedPlan:
     """Read a plan.json to repeat it with a target.
 
     Raises ConfigurationError if it is none, or if the target has other faults or ends earlier.
     """
     try:
-        read = msgspec.json.decode(read_bytes(path, limits.DOCUMENT), type=Replay)
+        read = msgspec.json.decode(read_bytes(path, limits.DOCUMENT), type=ReplayedPlan)
     except msgspec.DecodeError as error:
         raise ConfigurationError(f"{path} is not a plan.json: {error}") from None
     target = of_seed(target, read.seed)

@@ -35,7 +35,7 @@ from harness.nemesis.hazard_walk import stop_requests
 from harness.nemesis.plan import PlannedFault
 from harness.network.topology import edges
 from harness.processes.cleanup_process import programs_killed_at_end
-from harness.processes.program import Command
+from harness.processes.program import ProgramCommand
 from harness.run import deployment
 from harness.run.attachment import belongings
 from harness.run.recheck import judge_folder
@@ -92,7 +92,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     folder = _folder(target, options.runs, header)
     yield from _announced(target, engine, folder, seed)
     workload = target.workload
-    command = Command.of_run(target.client.command, folder.run_id) if target.client else None
+    command = ProgramCommand.of_run(target.client.command, folder.run_id) if target.client else None
     with ExitStack() as stack:
         stack.enter_context(_interrupt_said(options.notify))
         stack.enter_context(folder.in_use())
@@ -180,7 +180,7 @@ def _folder(target: Target, runs: Path, header: dict[str, Any]) -> RunFolder:
     return folder
 
 
-def _set_up(target: Target, cluster: Cluster, folder: Path, command: Command | None) -> dict[str, Any]:
+def _set_up(target: Target, cluster: Cluster, folder: Path, command: ProgramCommand | None) -> dict[str, Any]:
     """Prepare the servers for the first acquire; return what environment.json says of the user's program."""
     prove_usable(target, cluster, folder)
     storage = deployment.storage_of(target, cluster, folder)

@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.core.printing import say
 from harness.core.printing import show as show_line
 from harness.files import run_files
-from harness.files.known_digests import Known, is_known
+from harness.files.known_digests import KnownDigest, is_known
 from harness.files.page_folder import keep_page
 from harness.files.private_folder import others_can_replace
 from harness.report import run as report
@@ -37,7 +37,7 @@ def show(run: Path, stage: Stage = ignore, environment: Mapping[str, str] = os.e
 def _our_own(run: Path) -> Path | None:
     """Return the page in a run's folder if this machine wrote it; a copy, if it could be replaced by now."""
     content = run_files.content(run, run_files.REPORT)
-    if content is None or not is_known(Known.PAGES, hashlib.sha256(content).hexdigest()):
+    if content is None or not is_known(KnownDigest.PAGES, hashlib.sha256(content).hexdigest()):
         return None
     page = run / run_files.REPORT
     return keep_page(content.decode()) if others_can_replace(page) else page

@@ -17,7 +17,7 @@ from harness.nemesis.faults import FaultSpec
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
 from harness.nemesis.plan import PlanLog, PlannedFault
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.run.deployment import resources
 from harness.spec import Target
 
@@ -89,7 +89,7 @@ class WorkloadPhase:
             ttl=self.target.lock.ttl,
             state=self.clients.state,
             resources=resources(self.target),
-            reach=Reach(
+            reach=FaultReach(
                 cluster=self.cluster,
                 sides=self.target.sides,
                 processes=self.clients.handles(),

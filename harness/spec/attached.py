@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, WithJsonSchema
 
 from harness.core.fields import STRICT
-from harness.nemesis.contradictions import Contradiction
+from harness.nemesis.contradictions import SettingConflict
 from harness.spec.fields import VARIABLE_PATTERN, Memory
 
 AT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):([0-9]{1,5})")
@@ -109,7 +109,7 @@ def running_at(spec: Any) -> tuple[str, ...]:
     return getattr(spec, "running", None) or ()
 
 
-def contradictions(side: str, spec: Any) -> Iterator[Contradiction]:
+def contradictions(side: str, spec: Any) -> Iterator[SettingConflict]:
     """Yield settings of a side that contradict whether its servers already run."""
     if "running" not in type(spec).model_fields:
         return
@@ -121,7 +121,7 @@ def contradictions(side: str, spec: Any) -> Iterator[Contradiction]:
         return
     for key in OF_STARTED:
         if key in given:
-            yield Contradiction(
+            yield SettingConflict(
                 (side, key), f"is for servers that Fencepost starts: remove it, or {side}.{alias}"
             )
     if alias == "servers":
@@ -130,10 +130,10 @@ def contradictions(side: str, spec: Any) -> Iterator[Contradiction]:
         yield from _count(side, spec)
 
 
-def _of_running(keys: Iterator[tuple[str, str]]) -> Iterator[Contradiction]:
+def _of_running(keys: Iterator[tuple[str, str]]) -> Iterator[SettingConflict]:
     for side, key in keys:
         is_password = key.startswith("password")
-        yield Contradiction(
+        yield SettingConflict(
             (side, key),
             f"{GENERATED}, or name the servers that already run in {side}.servers"
             if is_password
@@ -141,33 +141,37 @@ def _of_running(keys: Iterator[tuple[str, str]]) -> Iterator[Contradiction]:
         )
 
 
-def _login(side: str, spec: Any) -> Iterator[Contradiction]:
+def _login(side: str, spec: Any) -> Iterator[SettingConflict]:
     password = spec.password_env or spec.password_file
     if spec.kind == "postgres" and not spec.user:
-        yield Contradiction((side, "servers"), f"needs the user to log in as: give {side}.user")
+        yield SettingConflict((side, "servers"), f"needs the user to log in as: give {side}.user")
     if spec.user and not password and spec.kind not in _WITHOUT_PASSWORD:
-        yield Contradiction((side, "user"), "needs its password: give password_env, or password_file")
+        yield SettingConflict((side, "user"), "needs its password: give password_env, or password_file")
     elif password and not spec.user and spec.kind not in _WITHOUT_USER:
         key = "password_env" if spec.password_env else "password_file"
-        yield Contradiction((side, key), "needs the user whose password it is: give user")
+        yield SettingConflict((side, key), "needs the user whose password it is: give user")
 
 
-def _certificate(side: str, spec: Any) -> Iterator[Contradiction]:
+def _certificate(side: str, spec: Any) -> Iterator[SettingConflict]:
     if spec.cert_file and not spec.key_file:
-        yield Contradiction((side, "cert_file"), "needs its private key: give key_file")
+        yield SettingConflict((side, "cert_file"), "needs its private key: give key_file")
     elif spec.key_file and not spec.cert_file:
-        yield Contradiction((side, "key_file"), "needs the certificate whose key it is: give cert_file")
+        yield SettingConflict((side, "key_file"), "needs the certificate whose key it is: give cert_file")
     elif spec.cert_file and not spec.ca_file:
-        yield Contradiction((side, "cert_file"), "is for TLS, which clients speak only with ca_file: give it")
+        yield SettingConflict(
+            (side, "cert_file"), "is for TLS, which clients speak only with ca_file: give it"
+        )
 
 
-def _count(side: str, spec: Any) -> Iterator[Contradiction]:
+def _count(side: str, spec: Any) -> Iterator[SettingConflict]:
     count, key = len(spec.running), (side, "servers")
     if spec.kind in _SINGLE and count > 1:
-        yield Contradiction(key, f'must name one server: {side}.kind "{spec.kind}" uses no other')
+        yield SettingConflict(key, f'must name one server: {side}.kind "{spec.kind}" uses no other')
     if spec.kind == "redlock" and count < FEWEST_OF_REDLOCK:
-        yield Contradiction(key, f"must name at least {FEWEST_OF_REDLOCK} servers, most of which must grant")
+        yield SettingConflict(
+            key, f"must name at least {FEWEST_OF_REDLOCK} servers, most of which must grant"
+        )
     if getattr(spec, "is_in_the_lock", False):
-        yield Contradiction(
+        yield SettingConflict(
             key, 'has none of its own with storage.fencing "lock-key": name them in lock.servers'
         )

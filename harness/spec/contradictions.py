@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from harness.core.duration import format_duration
 from harness.nemesis import contradictions as of_faults
-from harness.nemesis.contradictions import Contradiction
+from harness.nemesis.contradictions import SettingConflict
 from harness.nemesis.faults import FAULTS, hits_client
 from harness.nemesis.moments import never_comes
 from harness.nemesis.patroni_failover import is_managed
@@ -36,7 +36,7 @@ NEEDS = {
 """The kinds of faults of which each count needs one."""
 
 
-def contradictions(sections: Sections) -> Iterator[Contradiction]:
+def contradictions(sections: Sections) -> Iterator[SettingConflict]:
     """Yield every contradiction."""
     yield from _program(sections)
     yield from _passwords(sections)
@@ -58,55 +58,55 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
         yield from never_comes(index, fault, sections)
 
 
-def _overlap(sections: Sections) -> Iterator[Contradiction]:
+def _overlap(sections: Sections) -> Iterator[SettingConflict]:
     """Yield kills of clients that no other fault on a client could follow: a killed client stays dead."""
     of_clients = [fault for fault in sections.faults.values() if hits_client(fault)]
     if not sections.overlap and len(of_clients) > 1 and any(fault.kind == "kill" for fault in of_clients):
-        yield Contradiction(
+        yield SettingConflict(
             ("overlap",),
             "leaves no time for the other faults on clients: a killed client stays dead until the end of "
             "the run; remove the key, or the kill",
         )
 
 
-def _program(sections: Sections) -> Iterator[Contradiction]:
+def _program(sections: Sections) -> Iterator[SettingConflict]:
     for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
         if spec and spec.kind == PROGRAM and not sections.program_sides:
-            yield Contradiction((side, "kind"), "needs a program: add [client] with its command")
+            yield SettingConflict((side, "kind"), "needs a program: add [client] with its command")
         elif spec and spec.kind == PROGRAM and side not in sections.program_sides:
-            yield Contradiction(
+            yield SettingConflict(
                 (side, "kind"),
                 f"needs a program, but client.side leaves the {side} to Fencepost: "
                 'name another kind, or set client.side to "both"',
             )
         if isinstance(spec, SERVERS_OF_PROGRAMS) and side not in sections.program_sides:
-            yield Contradiction(
+            yield SettingConflict(
                 (side, "kind"),
                 f"needs a program: Fencepost has no lock of its own on {spec.kind}; "
                 'add [client] with its command, and side = "lock" if it does no more',
             )
         if spec and ":" in spec.kind and side in sections.program_sides:
-            yield Contradiction(
+            yield SettingConflict(
                 (side, "kind"),
                 'is a class, but the program of [client] cannot call one: use the kind "client", '
                 "or set client.side to the other side",
             )
 
 
-def _passwords(sections: Sections) -> Iterator[Contradiction]:
+def _passwords(sections: Sections) -> Iterator[SettingConflict]:
     for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
         named = [key for key in ("password_env", "password_file") if getattr(spec, key, None)]
         if len(named) > 1:
-            yield Contradiction((side, named[1]), "cannot be combined with password_env: give only one")
+            yield SettingConflict((side, named[1]), "cannot be combined with password_env: give only one")
         elif named and getattr(spec, "server", None):
-            yield Contradiction(
+            yield SettingConflict(
                 (side, named[0]),
                 "is for servers that are already running; Fencepost generates the password of the"
                 f" {spec and spec.system} that it starts and passes it in settings.password: remove the key",
             )
 
 
-def _attached(sections: Sections) -> Iterator[Contradiction]:
+def _attached(sections: Sections) -> Iterator[SettingConflict]:
     """Yield what contradicts servers that already run, and faults that only an engine could inject there."""
     for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
         if spec:
@@ -115,164 +115,166 @@ def _attached(sections: Sections) -> Iterator[Contradiction]:
                 if not attached.running_at(spec) or not {side, *spec.servers} & set(fault.aim()):
                     continue
                 if not spec.system and fault.kind in ("delay", "slow"):
-                    yield Contradiction(
+                    yield SettingConflict(
                         ("faults", index, fault.aimed_by),
                         f"names {side}.endpoints, whose protocol Fencepost does not know, so it could not "
                         f"prove a {fault.called}: give a pause or a partition",
                     )
                 if fault.hits_servers and fault.kind != "script":
-                    yield Contradiction(
+                    yield SettingConflict(
                         ("faults", index, fault.aimed_by),
                         f"names servers that Fencepost did not start, so it cannot inject a {fault.called}: "
                         'give kind = "script", with commands of yours that inject, observe and heal a fault',
                     )
 
 
-def _versions(sections: Sections) -> Iterator[Contradiction]:
+def _versions(sections: Sections) -> Iterator[SettingConflict]:
     for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
         if isinstance(spec, EtcdLock | EtcdService | EtcdStorage) and spec.version and spec.image:
-            yield Contradiction((side, "version"), f"cannot be combined with {side}.image: give only one")
+            yield SettingConflict((side, "version"), f"cannot be combined with {side}.image: give only one")
 
 
-def _duration(sections: Sections) -> Iterator[Contradiction]:
+def _duration(sections: Sections) -> Iterator[SettingConflict]:
     lock, workload = sections.lock, sections.workload
     if lock and workload and sections.faults and workload.duration < TTLS_OF_A_RUN * lock.ttl:
-        yield Contradiction(
+        yield SettingConflict(
             ("workload", "duration"),
             f"is too short for faults: lock.ttl is {format_duration(lock.ttl)}, "
             f"and a run needs at least {TTLS_OF_A_RUN} TTLs",
         )
 
 
-def _writes(sections: Sections) -> Iterator[Contradiction]:
+def _writes(sections: Sections) -> Iterator[SettingConflict]:
     storage, workload = sections.storage, sections.workload
     if storage and workload and storage.policy == "strict" and (workload.writes or 1) > 1:
-        yield Contradiction(
+        yield SettingConflict(
             ("workload", "writes"),
             'must be 1: storage.policy "strict" accepts one write per token ("inclusive" accepts more)',
         )
 
 
-def _fence_on_acquire(sections: Sections) -> Iterator[Contradiction]:
+def _fence_on_acquire(sections: Sections) -> Iterator[SettingConflict]:
     storage = sections.storage
     if storage is None or not storage.fence_on_acquire:
         return
     if storage.policy == "strict":
-        yield Contradiction(
+        yield SettingConflict(
             ("storage", "fence_on_acquire"),
             'needs storage.policy "inclusive": under "strict" the holder\'s own write would be stale',
         )
     if storage.fencing == "none":
-        yield Contradiction(
+        yield SettingConflict(
             ("storage", "fence_on_acquire"), 'raises a mark that storage.fencing "none" ignores'
         )
 
 
-def _round_robin(sections: Sections) -> Iterator[Contradiction]:
+def _round_robin(sections: Sections) -> Iterator[SettingConflict]:
     lock, storage = sections.lock, sections.storage
     if not (isinstance(storage, EtcdStorage) and storage.round_robin and lock):
         return
     if len(lock.servers if storage.is_in_the_lock else storage.servers) == 1:
-        yield Contradiction(
+        yield SettingConflict(
             ("storage", "round_robin"),
             'needs several members: set storage.fencing "lock-key" and lock.nodes, or storage.servers',
         )
 
 
-def _lock_key(sections: Sections) -> Iterator[Contradiction]:
+def _lock_key(sections: Sections) -> Iterator[SettingConflict]:
     """Yield settings that contradict a storage in the lock's own etcd, which checks only the lock's key."""
     lock, storage = sections.lock, sections.storage
     if not (isinstance(storage, EtcdStorage) and storage.is_in_the_lock):
         return
     if lock and not isinstance(lock, EtcdLock | EtcdService):
-        yield Contradiction(
+        yield SettingConflict(
             ("storage", "fencing"),
             f'checks a key in the etcd of the lock, but lock.kind is "{lock.kind}": '
             'it must be "etcd" or "etcd-lock"',
         )
     elif lock and lock.token != "create-revision":  # noqa: S105 - no password
-        yield Contradiction(
+        yield SettingConflict(
             ("storage", "fencing"), 'compares create_revisions: lock.token must be "create-revision"'
         )
     if storage.policy == "strict":
-        yield Contradiction(
+        yield SettingConflict(
             ("storage", "policy") if "policy" in storage.model_fields_set else ("storage", "fencing"),
             'needs storage.policy "inclusive": while it has the lock, a holder may write more than once',
         )
     if storage.fence_on_acquire:
-        yield Contradiction(
+        yield SettingConflict(
             ("storage", "fence_on_acquire"),
             'raises a mark that storage.fencing "lock-key" ignores and does not need: '
             "it rejects the older holder's write as soon as its lock has ended",
         )
     for key in ("image", "version"):
         if getattr(storage, key):
-            yield Contradiction(
+            yield SettingConflict(
                 ("storage", key),
                 f'is for a server that storage.fencing "lock-key" does not start: set lock.{key}',
             )
 
 
-def _manager(sections: Sections) -> Iterator[Contradiction]:
+def _manager(sections: Sections) -> Iterator[SettingConflict]:
     """Yield a lock without an etcd for Patroni, and faults on servers that only Patroni would answer."""
     if not is_managed(sections):
         return
     lock = sections.lock
     if lock and (not isinstance(lock, EtcdLock | EtcdService) or attached.running_at(lock)):
-        yield Contradiction(
+        yield SettingConflict(
             ("storage", "manager"),
             'keeps its state in the etcd of the lock, which Fencepost must start: set lock.kind "etcd" or '
             '"etcd-lock", without lock.servers',
         )
     for index, fault in sections.faults.items():
         if fault.hits_servers and fault.kind not in ("failover", "script"):
-            yield Contradiction(
+            yield SettingConflict(
                 ("faults", index, "kind"),
                 'on servers cannot be combined with storage.manager "patroni", which may then change the '
                 "primary at any time: the only such fault is a failover of the storage",
             )
 
 
-def _no_token(sections: Sections) -> Iterator[Contradiction]:
+def _no_token(sections: Sections) -> Iterator[SettingConflict]:
     """Yield a fence that needs a token where the lock gives none, and a shipped lock that gives one."""
     lock, storage = sections.lock, sections.storage
     if lock is None or lock.token != NO_TOKEN:
         return
     if lock.kind in LOCKS and lock.kind not in (PROGRAM, "http") and "lock" not in sections.program_sides:
-        yield Contradiction(
+        yield SettingConflict(
             ("lock", "token"),
             f'is for a lock of your own, but Fencepost\'s own "{lock.kind}" gives a token: remove the key',
         )
     elif storage and storage.fencing != "none":
-        yield Contradiction(("storage", "fencing"), f'cannot be used with lock.token "none": {GIVES_NONE}')
+        yield SettingConflict(("storage", "fencing"), f'cannot be used with lock.token "none": {GIVES_NONE}')
 
 
-def _think(sections: Sections) -> Iterator[Contradiction]:
+def _think(sections: Sections) -> Iterator[SettingConflict]:
     workload = sections.workload
     if workload and "think" in workload.model_fields_set and workload.think > workload.duration:
-        yield Contradiction(
+        yield SettingConflict(
             ("workload", "think"),
             f"is longer than the run: workload.duration is {format_duration(workload.duration)}",
         )
 
 
-def _names(sections: Sections) -> Iterator[Contradiction]:
+def _names(sections: Sections) -> Iterator[SettingConflict]:
     both = [name for name in sections.may if name in sections.expected]
     if both:
-        yield Contradiction(("may",), f"{', '.join(both)} must be found according to expect: remove it here")
+        yield SettingConflict(
+            ("may",), f"{', '.join(both)} must be found according to expect: remove it here"
+        )
     if sections.may and sections.holds:
-        yield Contradiction(
+        yield SettingConflict(
             ("may",),
             'allows anomalies in addition to expected ones, but expect is "valid": '
             "list expected anomalies in expect, or remove may",
         )
 
 
-def _minima(sections: Sections) -> Iterator[Contradiction]:
+def _minima(sections: Sections) -> Iterator[SettingConflict]:
     """Yield required counts that cannot occur in this target; the default minimum is exempt."""
     for name, least in sections.require.items():
         if least and (why_never := _never(name, sections)):
-            yield Contradiction(("require", name), f"cannot occur: {why_never}")
+            yield SettingConflict(("require", name), f"cannot occur: {why_never}")
 
 
 def _never(name: str, sections: Sections) -> str | None:

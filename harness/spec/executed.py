@@ -18,7 +18,7 @@ from harness.core.errors import ConfigurationError
 from harness.core.invocation import NO_FAULTS, Repetition
 from harness.engines.built_images import our_images
 from harness.files.environment import repetition_here
-from harness.files.known_digests import Known, is_known, remember
+from harness.files.known_digests import KnownDigest, is_known, remember
 from harness.nemesis.script import ScriptSpec
 from harness.spec.models import Target
 from harness.spec.reading import MAX_SIZE, TOO_LONG, load_text
@@ -44,12 +44,12 @@ class Executed:
         """Has the user run all of this, on this machine?"""
         if self.refused:
             return False
-        return not self.settings or is_known(Known.TRUSTED, self._digest)
+        return not self.settings or is_known(KnownDigest.TRUSTED, self._digest)
 
     def trust(self) -> None:
         """Keep that the user runs this."""
         if self.settings:
-            remember(Known.TRUSTED, self._digest)
+            remember(KnownDigest.TRUSTED, self._digest)
 
     def lines(self) -> Iterator[str]:
         """Yield each thing on a line, as JSON: nothing in a value starts another line."""

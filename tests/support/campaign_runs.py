@@ -6,9 +6,9 @@ import datetime as dt
 from typing import Any
 
 from checkers.vocabulary.document import FindingDocument
-from harness.campaign.cells import Cell
+from harness.campaign.cells import CampaignCell
 from harness.campaign.execution import Finished
-from harness.campaign.night import Plan
+from harness.campaign.night import NightPlan
 from harness.campaign.schedule import Job
 from harness.core.duration import NS
 from tests.support.verdicts import verdict_of
@@ -16,9 +16,9 @@ from tests.support.verdicts import verdict_of
 TODAY = dt.date(2026, 11, 22)
 
 
-def cell(name: str = "a", *, duration: int = 20) -> Cell:
+def cell(name: str = "a", *, duration: int = 20) -> CampaignCell:
     """A cell whose workload takes `duration` seconds."""
-    return Cell(
+    return CampaignCell(
         name=name,
         lock="etcd",
         storage="postgres:none",
@@ -79,9 +79,9 @@ def finished(
 
 def plan(
     *jobs: Job, campaign: str = "nightly", started: str = "2026-11-22T03:00:00+00:00", shard: str = ""
-) -> Plan:
+) -> NightPlan:
     """The plan of a night with these runs."""
-    return Plan(
+    return NightPlan(
         campaign=campaign,
         started=started,
         engine="local",

@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 from harness.clients.recorder import RecordedSession
-from harness.processes.program import Command
+from harness.processes.program import ProgramCommand
 from tests.support.systems import TTL, Memory, lock_settings, storage_settings
 from workloads.line_protocol.clients import ProgramLock, ProgramStorage
 from workloads.line_protocol.program_client import start_fields
@@ -34,11 +34,11 @@ for line in sys.stdin:
 """
 
 
-def command_of(source: str) -> Command:
-    return Command(words=(sys.executable, "-c", source), marks={})
+def command_of(source: str) -> ProgramCommand:
+    return ProgramCommand(words=(sys.executable, "-c", source), marks={})
 
 
-def program(body: Any) -> Command:
+def program(body: Any) -> ProgramCommand:
     """A program that gets ready, reconnects, and runs `body` for every other request."""
     return command_of(PROGRAM.format(body=textwrap.indent(textwrap.dedent(body), "    ")))
 

@@ -11,7 +11,7 @@ import psutil
 from psutil import Process
 
 from harness.clients.process import ClientTask
-from harness.processes.program import Command
+from harness.processes.program import ProgramCommand
 from tests.support.systems import lock_settings, storage_settings
 
 LEAVES_ONE = """
@@ -52,7 +52,7 @@ def task(run_id: str) -> ClientTask:
         think_time=(0.001, 0.002),
         lock=lock_settings("client", []),
         storage=storage_settings("client", []),
-        command=Command.of_run(("sh", "-c", f"{sys.executable} -c '{LEAVES_ONE}'; true"), run_id),
+        command=ProgramCommand.of_run(("sh", "-c", f"{sys.executable} -c '{LEAVES_ONE}'; true"), run_id),
     )
 
 
@@ -64,4 +64,4 @@ def offspring(processes: Any) -> list[Process]:
 
 def leaving_daemons(folder: Path, run_id: str) -> ClientTask:
     source = LEAVES_A_DAEMON.format(folder=str(folder / "daemons"))
-    return replace(task(run_id), command=Command.of_run((sys.executable, "-c", source), run_id))
+    return replace(task(run_id), command=ProgramCommand.of_run((sys.executable, "-c", source), run_id))

@@ -15,10 +15,10 @@ from checkers.vocabulary.document import FindingDocument, VerdictDocument
 from harness.core.exit_codes import of_verdict
 from harness.report import advice
 from harness.report.causes import Opening, Openings
-from harness.report.groups import Group, explained
-from harness.report.headline import Answer
-from harness.report.lines import Line
-from harness.report.page import Entry, Page
+from harness.report.groups import FindingGroup, explained
+from harness.report.headline import RunAnswer
+from harness.report.lines import StyledLine
+from harness.report.page import PageFinding, ReportPage
 from harness.report.scenes import Scene
 from harness.report.step_references import label, numbered
 from harness.report.timeline import Timeline
@@ -60,7 +60,7 @@ def _verdict(document: VerdictDocument) -> Iterator[str]:
         yield "interrupted"
 
 
-def _answer(said: Answer) -> Iterator[str]:
+def _answer(said: RunAnswer) -> Iterator[str]:
     yield said.tone.value
     if said.says_why:
         yield "says why"
@@ -74,14 +74,14 @@ def _answer(said: Answer) -> Iterator[str]:
         yield f"example {said.twin.stem}"
 
 
-def _advice(text: str, said: Answer, attribute: str) -> str:
+def _advice(text: str, said: RunAnswer, attribute: str) -> str:
     """Where a sentence is from: the table of an anomaly, a constant, or neither."""
     if said.anomaly and text == getattr(said.anomaly, attribute):
         return said.anomaly.name
     return _ADVICE.get(text, "of this run")
 
 
-def _terminal(lines: Iterable[Line]) -> Iterator[str]:
+def _terminal(lines: Iterable[StyledLine]) -> Iterator[str]:
     """How many lines of which tone and indent follow one another."""
     for (tone, indent), alike in groupby(lines, lambda line: (line.tone, line.indent)):
         number = sum(1 for _ in alike)
@@ -107,7 +107,7 @@ def _sections(html: str) -> list[str]:
     return reader.found
 
 
-def _counters(page: Page) -> Iterator[str]:
+def _counters(page: ReportPage) -> Iterator[str]:
     for counter in page.counters:
         yield f"{counter.name.lower()} {counter.number}{' (alarm)' * counter.alarm}"
 
@@ -128,7 +128,7 @@ def _groups(run: Reported) -> Iterator[str]:
         yield from _scene(timed.scenes[0], laid_out)
 
 
-def _group(group: Group, first: FindingDocument, causes: Sequence[Opening | None]) -> Iterator[str]:
+def _group(group: FindingGroup, first: FindingDocument, causes: Sequence[Opening | None]) -> Iterator[str]:
     yield f"{group.anomaly} ×{group.number}{' (counted)' * group.counted}"
     yield f"{len(group.members)} explained, the first as finding {group.members[0] + 1}"
     yield f"on {' '.join(group.resources)}"
@@ -147,7 +147,7 @@ def _cause(cause: Opening) -> str:
     return f"cause {' with '.join(dict.fromkeys([*late, *kinds]))}"
 
 
-def _scene(entry: Entry, laid_out: Timeline) -> Iterator[str]:
+def _scene(entry: PageFinding, laid_out: Timeline) -> Iterator[str]:
     """What is drawn for a finding."""
     scene = entry.scene
     parts = {
@@ -195,7 +195,7 @@ def _marks(scene: Scene, laid_out: Timeline) -> Iterator[str]:
     yield from (f"{label(steps)} at fault {laid_out.bands[place].lines[0]}" for place, steps in bands.items())
 
 
-def _hazards(page: Page, document: VerdictDocument) -> Iterator[str]:
+def _hazards(page: ReportPage, document: VerdictDocument) -> Iterator[str]:
     seen = document.hazards
     if page.hazards and seen:
         grids = ", ".join(f"a grid of {len(grid.rows)} rows" for grid in page.hazards.grids)
@@ -205,7 +205,7 @@ def _hazards(page: Page, document: VerdictDocument) -> Iterator[str]:
         )
 
 
-def _checked(page: Page) -> Iterator[str]:
+def _checked(page: ReportPage) -> Iterator[str]:
     """What was found, what could not be, and how many anomalies were not found."""
     for row in page.anomalies:
         if row.found:
@@ -215,7 +215,7 @@ def _checked(page: Page) -> Iterator[str]:
     yield f"{sum(not row.found and not row.lacking for row in page.anomalies)} not found"
 
 
-def _background(page: Page) -> Iterator[str]:
+def _background(page: ReportPage) -> Iterator[str]:
     yield f"{len(page.notices)} notices"
     yield f"{len(page.primer.sentences)} sentences"
     yield f"{len(page.environment.servers)} servers"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.files.environment import repetition_in
-from harness.report.lines import Line
-from harness.report.page import Page, page
-from harness.report.recorded_run import Parsed, Recorded, load
+from harness.report.lines import StyledLine
+from harness.report.page import ReportPage, page
+from harness.report.recorded_run import Parsed, RecordedRun, load
 from harness.report.verdict_text import JudgedRun, verdict_lines
 from harness.run.recheck import recheck
 from tests.support.recorded_runs import unpack
@@ -23,10 +23,10 @@ UNWRAPPED = 1_000_000  # columns
 class Reported:
     """A recorded run and its report."""
 
-    recorded: Recorded
-    page: Page
+    recorded: RecordedRun
+    page: ReportPage
     html: str
-    terminal: tuple[Line, ...]  # before they are wrapped
+    terminal: tuple[StyledLine, ...]  # before they are wrapped
     place: str  # the folder that it is unpacked in
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.page.tones import OF_STATUS
 from harness.campaign.page.trend import Bar, strip
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.campaign.stored import Remembered
 from harness.campaign.summary import by_urgency
 from harness.core.duration import NS
@@ -56,7 +56,7 @@ def _row(
     result: CellResult, runs: Sequence[Remembered], nights: Sequence[str], spent: Mapping[str, float]
 ) -> CellRow:
     cell, rate = result.cell, result.rate
-    judged = [run.seconds for run in runs if run.outcome is not Outcome.INFRASTRUCTURE]
+    judged = [run.seconds for run in runs if run.outcome is not RunOutcome.INFRASTRUCTURE]
     typical = statistics.median(judged) if judged else None
     squares = strip(runs, nights)
     failed = sum(square.outcome == "failed" for square in squares)

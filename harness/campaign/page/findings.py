@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.campaign.assessment import Assessment, CellResult, Run
+from harness.campaign.assessment import AssessedRun, Assessment, CellResult
 from harness.campaign.fingerprint import is_of_older_form
 from harness.campaign.night import Night
 from harness.campaign.page.links import Links
@@ -30,7 +30,7 @@ class FailedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class FailureGroup:
     """All failures of one fingerprint."""
 
     fingerprint: str
@@ -57,9 +57,9 @@ class Undecided:
     link: str  # to its report or log, or ""
 
 
-def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) -> tuple[Group, ...]:
+def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) -> tuple[FailureGroup, ...]:
     """Group the failures of a night by fingerprint, those that are not quarantined first."""
-    found: dict[str, list[tuple[CellResult, Run]]] = {}
+    found: dict[str, list[tuple[CellResult, AssessedRun]]] = {}
     for result in assessment.cells:
         for run in result.failures:
             found.setdefault(run.fingerprint or "", []).append((result, run))
@@ -85,16 +85,16 @@ def undecided(assessment: Assessment, links: Links) -> tuple[Undecided, ...]:
 def _group(
     night: Night,
     shape: str,
-    members: Sequence[tuple[CellResult, Run]],
+    members: Sequence[tuple[CellResult, AssessedRun]],
     earlier: Iterable[Remembered],
-) -> Group:
+) -> FailureGroup:
     result, first = members[0]
     past = [*earlier]
     verdict = first.finished.verdict
     finding = primary(verdict) if verdict else None
     shrunk = [(said, run) for _, run in members if (said := sentence(night, run))]
     said, smallest = shrunk[0] if shrunk else ("", first)
-    return Group(
+    return FailureGroup(
         fingerprint=shape,
         cell=result.cell.name,
         sentence=first.headline,
@@ -131,7 +131,7 @@ def _how_often(tonight: int, runs: int, nights: Sequence[str], *, renamed: bool)
     return f"{now}; {times(len(nights))} in earlier nights, the first on {nights[0][:10]}"
 
 
-def _failed(night: Night, result: CellResult, run: Run) -> FailedRun:
+def _failed(night: Night, result: CellResult, run: AssessedRun) -> FailedRun:
     finished = run.finished
     return FailedRun(
         seed=finished.job.seed,

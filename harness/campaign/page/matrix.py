@@ -29,14 +29,14 @@ class MatrixRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
+class MatrixTable:
     """All cells by lock, storage and faults."""
 
     faults: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
 
 
-def matrix(results: Iterable[CellResult]) -> Matrix:
+def matrix(results: Iterable[CellResult]) -> MatrixTable:
     """Lay the cells out."""
     slots: dict[tuple[str, str], dict[str, list[Slot]]] = {}
     for result in results:
@@ -44,7 +44,7 @@ def matrix(results: Iterable[CellResult]) -> Matrix:
         row = slots.setdefault((cell.lock, cell.storage), {})
         row.setdefault(cell.faults, []).append(_slot(result))
     faults = tuple(dict.fromkeys(name for row in slots.values() for name in row))
-    return Matrix(
+    return MatrixTable(
         faults=faults,
         rows=tuple(
             MatrixRow(lock=lock, storage=storage, columns=tuple(tuple(row.get(name, ())) for name in faults))

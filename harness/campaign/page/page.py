@@ -9,13 +9,13 @@ from harness.campaign.assessment import Assessment
 from harness.campaign.canary import is_canary
 from harness.campaign.night import Night
 from harness.campaign.page.cell_rows import CellRow, cell_rows
-from harness.campaign.page.findings import MOST_GROUPS, Group, Undecided, groups, undecided
+from harness.campaign.page.findings import MOST_GROUPS, FailureGroup, Undecided, groups, undecided
 from harness.campaign.page.links import Links
-from harness.campaign.page.matrix import Matrix, matrix
+from harness.campaign.page.matrix import MatrixTable, matrix
 from harness.campaign.page.tones import NEUTRAL, OF_EXIT_CODE
 from harness.campaign.page.trend import Trend, tonight, trend
 from harness.campaign.page.twins import Twins, twins
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.campaign.stored import Remembered
 from harness.campaign.summary import headline
 from harness.core.exit_codes import ExitCode
@@ -23,7 +23,7 @@ from harness.report.sentences import capitalized, count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class CampaignPage:
     """The content of a page."""
 
     campaign: str
@@ -33,23 +33,23 @@ class Page:
     counted: str
     facts: tuple[str, ...]
     notices: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[FailureGroup, ...]
     more_groups: int
     undecided: tuple[Undecided, ...]
-    matrix: Matrix
+    matrix: MatrixTable
     twins: tuple[Twins, ...]
     trend: Trend
     cells: tuple[CellRow, ...]
 
 
-def page(night: Night, assessment: Assessment, earlier: Sequence[Remembered], code: ExitCode) -> Page:
+def page(night: Night, assessment: Assessment, earlier: Sequence[Remembered], code: ExitCode) -> CampaignPage:
     """Gather the content of a night's page; `earlier` are the runs of the nights before it."""
     links = Links(night.path)
     runs = [*earlier, *tonight(assessment)]
     over_nights = trend([run for run in runs if not is_canary(run.cell)], links)
     found = groups(night, assessment, earlier)
     tone, label = OF_EXIT_CODE.get(code, (NEUTRAL, "Nothing was run"))
-    return Page(
+    return CampaignPage(
         campaign=assessment.campaign,
         tone=tone,
         label=label,
@@ -83,7 +83,7 @@ def _short(commit: str) -> str:
 
 def _counted(assessment: Assessment) -> str:
     runs = [run for result in assessment.listed for run in result.runs]
-    failed = sum(run.outcome is Outcome.FAILED for run in runs)
+    failed = sum(run.outcome is RunOutcome.FAILED for run in runs)
     left = sum(result.not_run for result in assessment.listed)
     canary = assessment.canary
     found = f" {capitalized(str(canary))}." if canary and not canary.missed else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.campaign.status import Outcome, Status
+from harness.campaign.status import RunOutcome, Status
 from harness.core.exit_codes import ExitCode
 
 GOOD, BAD, UNSURE, NEUTRAL = "good", "bad", "unsure", "neutral"
@@ -32,15 +32,15 @@ OF_EXIT_CODE: Mapping[int, tuple[str, str]] = {
 """With the label of a night; every other exit code is neutral."""
 
 BY_URGENCY = (
-    Outcome.FAILED,
-    Outcome.INFRASTRUCTURE,
-    Outcome.NOT_JUDGED,
-    Outcome.UNKNOWN,
-    Outcome.QUARANTINED,
-    Outcome.PASSED,
+    RunOutcome.FAILED,
+    RunOutcome.INFRASTRUCTURE,
+    RunOutcome.NOT_JUDGED,
+    RunOutcome.UNKNOWN,
+    RunOutcome.QUARANTINED,
+    RunOutcome.PASSED,
 )
 
 
-def worst(outcomes: Iterable[Outcome]) -> Outcome:
+def worst(outcomes: Iterable[RunOutcome]) -> RunOutcome:
     """Return the most urgent of some outcomes."""
     return min(outcomes, key=BY_URGENCY.index)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from harness.campaign.assessment import Assessment
 from harness.campaign.page.links import Links
 from harness.campaign.page.tones import BY_URGENCY, worst
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.campaign.stored import Remembered
 
 NIGHTS = 30
@@ -105,7 +105,9 @@ def trend(runs: Sequence[Remembered], links: Links) -> Trend:
     )
 
 
-def _row(date: str, runs: Sequence[Remembered], count: Counter[Outcome], links: Links, room: int) -> NightRow:
+def _row(
+    date: str, runs: Sequence[Remembered], count: Counter[RunOutcome], links: Links, room: int
+) -> NightRow:
     return NightRow(
         date=date,
         counts=tuple(count[outcome] for outcome in BY_URGENCY),
@@ -125,7 +127,7 @@ def _row(date: str, runs: Sequence[Remembered], count: Counter[Outcome], links: 
     )
 
 
-def _bars(at: int, count: Counter[Outcome], nights: int, most: int) -> list[Bar]:
+def _bars(at: int, count: Counter[RunOutcome], nights: int, most: int) -> list[Bar]:
     """Stack the outcomes of one night, the most urgent at the bottom, in a drawing 100 wide."""
     place, y, bars = 100.0 / nights, HEIGHT, []
     for outcome in BY_URGENCY:
@@ -147,7 +149,7 @@ def _bars(at: int, count: Counter[Outcome], nights: int, most: int) -> list[Bar]
 
 def strip(runs: Sequence[Remembered], nights: Sequence[str]) -> tuple[Bar, ...]:
     """Draw one cell's nights: a square for each in which it ran, in the color of its worst run."""
-    by_night: dict[str, list[Outcome]] = {}
+    by_night: dict[str, list[RunOutcome]] = {}
     for run in runs:
         by_night.setdefault(run.night, []).append(run.outcome)
     return tuple(

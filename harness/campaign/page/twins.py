@@ -11,7 +11,7 @@ from harness.campaign.page.tones import OF_STATUS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class TwinSide:
     """One of two twins, with what its runs of tonight did to stale writes."""
 
     name: str
@@ -29,13 +29,13 @@ class Twins:
     lock: str
     storage: str
     faults: str
-    unfenced: tuple[Side, ...]
-    fenced: tuple[Side, ...]
+    unfenced: tuple[TwinSide, ...]
+    fenced: tuple[TwinSide, ...]
 
 
 def twins(results: Iterable[CellResult]) -> tuple[Twins, ...]:
     """Pair the cells that have a twin."""
-    alike: dict[tuple[str, str, str], tuple[list[Side], list[Side]]] = {}
+    alike: dict[tuple[str, str, str], tuple[list[TwinSide], list[TwinSide]]] = {}
     for result in results:
         kind, _, fencing = result.cell.storage.partition(":")
         pair = alike.setdefault((result.cell.lock, kind, result.cell.faults), ([], []))
@@ -47,8 +47,8 @@ def twins(results: Iterable[CellResult]) -> tuple[Twins, ...]:
     )
 
 
-def _side(result: CellResult) -> Side:
-    return Side(
+def _side(result: CellResult) -> TwinSide:
+    return TwinSide(
         name=result.cell.name,
         storage=result.cell.storage,
         tone=OF_STATUS[result.status],

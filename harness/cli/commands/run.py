@@ -15,7 +15,7 @@ from harness.core.exit_codes import ExitCode
 from harness.core.printing import say
 
 if TYPE_CHECKING:
-    from harness.run.replay import Replay
+    from harness.run.replay import ReplayedPlan
     from harness.spec import Target
 
 
@@ -117,7 +117,7 @@ def run(
     )
 
 
-def _replayed(plan: Path, seed: int | None, targets: Sequence[Target]) -> Replay:
+def _replayed(plan: Path, seed: int | None, targets: Sequence[Target]) -> ReplayedPlan:
     from harness.core.errors import ConfigurationError
     from harness.run.replay import read_plan
 

@@ -10,7 +10,7 @@ import pytest
 from harness.campaign.assessment import Assessment, assess, run_of
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.execution import Finished
-from harness.campaign.status import Outcome, Status
+from harness.campaign.status import RunOutcome, Status
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
 
@@ -19,7 +19,7 @@ STALE = verdict("Client 0 wrote '0-1.0' too late")
 
 def assessed(
     *runs: Finished,
-    before: Mapping[str, Sequence[Outcome]] | None = None,
+    before: Mapping[str, Sequence[RunOutcome]] | None = None,
     quarantine: tuple[Quarantine, ...] = (),
     planned: int = 0,
 ) -> Assessment:
@@ -36,15 +36,15 @@ def known_failure(until: dt.date) -> Quarantine:
 @pytest.mark.parametrize(
     ("exit_code", "outcome"),
     [
-        (0, Outcome.PASSED),
-        (1, Outcome.FAILED),
-        (2, Outcome.UNKNOWN),
-        (3, Outcome.INFRASTRUCTURE),
-        (4, Outcome.INFRASTRUCTURE),
-        (-9, Outcome.INFRASTRUCTURE),
+        (0, RunOutcome.PASSED),
+        (1, RunOutcome.FAILED),
+        (2, RunOutcome.UNKNOWN),
+        (3, RunOutcome.INFRASTRUCTURE),
+        (4, RunOutcome.INFRASTRUCTURE),
+        (-9, RunOutcome.INFRASTRUCTURE),
     ],
 )
-def test_an_exit_code_is_an_outcome(exit_code: int, outcome: Outcome) -> None:
+def test_an_exit_code_is_an_outcome(exit_code: int, outcome: RunOutcome) -> None:
     assert run_of(finished(job(), exit_code), {}).outcome is outcome
 
 
@@ -135,7 +135,7 @@ def test_runs_that_were_not_made_are_counted() -> None:
 
 
 def test_a_fix_says_how_certain_it_is() -> None:
-    night = assessed(finished(job()), before={"a": [Outcome.PASSED, Outcome.FAILED]})
+    night = assessed(finished(job()), before={"a": [RunOutcome.PASSED, RunOutcome.FAILED]})
 
     assert night.cells[0].status is Status.FIXED
     assert str(night.cells[0].fixed) == "1 clean run at a former rate of 50%: 50% sure; 6 more give 99%"

@@ -16,7 +16,7 @@ from harness.campaign.execution import Finished
 from harness.campaign.fingerprint import fingerprint
 from harness.campaign.junit import junit
 from harness.campaign.merge import merge
-from harness.campaign.night import Night, Plan
+from harness.campaign.night import Night, NightPlan
 from harness.campaign.page.page import page
 from harness.campaign.summary import headline, markdown
 from harness.core.errors import ConfigurationError
@@ -41,7 +41,7 @@ def assessed(*runs: Finished, quarantine: Sequence[Quarantine] = ()) -> Assessme
     return assess(night, runs, before={}, quarantine=quarantine, today=TODAY)
 
 
-def with_canary(of: Plan) -> Plan:
+def with_canary(of: NightPlan) -> NightPlan:
     return msgspec.structs.replace(of, canary="equality-fence")
 
 

@@ -18,7 +18,7 @@ from harness.campaign.execution import Finished
 from harness.campaign.github import MOST_BYTES, annotate, append_summary, warn
 from harness.campaign.issues import Issue, issues
 from harness.campaign.night import Night
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
 
 STALE = verdict("Client 0 wrote 'x' too late")
@@ -73,7 +73,7 @@ def found(folder: Path, runs: Sequence[Finished], *, mine: Path | None = None) -
     return issues(night, assess(night.plan, runs, before={}, quarantine=(), today=TODAY))
 
 
-def issue(sentence: str, outcome: Outcome = Outcome.FAILED) -> Issue:
+def issue(sentence: str, outcome: RunOutcome = RunOutcome.FAILED) -> Issue:
     return Issue(outcome=outcome, cell="a", sentence=sentence, fingerprint="f", file="/r/a.toml", line=3)
 
 
@@ -116,16 +116,16 @@ def test_a_combination_points_at_its_matrix_in_the_campaign_file(tmp_path: Path)
 @pytest.mark.parametrize(
     ("outcome", "allowed", "command"),
     [
-        (Outcome.FAILED, False, "::error "),
-        (Outcome.INFRASTRUCTURE, False, "::error "),
-        (Outcome.UNKNOWN, False, "::error "),
-        (Outcome.UNKNOWN, True, "::warning "),
-        (Outcome.NOT_JUDGED, False, "::error "),
-        (Outcome.NOT_JUDGED, True, "::warning "),
-        (Outcome.QUARANTINED, False, "::notice "),
+        (RunOutcome.FAILED, False, "::error "),
+        (RunOutcome.INFRASTRUCTURE, False, "::error "),
+        (RunOutcome.UNKNOWN, False, "::error "),
+        (RunOutcome.UNKNOWN, True, "::warning "),
+        (RunOutcome.NOT_JUDGED, False, "::error "),
+        (RunOutcome.NOT_JUDGED, True, "::warning "),
+        (RunOutcome.QUARANTINED, False, "::notice "),
     ],
 )
-def test_an_annotation_is_as_grave_as_its_outcome(outcome: Outcome, allowed: bool, command: str) -> None:
+def test_an_annotation_is_as_grave_as_its_outcome(outcome: RunOutcome, allowed: bool, command: str) -> None:
     (line,) = annotate([issue("x", outcome)], Path("/r"), allow_unknown=allowed)
 
     assert line == f"{command}file=a.toml,line=3,title=a%3A {outcome}::x"
@@ -167,7 +167,9 @@ def test_a_summary_that_is_too_long_is_cut_at_a_line(tmp_path: Path) -> None:
 
 
 def test_code_quality_is_as_gitlab_documents_it() -> None:
-    document = code_quality([issue("x", each) for each in Outcome if each is not Outcome.PASSED], Path("/r"))
+    document = code_quality(
+        [issue("x", each) for each in RunOutcome if each is not RunOutcome.PASSED], Path("/r")
+    )
 
     jsonschema.validate(document, CODE_QUALITY)
     assert [each["severity"] for each in document] == ["critical", "minor", "minor", "major", "info"]

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 
 from harness.campaign import campaign as campaigns
-from harness.campaign.campaign import Campaign
+from harness.campaign.campaign import CampaignRunner
 from harness.campaign.dask_executor import DaskExecutor, _Delivery, _unpacked
 from harness.campaign.night import Night
 from harness.core.errors import ConfigurationError, HistoryError, InfrastructureError
@@ -58,7 +58,7 @@ def test_runs_of_a_killed_worker_are_made_again_and_reported_once(
 ) -> None:
     monkeypatch.setattr(campaigns, "execute", make)
     executor = DaskExecutor(cluster.scheduler_address)
-    work = Campaign(
+    work = CampaignRunner(
         night,
         workers=executor.workers,
         budget=None,

@@ -17,8 +17,8 @@ from checkers.text.errors import FencepostError
 from harness.campaign.night import Night
 from harness.campaign.recheck_history import recheck
 from harness.campaign.replay import Replay
-from harness.campaign.results import Results, Row
-from harness.campaign.status import Outcome
+from harness.campaign.results import Results, StoredRun
+from harness.campaign.status import RunOutcome
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import job, plan
 from tests.support.command import fencepost
@@ -51,14 +51,14 @@ def database(tmp_path: Path) -> Path:
     file = tmp_path / "nights.db"
     (tmp_path / "run").mkdir()
     (tmp_path / "run/history.jsonl").write_text("a history\n")
-    failed = Row(
+    failed = StoredRun(
         cell="a",
         repeat=1,
         reproduction=0,
         seed=7,
         started=STARTED,
         seconds=20.0,
-        outcome=Outcome.FAILED,
+        outcome=RunOutcome.FAILED,
         verdict="invalid",
         fingerprint=FINGERPRINT,
         anomalies={"stale-write": 1},

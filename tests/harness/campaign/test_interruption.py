@@ -9,7 +9,7 @@ from typing import Never
 import pytest
 
 from harness.campaign import execution
-from harness.campaign.campaign import Campaign
+from harness.campaign.campaign import CampaignRunner
 from harness.campaign.night import Night
 from tests.support.campaign_runs import job, plan
 
@@ -27,7 +27,7 @@ def test_a_run_that_has_not_started_yet_is_interrupted_too(
 ) -> None:
     monkeypatch.setattr(execution, "dies_with_us", lambda _arguments: LONG)
     night = Night.create(tmp_path, plan(job("a")), SOURCE)
-    work = Campaign(night, workers=1, budget=None, fail_fast=False, notify=interrupt)
+    work = CampaignRunner(night, workers=1, budget=None, fail_fast=False, notify=interrupt)
 
     with pytest.raises(KeyboardInterrupt):
         work.run()

@@ -17,7 +17,7 @@ from harness.campaign.night import Night
 from harness.campaign.page import render
 from harness.campaign.page.page import page
 from harness.campaign.page.trend import strip
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.campaign.stored import Remembered
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
@@ -31,7 +31,7 @@ def html(folder: Path, runs: Sequence[Finished], earlier: Sequence[Remembered] =
     return render(night, assessment, earlier, ExitCode.VIOLATION)
 
 
-def remembered(night: str, outcome: Outcome = Outcome.PASSED, **more: object) -> Remembered:
+def remembered(night: str, outcome: RunOutcome = RunOutcome.PASSED, **more: object) -> Remembered:
     fields = {"cell": "a", "repeat": 1, "seed": "7", "seconds": 30.0, "fingerprint": None, "folder": None}
     return Remembered(night=night, outcome=outcome, **fields | more)
 
@@ -70,7 +70,7 @@ def test_failures_of_one_fingerprint_are_one_finding(tmp_path: Path) -> None:
     night = Night(tmp_path, plan(*(run.job for run in runs if not run.job.reproduction)))
     assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
     fingerprint = assessment.runs[0].fingerprint
-    earlier = [remembered("2026-11-20T03:00", Outcome.FAILED, fingerprint=fingerprint)]
+    earlier = [remembered("2026-11-20T03:00", RunOutcome.FAILED, fingerprint=fingerprint)]
 
     (group,) = page(night, assessment, earlier, ExitCode.VIOLATION).groups
 
@@ -99,7 +99,7 @@ def test_failures_under_older_fingerprints_are_not_called_new(
     run = finished(job(), 1, STALE)
     night = Night(tmp_path, plan(run.job))
     assessment = assess(night.plan, [run], before={}, quarantine=(), today=TODAY)
-    earlier = [remembered("2026-11-20T03:00", Outcome.FAILED, fingerprint="2-89abcdef", cell=cell)]
+    earlier = [remembered("2026-11-20T03:00", RunOutcome.FAILED, fingerprint="2-89abcdef", cell=cell)]
 
     (group,) = page(night, assessment, earlier, ExitCode.VIOLATION).groups
 
@@ -133,9 +133,9 @@ def test_twins_are_side_by_side_with_their_stale_writes(tmp_path: Path) -> None:
 
 def test_a_strip_has_a_square_for_each_night_with_a_run() -> None:
     runs = [
-        remembered("1", Outcome.PASSED),
-        remembered("1", Outcome.FAILED),
-        remembered("3", Outcome.UNKNOWN),
+        remembered("1", RunOutcome.PASSED),
+        remembered("1", RunOutcome.FAILED),
+        remembered("3", RunOutcome.UNKNOWN),
     ]
 
     assert [(int(bar.x), bar.outcome) for bar in strip(runs, ["1", "2", "3"])] == [

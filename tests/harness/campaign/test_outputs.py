@@ -15,7 +15,7 @@ from harness.campaign.document import document
 from harness.campaign.junit import junit
 from harness.campaign.night import Night
 from harness.campaign.page.page import page
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.campaign.summary import lines, markdown
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import TODAY, cell, finished, job, plan, verdict
@@ -41,7 +41,7 @@ def night() -> Assessment:
     return assess(
         plan(*(each.job for each in runs if not each.job.reproduction), job("late")),
         runs,
-        before={"passes": [Outcome.FAILED, Outcome.PASSED]},
+        before={"passes": [RunOutcome.FAILED, RunOutcome.PASSED]},
         quarantine=[Quarantine(fingerprint=known or "", reason="issue 7", until=dt.date(2099, 1, 1))],
         today=dt.date(2026, 11, 22),
     )

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.campaign.night import Night
-from harness.campaign.results import Results, Row
-from harness.campaign.status import Outcome
+from harness.campaign.results import Results, StoredRun
+from harness.campaign.status import RunOutcome
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import job, plan
 from tests.support.command import fencepost
@@ -25,14 +25,14 @@ def database(recorded_run: Callable[[str], Path], tmp_path: Path) -> Path:
     """Two stored runs."""
     file = tmp_path / "nights.db"
     rows = [
-        Row(
+        StoredRun(
             cell=name,
             repeat=1,
             reproduction=0,
             seed=7,
             started=STARTED,
             seconds=20.0,
-            outcome=Outcome.PASSED,
+            outcome=RunOutcome.PASSED,
             verdict=verdict,
             fingerprint=None,
             folder=str(recorded_run(name)),

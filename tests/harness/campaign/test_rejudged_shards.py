@@ -11,7 +11,7 @@ from harness.campaign import outputs, rejudging
 from harness.campaign.night import Night
 from harness.campaign.results import Results
 from harness.campaign.schedule import Job
-from harness.campaign.status import Outcome
+from harness.campaign.status import RunOutcome
 from harness.campaign.summary import lines
 from harness.core.exit_codes import ExitCode
 from tests.support import shards
@@ -39,7 +39,7 @@ def test_a_violation_that_only_its_shard_sees_is_none(tmp_path: Path) -> None:
     merged = joined(shard, mine=campaign(tmp_path))
 
     (run,) = assessed(merged).runs
-    assert (run.outcome, run.fingerprint) == (Outcome.PASSED, None)
+    assert (run.outcome, run.fingerprint) == (RunOutcome.PASSED, None)
     assert run.finished.differences == "valid, was invalid; double-belief ×1, was none; exit code 0, was 1"
 
 
@@ -114,7 +114,7 @@ def test_a_run_that_is_not_judged_again_has_its_place(tmp_path: Path, allowed: b
     assert said in (merged.path / "index.html").read_text()
     assert said in "\n".join(lines(assessed(merged)))
     stored = Results(tmp_path / "nights.db").outcomes(before="2027")
-    assert stored == {"a": [Outcome.NOT_JUDGED], "b": [Outcome.PASSED]}
+    assert stored == {"a": [RunOutcome.NOT_JUDGED], "b": [RunOutcome.PASSED]}
 
 
 def test_a_run_beside_others_that_pass_is_named_too(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_the_history_of_another_run_counts_for_nothing(
 
     (run,) = assessed(joined(shard)).runs
 
-    assert run.outcome is Outcome.NOT_JUDGED
+    assert run.outcome is RunOutcome.NOT_JUDGED
     assert f"of a run of {of.cell}" in run.headline
 
 
@@ -148,7 +148,7 @@ def test_a_broken_history_is_not_judged_again(tmp_path: Path) -> None:
 
     one, two = assessed(joined(shard)).runs
 
-    assert (one.outcome, two.outcome) == (Outcome.NOT_JUDGED, Outcome.PASSED)
+    assert (one.outcome, two.outcome) == (RunOutcome.NOT_JUDGED, RunOutcome.PASSED)
 
 
 def test_a_run_that_passed_without_a_folder_is_not_judged_again(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_run_that_passed_without_a_folder_is_not_judged_again(tmp_path: Path) 
 
     (run,) = assessed(joined(shard)).runs
 
-    assert run.outcome is Outcome.NOT_JUDGED
+    assert run.outcome is RunOutcome.NOT_JUDGED
 
 
 def test_a_history_that_kills_its_process_does_not_stop_the_others(
@@ -180,5 +180,5 @@ def test_a_merge_corrects_what_its_shards_have_stored(tmp_path: Path) -> None:
     outputs.write(merged, results, allow_unknown=False)
 
     (known,) = results.seeds()
-    assert results.outcomes(before="2027") == {"a": [Outcome.FAILED]}
+    assert results.outcomes(before="2027") == {"a": [RunOutcome.FAILED]}
     assert (known.cell, known.failed) == ("a", 1)

@@ -13,8 +13,8 @@ import pytest
 
 from harness.campaign.night import Night
 from harness.campaign.replay import Replay, digest, replay_of, stored_replay
-from harness.campaign.results import Results, Row
-from harness.campaign.status import Outcome
+from harness.campaign.results import Results, StoredRun
+from harness.campaign.status import RunOutcome
 from tests.support.campaign_runs import job, plan
 from tests.support.command import fencepost
 from tests.support.repository import ROOT
@@ -31,9 +31,13 @@ def text_of(folder: Path) -> str:
 
 
 def row(
-    repeat: int, outcome: Outcome = Outcome.FAILED, *, seconds: float = 20.0, shape: str | None = FINGERPRINT
-) -> Row:
-    return Row(
+    repeat: int,
+    outcome: RunOutcome = RunOutcome.FAILED,
+    *,
+    seconds: float = 20.0,
+    shape: str | None = FINGERPRINT,
+) -> StoredRun:
+    return StoredRun(
         cell="a",
         repeat=repeat,
         reproduction=0,
@@ -42,7 +46,7 @@ def row(
         seconds=seconds,
         outcome=outcome,
         verdict="invalid",
-        fingerprint=shape if outcome is Outcome.FAILED else None,
+        fingerprint=shape if outcome is RunOutcome.FAILED else None,
         folder=None,
         replay=Replay(target="a.toml", seed=repeat),
         target=SHIPPED,
@@ -96,7 +100,7 @@ def test_a_digest_names_the_schedule_and_not_its_moments(tmp_path: Path) -> None
 def test_the_fastest_failing_seed_of_a_fingerprint_is_kept(tmp_path: Path) -> None:
     results = Results(tmp_path / "nights.db")
     night = Night(tmp_path, plan(job()))
-    rows = [row(1, seconds=20), row(2, seconds=9), row(3, seconds=30), row(4, Outcome.PASSED)]
+    rows = [row(1, seconds=20), row(2, seconds=9), row(3, seconds=30), row(4, RunOutcome.PASSED)]
 
     results.add(night, rows)
     results.add(night, rows)  # once more: counted once
@@ -117,7 +121,7 @@ def test_each_fingerprint_has_its_own_seed(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_the_lines(tmp_path: Path) -> None:
-    Results(tmp_path / "nights.db").add(Night(tmp_path, plan(job())), [row(1), row(2, Outcome.PASSED)])
+    Results(tmp_path / "nights.db").add(Night(tmp_path, plan(job())), [row(1), row(2, RunOutcome.PASSED)])
 
     done = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.campaign import campaign as campaigns
-from harness.campaign.campaign import Campaign, Progress
+from harness.campaign.campaign import CampaignProgress, CampaignRunner
 from harness.campaign.execution import Finished, Order
 from harness.campaign.night import Night
 from tests.support.campaign_runs import finished, job, plan, verdict
@@ -27,7 +27,7 @@ def make(order: Order) -> Finished:
 def made(night: Night, events: list[Any]) -> list[str]:
     """Make the open runs of a night, one after another, and return the names of all."""
     with ThreadPoolExecutor(1) as executor:
-        Campaign(
+        CampaignRunner(
             night, workers=1, budget=None, fail_fast=False, notify=events.append, executor=executor
         ).run()
     return [each.job.id for each in night.finished()]
@@ -59,6 +59,6 @@ def test_progress_counts_runs_and_no_repetitions(night: Night) -> None:
 
     made(night, events)
 
-    progress = [event for event in events if isinstance(event, Progress)]
+    progress = [event for event in events if isinstance(event, CampaignProgress)]
     assert {each.done + each.left for each in progress} == {4}
     assert (progress[-1].done, progress[-1].left, progress[-1].failed) == (4, 0, 3)

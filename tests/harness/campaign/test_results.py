@@ -13,8 +13,8 @@ import pytest
 
 from harness.campaign.night import Night
 from harness.campaign.replay import Replay
-from harness.campaign.results import Results, Row
-from harness.campaign.status import Outcome
+from harness.campaign.results import Results, StoredRun
+from harness.campaign.status import RunOutcome
 from harness.core.errors import ConfigurationError
 from tests.support.campaign_runs import job, plan
 
@@ -26,9 +26,9 @@ def night(folder: Path, started: str) -> Night:
 
 
 def row(
-    started: str, outcome: Outcome = Outcome.PASSED, *, seconds: float = 20.0, reproduction: int = 0
-) -> Row:
-    return Row(
+    started: str, outcome: RunOutcome = RunOutcome.PASSED, *, seconds: float = 20.0, reproduction: int = 0
+) -> StoredRun:
+    return StoredRun(
         cell="a",
         repeat=1,
         reproduction=reproduction,
@@ -45,11 +45,11 @@ def row(
 def test_a_night_is_compared_with_those_before_it(tmp_path: Path) -> None:
     results = Results(tmp_path / "nights.db")
     for number, (started, outcome) in enumerate(
-        zip(NIGHTS, (Outcome.FAILED, Outcome.PASSED, Outcome.UNKNOWN), strict=True)
+        zip(NIGHTS, (RunOutcome.FAILED, RunOutcome.PASSED, RunOutcome.UNKNOWN), strict=True)
     ):
         results.add(night(tmp_path / str(number), started), [row(started, outcome, seconds=10.0 * number)])
 
-    assert results.outcomes(before=NIGHTS[2]) == {"a": [Outcome.FAILED, Outcome.PASSED]}
+    assert results.outcomes(before=NIGHTS[2]) == {"a": [RunOutcome.FAILED, RunOutcome.PASSED]}
     past = results.past(before=NIGHTS[1])["a"]
     assert (past.last_run, past.failed_last, past.seconds) == (NIGHTS[0], True, 0.0)
 
@@ -67,7 +67,7 @@ def test_a_merged_night_replaces_the_runs_of_its_shards(tmp_path: Path) -> None:
     results.add(night(tmp_path / "merged", NIGHTS[0]), [replace(each, folder="merged") for each in rows])
     results.add(shards[0], rows[:1])
 
-    assert results.outcomes(before=NIGHTS[1]) == {"a": [Outcome.PASSED, Outcome.PASSED]}
+    assert results.outcomes(before=NIGHTS[1]) == {"a": [RunOutcome.PASSED, RunOutcome.PASSED]}
     (*others, newest) = results.recent("nightly", before=NIGHTS[1], nights=1)
     assert [each.folder for each in (*others, newest)] == ["merged", "merged"]
 
@@ -77,12 +77,12 @@ def test_a_night_that_is_added_twice_counts_once(tmp_path: Path) -> None:
     for _ in range(2):
         results.add(night(tmp_path, NIGHTS[0]), [row(NIGHTS[0])])
 
-    assert results.outcomes(before=NIGHTS[1]) == {"a": [Outcome.PASSED]}
+    assert results.outcomes(before=NIGHTS[1]) == {"a": [RunOutcome.PASSED]}
 
 
 def test_a_reproduction_is_kept_and_not_compared(tmp_path: Path) -> None:
     results = Results(tmp_path / "nights.db")
-    results.add(night(tmp_path, NIGHTS[0]), [row(NIGHTS[0], Outcome.FAILED, reproduction=1)])
+    results.add(night(tmp_path, NIGHTS[0]), [row(NIGHTS[0], RunOutcome.FAILED, reproduction=1)])
 
     assert results.outcomes(before=NIGHTS[1]) == {}
 
@@ -90,7 +90,9 @@ def test_a_reproduction_is_kept_and_not_compared(tmp_path: Path) -> None:
 def test_a_reproduction_is_not_counted_as_a_failure(tmp_path: Path) -> None:
     results = Results(tmp_path / "nights.db")
     failed = replace(
-        row(NIGHTS[0], Outcome.FAILED), fingerprint="4-0123456789ab", replay=Replay(target="/t.toml", seed=7)
+        row(NIGHTS[0], RunOutcome.FAILED),
+        fingerprint="4-0123456789ab",
+        replay=Replay(target="/t.toml", seed=7),
     )
     again = [replace(failed, reproduction=1), replace(row(NIGHTS[0]), reproduction=2)]
     other = replace(failed, reproduction=3, fingerprint="4-ba9876543210")

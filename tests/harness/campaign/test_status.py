@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from harness.campaign.status import FixConfidence, Outcome, Rate, Status, fix_confidence, rate, status
+from harness.campaign.status import FixConfidence, Rate, RunOutcome, Status, fix_confidence, rate, status
 
 LETTERS = {
-    "p": Outcome.PASSED,
-    "f": Outcome.FAILED,
-    "u": Outcome.UNKNOWN,
-    "i": Outcome.INFRASTRUCTURE,
-    "q": Outcome.QUARANTINED,
+    "p": RunOutcome.PASSED,
+    "f": RunOutcome.FAILED,
+    "u": RunOutcome.UNKNOWN,
+    "i": RunOutcome.INFRASTRUCTURE,
+    "q": RunOutcome.QUARANTINED,
 }
 
 
-def outcomes(letters: str) -> list[Outcome]:
+def outcomes(letters: str) -> list[RunOutcome]:
     return [LETTERS[letter] for letter in letters]
 
 

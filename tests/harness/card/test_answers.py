@@ -10,7 +10,7 @@ import pytest
 
 from checkers.history.records import Op
 from checkers.verdict.notices import TOKENS_LOOK_LIKE
-from harness.card.answers import Answer, answers, is_answered
+from harness.card.answers import AnsweredQuestion, answers, is_answered
 from harness.card.releases import LostRelease
 from harness.card.seen import Seen
 from harness.card.series import Experiment, Kind, Subject
@@ -30,7 +30,7 @@ def run(kind: Kind, at: str = "", *, fenced: bool = False, **shown: Any) -> Seen
     return Seen(experiment=experiment, folder=Path(experiment.name), **({"verdict": "valid"} | shown))
 
 
-def answer(key: str, *seen: Seen) -> Answer:
+def answer(key: str, *seen: Seen) -> AnsweredQuestion:
     return next(each for each in answers(SUBJECT, seen) if each.key == key)
 
 

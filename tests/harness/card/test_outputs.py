@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.card.answers import Answer
+from harness.card.answers import AnsweredQuestion
 from harness.card.outputs import JSON, MARKDOWN, Card, write
 from harness.card.seen import Seen
 from harness.card.series import Experiment, Subject
@@ -32,7 +32,7 @@ def written(folder: Path) -> Card:
         subject=SUBJECT,
         engine="local",
         began="2026-11-23 16:00 UTC",
-        answers=[Answer(key="token", question="token?", word="yes", said="a|b", runs=(calm,))],
+        answers=[AnsweredQuestion(key="token", question="token?", word="yes", said="a|b", runs=(calm,))],
         seen=[
             Seen(experiment=Experiment(kind="calm"), folder=calm, verdict="valid"),
             Seen(experiment=Experiment(kind="restart"), failure="redis-1 did not start"),

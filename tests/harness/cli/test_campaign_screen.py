@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from harness.campaign.campaign import Progress
+from harness.campaign.campaign import CampaignProgress
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.fingerprint import fingerprint
 from harness.cli.campaign_screen import CampaignScreen, live
@@ -23,8 +23,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def progress(done: int = 3) -> Progress:
-    return Progress(running=RUNNING, done=done, left=9, failed=1, expected=100 * SECOND)
+def progress(done: int = 3) -> CampaignProgress:
+    return CampaignProgress(running=RUNNING, done=done, left=9, failed=1, expected=100 * SECOND)
 
 
 def test_each_run_is_a_line_with_the_time_that_is_left() -> None:
@@ -119,7 +119,7 @@ def test_names_and_findings_in_the_picture_are_inert(monkeypatch: pytest.MonkeyP
     out = Terminal()
     screen = CampaignScreen(out, documents=False, clock=lambda: 0)
     hostile = job("[red]a[/red]\n::error::x \x1b]8;;x\x07")
-    screen.show(Progress(running=(hostile,), done=0, left=1, failed=0, expected=SECOND))
+    screen.show(CampaignProgress(running=(hostile,), done=0, left=1, failed=0, expected=SECOND))
     screen.show(finished(hostile, 1, verdict("[link=https://x]b[/link]")))
 
     with live(screen):

@@ -11,8 +11,8 @@ import pytest
 
 from checkers.text.printable import printable
 from harness.campaign.night import Night
-from harness.campaign.results import Results, Row
-from harness.campaign.status import Outcome
+from harness.campaign.results import Results, StoredRun
+from harness.campaign.status import RunOutcome
 from harness.cli import main
 from tests.support.campaign_runs import job, plan
 from tests.support.junit_readers import validated
@@ -182,14 +182,14 @@ def test_the_choices_of_an_argument_are_one_line(capsys: pytest.CaptureFixture[s
 
 def test_a_cell_of_the_results_begins_no_line(printed: Any, tmp_path: Path) -> None:
     started = "2026-11-20T03:00:00+00:00"
-    row = Row(
+    row = StoredRun(
         cell=FORGED,
         repeat=1,
         reproduction=0,
         seed=7,
         started=started,
         seconds=1.0,
-        outcome=Outcome.FAILED,
+        outcome=RunOutcome.FAILED,
         verdict="invalid",
         fingerprint="2-9a1c0f63b2de",
         folder=None,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.zoo_exhibits import TWIN, Outcome, Row, exhibits
+from harness.cli.zoo_exhibits import TWIN, ExhibitResult, ExhibitRun, exhibits
 from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.core.exit_codes import ExitCode
 from harness.engines.choice import choose
@@ -23,7 +23,7 @@ from tests.support.verdicts import verdict_of
 FILES = in_folder(shipped_folder() / "zoo")
 
 
-def outcome(expected: list[str] | str, verdict: str, *found: str) -> Outcome:
+def outcome(expected: list[str] | str, verdict: str, *found: str) -> ExhibitRun:
     names = [] if expected == "valid" else list(expected)
     document = {
         "verdict": verdict,
@@ -32,11 +32,11 @@ def outcome(expected: list[str] | str, verdict: str, *found: str) -> Outcome:
         "findings": [{"anomaly": name} for name in found],
         "anomalies": dict.fromkeys(found, 1),
     }
-    return Outcome(document=verdict_of(document))
+    return ExhibitRun(document=verdict_of(document))
 
 
-def row(bug: Outcome, twin: Outcome) -> Any:
-    return Row(exhibit=exhibits()[0], bug=bug, twin=twin)
+def row(bug: ExhibitRun, twin: ExhibitRun) -> Any:
+    return ExhibitResult(exhibit=exhibits()[0], bug=bug, twin=twin)
 
 
 CAUGHT = outcome(["stale-write"], "invalid", "stale-write")
@@ -78,10 +78,10 @@ def test_an_unknown_bug_is_refused() -> None:
         (outcome(["stale-write"], "unknown"), CLEAN, ExitCode.VIOLATION),
         (CAUGHT, outcome("valid", "invalid", "stale-write"), ExitCode.VIOLATION),
         (CAUGHT, outcome("valid", "unknown"), ExitCode.UNKNOWN),
-        (CAUGHT, Outcome(error=ServerNotReadyError("gone")), ExitCode.INFRASTRUCTURE),
+        (CAUGHT, ExhibitRun(error=ServerNotReadyError("gone")), ExitCode.INFRASTRUCTURE),
     ],
 )
-def test_a_bug_must_be_caught_and_its_twin_clean(bug: Outcome, twin: Outcome, code: ExitCode) -> None:
+def test_a_bug_must_be_caught_and_its_twin_clean(bug: ExhibitRun, twin: ExhibitRun, code: ExitCode) -> None:
     assert row(bug, twin).code is code
 
 
@@ -93,7 +93,7 @@ def test_a_row_as_json_says_what_was_found() -> None:
 
 
 def test_an_error_is_part_of_the_row() -> None:
-    document = row(Outcome(error=ServerNotReadyError("redis-1 is gone")), CLEAN).as_json()
+    document = row(ExhibitRun(error=ServerNotReadyError("redis-1 is gone")), CLEAN).as_json()
 
     assert document["errors"] == ["redis-1 is gone"]
     assert document["caught"] is False

@@ -20,7 +20,7 @@ import pytest
 from harness.core.errors import ConfigurationError, EngineUnavailableError, ServerNotReadyError
 from harness.engines import cleanup, local, local_postgres
 from harness.engines.engine import Cluster, Engine
-from harness.engines.server_programs import Program
+from harness.engines.server_programs import ServerProgram
 from harness.engines.wheel import folder_of
 from harness.network import ports
 from harness.network.probe import reply
@@ -224,7 +224,7 @@ def test_postgres_starts_from_a_wheel_that_only_root_can_reach(
     for folder in (wheel, wheel.with_name(f"{wheel.name}.libs")):
         shutil.copytree(folder, private / folder.name)
     program = private / wheel.name / local_postgres.SOURCE.inside
-    found = Program(path=program, version=(18,), package=wheel.name)
+    found = ServerProgram(path=program, version=(18,), package=wheel.name)
     monkeypatch.setattr(local_postgres, "find", lambda _source: found)
 
     with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:

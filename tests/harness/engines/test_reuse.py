@@ -15,7 +15,7 @@ from harness.engines import reuse
 from harness.engines.engine import Cluster
 from harness.engines.reuse import ReusingEngine, reusable
 from harness.network.probe import reply
-from harness.network.topology import Edge, ServerSpec, Topology
+from harness.network.topology import NetworkEdge, ServerSpec, Topology
 from harness.processes import run_notes
 from tests.support.missing import need
 from tests.support.selection import BOTH_ENGINES
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.engine
 
 LOCK = ServerSpec(name="redis-1", system="redis")
 REDIS = Topology(servers=(LOCK,), clients=2, partitions=True)
-EDGE = Edge(0, "redis-1")
+EDGE = NetworkEdge(0, "redis-1")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from harness.engines.engine import Cluster
 from harness.nemesis.delay import delay
 from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN, SYSTEMS
-from harness.network.topology import Edge
+from harness.network.topology import NetworkEdge
 from tests.support.crossed import Crossed
 from tests.support.waiting import SOON, wait_for
 from workloads.client import Unknown
@@ -98,7 +98,7 @@ def test_many_held_connections_are_delivered(cluster: Any, closes: bool) -> None
 def test_requests_are_held_back_until_the_block_ends(cluster: Any) -> None:
     with delay(cluster, 0, SERVERS, lambda: None) as fault:
         during = [answers(cluster, 0, server, SILENCE) for server in SERVERS]
-        shown = [cluster.toxiproxy.state(Edge(0, server)).held for server in SERVERS]
+        shown = [cluster.toxiproxy.state(NetworkEdge(0, server)).held for server in SERVERS]
         evidence, healed_during = fault.evidence, fault.healed
 
     assert during == [False, False]
@@ -119,7 +119,9 @@ def test_other_edges_are_not_affected(cluster: Any) -> None:
 def test_a_stopped_client_goes_on_once_its_messages_are_held_back(cluster: Any) -> None:
     seen = []
 
-    with delay(cluster, 0, ["etcd-1"], lambda: seen.append(cluster.toxiproxy.state(Edge(0, "etcd-1")).held)):
+    with delay(
+        cluster, 0, ["etcd-1"], lambda: seen.append(cluster.toxiproxy.state(NetworkEdge(0, "etcd-1")).held)
+    ):
         pass
 
     assert seen == [{"upstream"}]
@@ -130,7 +132,7 @@ def test_a_delay_ends_when_the_block_is_cut_short(cluster: Any) -> None:
         raise KeyboardInterrupt
 
     assert all(answers(cluster, 0, server) for server in SERVERS)
-    assert cluster.toxiproxy.state(Edge(0, "etcd-1")).held == frozenset()
+    assert cluster.toxiproxy.state(NetworkEdge(0, "etcd-1")).held == frozenset()
 
 
 def test_a_delay_that_is_not_observed_is_not_in_force(local_cluster: Cluster) -> None:
@@ -150,7 +152,7 @@ def test_a_request_that_is_lost_is_not_delayed(local_cluster: Cluster) -> None:
         pytest.raises(FaultNotInstalledError, match="what was held back on client:0 → etcd-1 had no answer"),
         delay(local_cluster, 0, ["etcd-1"], lambda: None),
     ):
-        local_cluster.toxiproxy.replace(Edge(0, "etcd-1"), local_cluster.servers[0].upstream)
+        local_cluster.toxiproxy.replace(NetworkEdge(0, "etcd-1"), local_cluster.servers[0].upstream)
 
     assert all(answers(local_cluster, 0, server) for server in SERVERS)
 

@@ -25,7 +25,7 @@ from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog, plan
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.triggers import StopRequest, Victim
 from tests.support.waiting import PATIENCE, wait_for
 
@@ -241,7 +241,7 @@ def hit(
         ttl=TTL,
         state=state,
         resources=("r0", "r1"),
-        reach=Reach(cluster=None, sides={}, processes=processes),  # pauses reach no server
+        reach=FaultReach(cluster=None, sides={}, processes=processes),  # pauses reach no server
         observer=Observer(log=log, record=recorded.append, notify=lambda _event: None),
     )
     try:

@@ -13,10 +13,10 @@ from harness.core.errors import FaultNotInstalledError, ServerNotReadyError
 from harness.engines.engine import Engine
 from harness.nemesis.kill import KillSpec, kill, kill_client
 from harness.nemesis.leader import leader_of
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.network.probe import reply
 from harness.network.systems import SYSTEMS
-from harness.network.topology import Edge, ServerSpec, Topology
+from harness.network.topology import NetworkEdge, ServerSpec, Topology
 from harness.processes.process_tree import end
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import redis_at, run_named
@@ -44,7 +44,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def edges(*servers: Any) -> Any:
-    return {Edge(client, server) for client in (0, 1) for server in servers}
+    return {NetworkEdge(client, server) for client in (0, 1) for server in servers}
 
 
 def answers(cluster: Any, server: Any) -> list[bool]:
@@ -167,7 +167,7 @@ def test_a_client_is_killed_with_its_program_and_stays_dead(
     everybody = [client, *client.children()]
     if stops_itself:
         client.suspend()
-    reach = Reach(cluster=cast("Any", None), sides={}, processes=[client])
+    reach = FaultReach(cluster=cast("Any", None), sides={}, processes=[client])
 
     with kill_client(reach, 0) as fault:
         ended = [not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in everybody]
@@ -180,7 +180,7 @@ def test_a_client_is_killed_with_its_program_and_stays_dead(
 
 def test_servers_of_a_list_are_killed_at_the_same_time(cluster: Any) -> None:
     fault = KillSpec.model_validate({"kind": "kill", "target": ("redis-1", "postgres"), "lasts": "1s"})
-    reach = Reach(cluster=cluster, sides={"lock": ("redis-1", "postgres")}, processes=[psutil.Process()])
+    reach = FaultReach(cluster=cluster, sides={"lock": ("redis-1", "postgres")}, processes=[psutil.Process()])
 
     with fault.in_force(reach, lambda _span: None) as killed:
         during = [answers(cluster, server) for server in BOTH]
@@ -203,7 +203,7 @@ def test_without_two_of_three_members_none_leads(docker_engine: Engine, run_id: 
     )
     fault = KillSpec.model_validate({"kind": "kill", "target": names[:2], "lasts": "1s"})
     with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
-        reach = Reach(cluster=cluster, sides={"lock": names}, processes=[psutil.Process()])
+        reach = FaultReach(cluster=cluster, sides={"lock": names}, processes=[psutil.Process()])
         with fault.in_force(reach, lambda _span: None) as killed:
             states = {
                 each.attrs["Config"]["Labels"]["com.docker.compose.service"]: each.status

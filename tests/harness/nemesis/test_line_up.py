@@ -24,7 +24,7 @@ from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog, plan
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.triggers import StopRequest, Victim
 from harness.nemesis.windows import NO_TAKEOVER
@@ -156,8 +156,8 @@ def observer(recorded: list[dict[str, Any]], *hazards: str) -> Observer:
     return Observer(log=log, record=recorded.append, notify=lambda _event: None)
 
 
-def reach_of(server: OneServer) -> Reach:
-    return Reach(cluster=server, sides={"lock": ("lock-1",)}, processes=server.clients)
+def reach_of(server: OneServer) -> FaultReach:
+    return FaultReach(cluster=server, sides={"lock": ("lock-1",)}, processes=server.clients)
 
 
 def struck(

@@ -17,10 +17,10 @@ from harness.engines.engine import Engine
 from harness.nemesis.leader import leader_of
 from harness.nemesis.member_partition import partition_members, sides_of
 from harness.nemesis.partition import PartitionSpec
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.network.probe import replies, reply
 from harness.network.systems import SYSTEMS
-from harness.network.topology import REPLICA, Edge, ServerSpec, Topology
+from harness.network.topology import REPLICA, NetworkEdge, ServerSpec, Topology
 from tests.support.missing import need
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import redis_at, run_named
@@ -61,8 +61,8 @@ def names_of(cluster: Any) -> tuple[str, ...]:
     return tuple(server.name for server in cluster.servers)
 
 
-def reach_of(cluster: Any) -> Reach:
-    return Reach(cluster=cluster, sides={"lock": names_of(cluster)}, processes=[psutil.Process()] * 2)
+def reach_of(cluster: Any) -> FaultReach:
+    return FaultReach(cluster=cluster, sides={"lock": names_of(cluster)}, processes=[psutil.Process()] * 2)
 
 
 def reaches(cluster: Any, source: str, server: str) -> bool:
@@ -207,7 +207,7 @@ def test_a_client_may_be_cut_off_with_the_leader(cluster: Any) -> None:
         reached = {edge for edge, seconds in replies(at, SOON).items() if seconds is not None}
 
     others = {name for name in names_of(cluster) if name != old}
-    assert reached == {Edge(1, old)} | {Edge(0, name) for name in others}
+    assert reached == {NetworkEdge(1, old)} | {NetworkEdge(0, name) for name in others}
     assert seen.target == f"lock:{old}"
     assert fault.needs(reach) == {*names_of(cluster), *reach.edges(names_of(cluster))}
 

@@ -20,7 +20,7 @@ from harness.nemesis.nemesis import Nemesis, latest_begin
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog, PlannedFault
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.spec.reading import load_text
 from tests.support.target_files import SMALL
 from tests.support.waiting import wait_for
@@ -101,7 +101,7 @@ def nemesis_over(state: SharedState, processes: list[psutil.Process], fault: Pau
         save=lambda _document: None,
     )
     observer = Observer(log=log, record=lambda _event: None, notify=lambda _event: None)
-    reach = Reach(cluster=None, sides={}, processes=processes)  # a pause of a client reaches no server
+    reach = FaultReach(cluster=None, sides={}, processes=processes)  # a pause of a client reaches no server
     return Nemesis(
         faults=(fault,), ttl=SECOND, state=state, resources=RESOURCES, reach=reach, observer=observer
     )

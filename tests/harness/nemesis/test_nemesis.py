@@ -25,7 +25,7 @@ from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec, pause
 from harness.nemesis.plan import PlanLog, plan
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.processes.process_tree import end
 from tests.support.waiting import PATIENCE, wait_for
 
@@ -188,7 +188,7 @@ def nemesis_over(
         ttl=TTL,
         state=state,
         resources=("r0", "r1"),
-        reach=Reach(cluster=None, sides={}, processes=holders.processes),  # pauses reach no server
+        reach=FaultReach(cluster=None, sides={}, processes=holders.processes),  # pauses reach no server
         observer=Observer(log=log, record=recorded.append, notify=lambda _event: None),
         overlap=overlap,
     )

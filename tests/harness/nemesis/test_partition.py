@@ -16,7 +16,7 @@ from harness.engines.engine import Cluster
 from harness.nemesis.partition import partition
 from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN
-from harness.network.topology import Address, Edge
+from harness.network.topology import Address, NetworkEdge
 from tests.support.crossed import Crossed
 from tests.support.waiting import SOON
 
@@ -172,16 +172,16 @@ def test_a_cut_that_is_not_observed_is_not_in_force(local_cluster: Cluster) -> N
 
 def test_silence_without_an_answer_before_proves_nothing(local_cluster: Cluster) -> None:
     toxiproxy = local_cluster.toxiproxy
-    toxiproxy.cut(Edge(0, "etcd-1"), "both")
+    toxiproxy.cut(NetworkEdge(0, "etcd-1"), "both")
     try:
         with (
             pytest.raises(FaultNotInstalledError, match="did not answer before the cut either"),
             partition(local_cluster, 0, ["etcd-1"]),
         ):
             pass
-        untouched = toxiproxy.state(Edge(0, "etcd-1")).cut
+        untouched = toxiproxy.state(NetworkEdge(0, "etcd-1")).cut
     finally:
-        toxiproxy.heal(Edge(0, "etcd-1"))
+        toxiproxy.heal(NetworkEdge(0, "etcd-1"))
 
     assert untouched == {"upstream", "downstream"}
 

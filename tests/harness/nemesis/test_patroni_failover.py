@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.engines.engine import Cluster
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.patroni_failover import patroni_failover
 from harness.nemesis.postgres_failover import OldPrimary
 from harness.network import postgres_server
@@ -47,7 +47,7 @@ def started(docker_engine: Any, run_id: str, tmp_path: Path) -> Any:
 
 def replaced(
     cluster: Cluster, old_primary: OldPrimary, hold: Callable[[], None]
-) -> AbstractContextManager[Fault]:
+) -> AbstractContextManager[InjectedFault]:
     return patroni_failover(cluster, "storage", LINK, (0, 1), old_primary, hold)
 
 

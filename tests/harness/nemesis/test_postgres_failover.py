@@ -12,10 +12,10 @@ import pytest
 
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster, Engine
-from harness.nemesis.fault import Fault
+from harness.nemesis.fault import InjectedFault
 from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
 from harness.network import postgres_server
-from harness.network.topology import Edge, Link, ServerSpec, Topology
+from harness.network.topology import Link, NetworkEdge, ServerSpec, Topology
 from tests.support.replicated_postgres import address, read, settings, surviving, write
 from tests.support.selection import BOTH_ENGINES
 from tests.support.waiting import wait_for
@@ -66,7 +66,7 @@ def promoted(
     old_primary: OldPrimary = "killed",
     hold: Callable[[], None] | None = None,
     left: Sequence[int] = (),
-) -> AbstractContextManager[Fault]:
+) -> AbstractContextManager[InjectedFault]:
     moved = [client for client in (0, 1) if client not in left]
     return postgres_failover(cluster, "storage", LINK, (moved, left), old_primary, hold)
 
@@ -235,4 +235,4 @@ def test_a_server_that_is_not_a_standby_cannot_be_promoted(
         pass
 
     assert cluster.toxiproxy is not None
-    assert cluster.toxiproxy.state(Edge(0, "postgres")).enabled
+    assert cluster.toxiproxy.state(NetworkEdge(0, "postgres")).enabled

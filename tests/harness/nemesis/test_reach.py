@@ -10,11 +10,11 @@ from harness.nemesis.clock import ClockSpec
 from harness.nemesis.kill import KillSpec
 from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
-from harness.nemesis.reach import Reach, recorded_target, servers_hit
-from harness.network.topology import Edge
+from harness.nemesis.reach import FaultReach, recorded_target, servers_hit
+from harness.network.topology import NetworkEdge
 
 SIDES = {"lock": ("redis-1", "redis-2"), "storage": ("postgres",)}
-REACH = Reach(cluster=None, sides=SIDES, processes=(None, None))
+REACH = FaultReach(cluster=None, sides=SIDES, processes=(None, None))
 
 
 def kill(target: Any) -> KillSpec:
@@ -51,6 +51,6 @@ def test_the_history_names_the_side_of_a_server() -> None:
 def test_each_fault_reserves_its_servers_and_edges() -> None:
     clock = ClockSpec(kind="clock", target="redis-2", jump="1h", every="8s", lasts="1s")
 
-    assert kill("redis-2").needs(REACH) == {"redis-2", Edge(0, "redis-2"), Edge(1, "redis-2")}
-    assert partition(("redis-2",)).needs(REACH, 0) == {Edge(0, "redis-2")}
+    assert kill("redis-2").needs(REACH) == {"redis-2", NetworkEdge(0, "redis-2"), NetworkEdge(1, "redis-2")}
+    assert partition(("redis-2",)).needs(REACH, 0) == {NetworkEdge(0, "redis-2")}
     assert clock.needs(REACH) == {"redis-2"}

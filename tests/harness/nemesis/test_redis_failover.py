@@ -19,7 +19,7 @@ from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster, Engine
 from harness.nemesis.redis_failover import redis_failover
 from harness.network import redis_server
-from harness.network.topology import Edge, Link, ServerSpec, Topology
+from harness.network.topology import Link, NetworkEdge, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import Memory, endpoint_of, lock_settings, redis_at, run_named
 from tests.support.waiting import PATIENCE
@@ -238,4 +238,4 @@ def test_a_server_that_is_not_a_replica_cannot_be_promoted(
     with pytest.raises(FaultNotInstalledError, match="redis-replica is Role"), promoted(cluster):
         pass
 
-    assert cluster.toxiproxy.state(Edge(0, "redis-1")).enabled
+    assert cluster.toxiproxy.state(NetworkEdge(0, "redis-1")).enabled

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 )
 
 from harness.nemesis.reservations import Reservations
-from harness.network.topology import Edge
+from harness.network.topology import NetworkEdge
 
 
 class Client:
@@ -42,7 +42,7 @@ def test_a_client_has_one_fault_at_a_time(reservations: Any) -> None:
 
 
 def test_a_fault_on_a_server_waits_for_one_on_an_edge_to_it(reservations: Any) -> None:
-    cut, both = {Edge(0, "redis-1")}, {"redis-1", Edge(0, "redis-1"), Edge(1, "redis-1")}
+    cut, both = {NetworkEdge(0, "redis-1")}, {"redis-1", NetworkEdge(0, "redis-1"), NetworkEdge(1, "redis-1")}
     assert reservations.reserve("pause holder", 0, cut)
 
     assert not reservations.reserve("pause holder", None, both)
@@ -80,7 +80,7 @@ def test_the_fault_that_is_in_the_way_has_a_name(reservations: Any) -> None:
     assert reservations.in_the_way(1, {"redis-1"}) is None
 
 
-NEEDS = ("redis-1", "redis-2", Edge(0, "redis-1"), Edge(1, "redis-1"))
+NEEDS = ("redis-1", "redis-2", NetworkEdge(0, "redis-1"), NetworkEdge(1, "redis-1"))
 FAULT = st.tuples(st.sampled_from([None, 0, 1]), st.frozensets(st.sampled_from(NEEDS), max_size=2))
 
 
@@ -93,7 +93,7 @@ class Faults(RuleBasedStateMachine):
         self.ongoing: list[Any] = []
 
     @rule(fault=FAULT)
-    def begin(self, fault: tuple[int | None, frozenset[str | Edge]]) -> None:
+    def begin(self, fault: tuple[int | None, frozenset[str | NetworkEdge]]) -> None:
         client, needs = fault
         fits = all(
             (client is None or client != other) and not needs & taken for other, taken, _ in self.ongoing

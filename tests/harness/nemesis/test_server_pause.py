@@ -12,11 +12,11 @@ from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Engine
 from harness.nemesis.leader import leader_of
 from harness.nemesis.pause import PauseSpec
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.server_pause import pause_servers
 from harness.network.probe import reply
 from harness.network.systems import SYSTEMS
-from harness.network.topology import Edge, ServerSpec, Topology
+from harness.network.topology import NetworkEdge, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import redis_at, run_named
 from tests.support.waiting import SOON, wait_for
@@ -43,7 +43,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def edges(*servers: str) -> set[Any]:
-    return {Edge(client, server) for client in (0, 1) for server in servers}
+    return {NetworkEdge(client, server) for client in (0, 1) for server in servers}
 
 
 def answers(cluster: Any, server: str, within: float = SOON) -> list[bool]:
@@ -148,7 +148,7 @@ def test_the_leader_is_paused_and_another_member_takes_over(
     )
     fault = PauseSpec.model_validate({"kind": "pause", "target": "lock:leader", "lasts": "10s"})
     with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
-        reach = Reach(cluster=cluster, sides={"lock": names}, processes=[psutil.Process()])
+        reach = FaultReach(cluster=cluster, sides={"lock": names}, processes=[psutil.Process()])
         old = leader_of(cluster, names)
         others = [name for name in names if name != old]
         with fault.in_force(reach, lambda _span: None) as paused:

@@ -16,7 +16,7 @@ from harness.engines.engine import Cluster
 from harness.nemesis import slow as slow_network
 from harness.nemesis.slow import slow
 from harness.network.systems import POSTGRES_LOGIN
-from harness.network.topology import Edge
+from harness.network.topology import NetworkEdge
 from harness.spec import Target, load
 from tests.support.crossed import Crossed
 from tests.support.waiting import wait_for
@@ -41,7 +41,7 @@ def postgres(cluster: Cluster) -> Iterator[Any]:
 
 
 def toxics(cluster: Any, client: int = 0) -> list[str]:
-    return [str(cluster.toxiproxy.state(Edge(client, server))) for server in SERVERS]
+    return [str(cluster.toxiproxy.state(NetworkEdge(client, server))) for server in SERVERS]
 
 
 @pytest.mark.engine

@@ -15,7 +15,7 @@ import pytest
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis import throttle
 from harness.nemesis.throttle import throttle_client, throttle_servers
-from harness.network.topology import Edge, ServerSpec, Topology
+from harness.network.topology import NetworkEdge, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import redis_at, run_named
 from tests.support.waiting import wait_for
@@ -26,7 +26,7 @@ TOPOLOGY = Topology(
     partitions=False,
     throttled=("redis-1",),
 )
-EDGES = {Edge(client, "redis-1") for client in range(5)}
+EDGES = {NetworkEdge(client, "redis-1") for client in range(5)}
 LOOP = "local n = 0; for i = 1, ARGV[1] do n = n + i end; return n"  # work that takes only CPU
 STEPS = 5_000_000
 

@@ -23,7 +23,7 @@ from harness.nemesis.kill import KillSpec
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog, plan
-from harness.nemesis.reach import Reach
+from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
 from harness.nemesis.windows import NO_GRANT, NO_HOLDER, NO_MOMENT, NO_TAKEOVER, RUN_OVER, had_victim
@@ -91,9 +91,9 @@ def state() -> SharedState:
     return SharedState.create(multiprocessing.get_context("forkserver"), 2, 1, 1)
 
 
-def reach(state: SharedState) -> Reach:
+def reach(state: SharedState) -> FaultReach:
     me = psutil.Process()
-    return Reach(cluster=None, sides={"storage": ("postgres",)}, processes=[me, me], state=state)
+    return FaultReach(cluster=None, sides={"storage": ("postgres",)}, processes=[me, me], state=state)
 
 
 def missed(

@@ -14,10 +14,10 @@ import pytest
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster, Engine
 from harness.network.probe import reply
-from harness.network.topology import Address, Edge, Topology
+from harness.network.topology import Address, NetworkEdge, Topology
 from harness.network.toxiproxy import Toxiproxy
 
-EDGE = Edge(0, "etcd-1")
+EDGE = NetworkEdge(0, "etcd-1")
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def toxiproxy(local_cluster: Cluster) -> Iterator[Any]:
     yield local_cluster.toxiproxy
     for server in ("etcd-1", "postgres"):
         for client in (0, 1):
-            local_cluster.toxiproxy.heal(Edge(client, server))
+            local_cluster.toxiproxy.heal(NetworkEdge(client, server))
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_a_cut_shows_in_its_direction_until_it_is_healed(
 def test_a_cut_does_not_affect_other_edges(toxiproxy: Any) -> None:
     toxiproxy.cut(EDGE, "both")
 
-    assert toxiproxy.state(Edge(1, "etcd-1")).cut == frozenset()
-    assert toxiproxy.state(Edge(0, "postgres")).cut == frozenset()
+    assert toxiproxy.state(NetworkEdge(1, "etcd-1")).cut == frozenset()
+    assert toxiproxy.state(NetworkEdge(0, "postgres")).cut == frozenset()
 
 
 def answers(cluster: Cluster, server: str, within: float) -> bool:
@@ -162,7 +162,7 @@ def test_a_taken_port_is_reported(toxiproxy: Any) -> None:
     taken = toxiproxy.state(EDGE).listen
 
     with pytest.raises(InfrastructureError, match="address already in use"):
-        toxiproxy.create({Edge(7, "etcd-1"): (taken, Address("127.0.0.1", 1))})
+        toxiproxy.create({NetworkEdge(7, "etcd-1"): (taken, Address("127.0.0.1", 1))})
 
 
 def test_a_silent_toxiproxy_is_reported() -> None:

@@ -17,7 +17,7 @@ from checkers.verdict.judge import judge
 from harness.core.errors import EngineUnavailableError
 from harness.core.events import FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
 from harness.report.console import console
-from harness.report.lines import Line, Tone
+from harness.report.lines import LineTone, StyledLine
 from tests.support.verdicts import verdict_of
 
 SECOND = 1_000_000_000
@@ -85,7 +85,7 @@ class TestPlain:
     def test_nothing_is_printed_where_the_stream_was_closed(self) -> None:
         with console(None) as screen:
             screen.show(STARTED)
-            screen.write([Line("unseen")])
+            screen.write([StyledLine("unseen")])
 
 
 @pytest.fixture
@@ -131,8 +131,8 @@ def whole_run(screen: Any) -> None:
             report=FOLDER / "report.html",
         )
     )
-    screen.write([Line("all is well and this sentence is long enough to wrap", Tone.GOOD, 2)])
-    screen.write([Line(""), Line(f"report       {FOLDER}/report.html", Tone.COMMAND, 2)])
+    screen.write([StyledLine("all is well and this sentence is long enough to wrap", LineTone.GOOD, 2)])
+    screen.write([StyledLine(""), StyledLine(f"report       {FOLDER}/report.html", LineTone.COMMAND, 2)])
 
 
 class TestScreen:

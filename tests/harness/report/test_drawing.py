@@ -20,7 +20,7 @@ from harness.report.commit_times import accepted
 from harness.report.environment_facts import Environment
 from harness.report.lanes import lanes
 from harness.report.recorded_plan import RecordedPlan
-from harness.report.recorded_run import Recorded
+from harness.report.recorded_run import RecordedRun
 from harness.report.scenes import REJECTED, Scene, Stage, findings
 from harness.report.step_references import label
 from harness.report.timeline import Timeline, timeline
@@ -28,9 +28,9 @@ from tests.support.drawing_data import unpacked
 from tests.support.literal_histories import BAD, read
 
 
-def run_of(run: History, commits: tuple[Commit, ...] | None = None) -> tuple[Timeline, Recorded]:
+def run_of(run: History, commits: tuple[Commit, ...] | None = None) -> tuple[Timeline, RecordedRun]:
     verdict = judge(run, commits).documented()
-    recorded = Recorded(
+    recorded = RecordedRun(
         folder=Path(),
         verdict=verdict,
         history=run,
@@ -46,7 +46,7 @@ def run_of(run: History, commits: tuple[Commit, ...] | None = None) -> tuple[Tim
 
 
 @cache
-def scenes_of(name: str) -> tuple[tuple[Scene, ...], Timeline, Recorded]:
+def scenes_of(name: str) -> tuple[tuple[Scene, ...], Timeline, RecordedRun]:
     run, commits = read(name)
     laid_out, recorded = run_of(run, commits)
     return findings(recorded.verdict.findings, Stage(laid_out, lanes(run), run)), laid_out, recorded

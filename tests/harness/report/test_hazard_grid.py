@@ -9,7 +9,7 @@ import pytest
 from checkers.vocabulary.document import HazardsDocument
 from checkers.vocabulary.hazards import End, HazardTable
 from harness import report
-from harness.report.hazard_grid import ENDS, Row, hazards, in_words
+from harness.report.hazard_grid import ENDS, HazardRow, hazards, in_words
 from tests.support.report_folder import run_folder, text_of
 
 SEEN = HazardsDocument(
@@ -31,7 +31,7 @@ def test_a_cell_is_a_count_or_missed_or_impossible() -> None:
         "Faults on the holder of the lock",
         "Faults on the storage, messages lost",
     ]
-    assert shown.grids[0].rows == (Row("before its write", (None, 0, None, 3)),)
+    assert shown.grids[0].rows == (HazardRow("before its write", (None, 0, None, 3)),)
     assert shown.impossible == (("No fault of this target hits the storage", ("Faults on the storage",)),)
     assert len(ENDS) == len(End)
 

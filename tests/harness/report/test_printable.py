@@ -21,7 +21,7 @@ from harness.cli import app
 from harness.cli.progress import progress
 from harness.clients.recorder import Recorder
 from harness.report.console import PlainConsole, Screen
-from harness.report.lines import Line
+from harness.report.lines import StyledLine
 from harness.spec.file_errors import Problem
 from harness.spec.toml import dumps
 
@@ -135,7 +135,7 @@ def test_a_problem_of_a_target_cuts_names_and_values() -> None:
 def test_a_line_of_the_console_escapes_what_it_quotes() -> None:
     out = io.StringIO()
 
-    PlainConsole(out).write([Line(f"wrote {HOSTILE}")])
+    PlainConsole(out).write([StyledLine(f"wrote {HOSTILE}")])
 
     assert printable.printable(out.getvalue(), keep="\n") == out.getvalue()
     assert out.getvalue().count("\n") == 1
@@ -277,7 +277,7 @@ def test_rich_markup_in_a_value_is_inert(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("TERM", "xterm")
     screen = Screen.on(out)
 
-    screen.write([Line("[red]a[/red] [link=https://x]b[/link] :tada: \x1b]8;;x\x07")])
+    screen.write([StyledLine("[red]a[/red] [link=https://x]b[/link] :tada: \x1b]8;;x\x07")])
 
     assert r"[red]a[/red] [link=https://x]b[/link] :tada: \x1b]8;;x\x07" in " ".join(out.getvalue().split())
     assert "\x1b]8" not in out.getvalue()

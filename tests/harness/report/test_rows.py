@@ -7,7 +7,7 @@ import pytest
 
 from checkers.history.columns import ABSENT, Operations
 from checkers.history.reader import parse
-from harness.report.rows import Grants, Groups, Lines, ends
+from harness.report.rows import Grants, GroupedRows, Lines, ends
 
 HISTORY = parse(
     [
@@ -61,13 +61,13 @@ def test_an_owner_that_was_never_granted_the_lock_has_no_grant() -> None:
 
 
 def test_rows_of_a_key_keep_their_order() -> None:
-    groups = Groups(np.array([5, 6, 7, 8]), np.array([2, 1, 2, 2]))
+    groups = GroupedRows(np.array([5, 6, 7, 8]), np.array([2, 1, 2, 2]))
 
     assert [groups.of(key).tolist() for key in (0, 1, 2)] == [[], [6], [5, 7, 8]]
 
 
 def test_the_greatest_value_of_a_key_is_absent_where_no_row_has_it() -> None:
-    groups = Groups(np.array([5, 6, 7]), np.array([2, 1, 2]))
+    groups = GroupedRows(np.array([5, 6, 7]), np.array([2, 1, 2]))
 
     assert groups.greatest(np.array([10, 20, 30]), np.array([1, 2, 3, 0])).tolist() == [
         20,
@@ -80,4 +80,4 @@ def test_the_greatest_value_of_a_key_is_absent_where_no_row_has_it() -> None:
 def test_the_greatest_value_of_no_rows_is_absent() -> None:
     nothing = np.array([], dtype=np.int64)
 
-    assert Groups(nothing, nothing).greatest(nothing, np.array([4])).tolist() == [ABSENT]
+    assert GroupedRows(nothing, nothing).greatest(nothing, np.array([4])).tolist() == [ABSENT]

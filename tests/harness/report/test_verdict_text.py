@@ -7,7 +7,7 @@ from pathlib import Path
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.reasons import Reason, ReasonKind
 from harness.report.answer import answer
-from harness.report.lines import Tone
+from harness.report.lines import LineTone
 from harness.report.sentences import capitalized
 from harness.report.terms import STALE_WRITE
 from harness.report.verdict_text import JudgedRun, explanation, headline, table, verdict_lines
@@ -206,7 +206,7 @@ def test_an_interrupted_run_says_so() -> None:
     lines = list(verdict_lines(JudgedRun(target="t", document=verdict_of(cut))))
 
     assert lines[0].text.startswith("t  Interrupted at 5 of 20 s: until then nothing wrong was found")
-    assert lines[0].tone is Tone.PLAIN
+    assert lines[0].tone is LineTone.PLAIN
     assert "  Interrupted: judged as far as it got." in printed(document(), interrupted=True)
 
 

@@ -20,7 +20,7 @@ import psutil
 import pytest
 from psutil import Process
 
-from harness.files.known_digests import Known
+from harness.files.known_digests import KnownDigest
 from harness.spec import load
 from tests.support.command import DEADLINE, fencepost
 from tests.support.installed_command import start
@@ -63,7 +63,7 @@ def alive(processes: list[Process]) -> list[Any]:
 def left_behind(run: Path, *folders: Path) -> list[Any]:
     """Return what is left of a run in Docker, and in folders, but for the digests that stay."""
     files = (path for folder in folders for path in folder.iterdir())
-    return [*left_in_docker(run.name), *(path for path in files if path.name not in set(Known))]
+    return [*left_in_docker(run.name), *(path for path in files if path.name not in set(KnownDigest))]
 
 
 def left_in_docker(run_id: str) -> list[str]:

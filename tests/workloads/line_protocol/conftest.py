@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.processes.program import Command
+from harness.processes.program import ProgramCommand
 from tests.support.client_programs import (
     SETTINGS,
     TIMEOUT,
@@ -22,7 +22,7 @@ def speak() -> Iterator[Any]:
     begun = []
 
     def begin(body: Any, timeout: float = TIMEOUT) -> ProgramClient:
-        command = body if isinstance(body, Command) else program(body)
+        command = body if isinstance(body, ProgramCommand) else program(body)
         begun.append(ProgramClient(command.start, SETTINGS, timeout))
         return begun[-1]
 

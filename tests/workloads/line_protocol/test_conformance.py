@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.processes.program import Command
+from harness.processes.program import ProgramCommand
 from tests.support.repository import ROOT
 from tests.support.systems import lock_settings, storage_settings
 from workloads.line_protocol.clients import set_up
@@ -40,7 +40,7 @@ def played(tmp_path: Path) -> Any:
         program = tmp_path / "program.py"
         program.write_text(source.replace(old, new))
         (tmp_path / "file.db").unlink(missing_ok=True)
-        command = Command(words=(sys.executable, str(program), str(tmp_path / "file.db")), marks={})
+        command = ProgramCommand(words=(sys.executable, str(program), str(tmp_path / "file.db")), marks={})
 
         def begin(client: int | None) -> ProgramClient:
             lock = lock_settings("client", [], ttl=TTL)

@@ -16,7 +16,7 @@ import pytest
 
 from harness.nemesis.pause import pause
 from harness.processes.process_tree import is_stopped
-from harness.processes.program import Command
+from harness.processes.program import ProgramCommand
 from tests.support.client_programs import (
     command_of,
     lock_of,
@@ -186,7 +186,7 @@ def test_a_program_dies_with_its_parent() -> None:
 
 
 def test_ending_a_program_ends_its_child_processes() -> None:
-    command = Command(words=("sh", "-c", "setsid sleep 60 & exec sleep 60"), marks={})
+    command = ProgramCommand(words=("sh", "-c", "setsid sleep 60 & exec sleep 60"), marks={})
     running = command.start()
     head = psutil.Process(running.process.pid)
     assert wait_for(lambda: len(head.children()) == 1)
