@@ -235,7 +235,7 @@ def test_a_server_that_is_not_a_replica_cannot_be_promoted(
     monkeypatch.setattr("harness.nemesis.redis_failover.SETTLING", 0.1)
     redis_server.follow(at(cluster, "redis-replica"), None)
 
-    with pytest.raises(FaultNotInstalledError, match="redis-replica is Role"), promoted(cluster):
+    with pytest.raises(FaultNotInstalledError, match="redis-replica is RedisRole"), promoted(cluster):
         pass
 
     assert cluster.toxiproxy.state(NetworkEdge(0, "redis-1")).enabled
