@@ -3,42 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from checkers.vocabulary.document import VerdictDocument
 from harness.report.sentences import count
 
 
+class _StaleWrites(NamedTuple):
+    """How many stale writes were attempted, and how many of those were rejected or accepted."""
+
+    attempted: int
+    rejected: int
+    accepted: int
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> _StaleWrites:
+        return cls(*(counts.get(f"stale_writes_{name}", 0) for name in cls._fields))
+
+    @property
+    def others(self) -> str:
+        """Those that were not rejected, in words: "1 accepted, 2 unknown"."""
+        unknown = self.attempted - self.rejected - self.accepted
+        return f"{self.accepted:,} accepted" + (f", {unknown:,} unknown" if unknown > 0 else "")
+
+
 def refused(counts: Mapping[str, int]) -> str:
     """The outcomes of the stale writes: "13 of 13 stale writes refused"; the parts add up."""
-    attempted, rejected, *others = _parts(counts)
-    said = f"{rejected:,} of {count(attempted, 'stale write')} refused"
-    return said if rejected == attempted else ", ".join([said, *_in_words(*others)])
+    writes = _StaleWrites.of(counts)
+    said = f"{writes.rejected:,} of {count(writes.attempted, 'stale write')} refused"
+    return said if writes.rejected == writes.attempted else f"{said}, {writes.others}"
 
 
 def outcomes(counts: Mapping[str, int]) -> str:
     """The same where it follows something else: "13 stale writes, all refused"; empty if not counted."""
-    attempted, rejected, accepted, unknown = _parts(counts)
-    if not attempted:
+    writes = _StaleWrites.of(counts)
+    if not writes.attempted:
         late = counts.get("late_writes_attempted", 0)
         said = "no stale write attempted" if "stale_writes_attempted" in counts else ""
         return ", ".join(filter(None, [said, count(late, "late write") if late else ""]))
-    for number, outcome in ((rejected, "refused"), (accepted, "accepted")):
-        if number == attempted:
-            return f"{count(attempted, 'stale write')}, {'all ' * (attempted > 1)}{outcome}"
-    parts = [f"{rejected:,} refused", *_in_words(accepted, unknown)]
-    return f"{count(attempted, 'stale write')}: {', '.join(parts)}"
-
-
-def _in_words(accepted: int, unknown: int) -> list[str]:
-    return [f"{accepted:,} accepted", *[f"{unknown:,} unknown"] * (unknown > 0)]
-
-
-def _parts(counts: Mapping[str, int]) -> tuple[int, int, int, int]:
-    """How many were attempted, and how many of those were refused, were accepted, or have an unknown end."""
-    attempted = counts.get("stale_writes_attempted", 0)
-    rejected = counts.get("stale_writes_rejected", 0)
-    accepted = counts.get("stale_writes_accepted", 0)
-    return attempted, rejected, accepted, attempted - rejected - accepted
+    attempted = count(writes.attempted, "stale write")
+    for number, outcome in ((writes.rejected, "refused"), (writes.accepted, "accepted")):
+        if number == writes.attempted:
+            return f"{attempted}, {'all ' * (number > 1)}{outcome}"
+    return f"{attempted}: {writes.rejected:,} refused, {writes.others}"
 
 
 def why_findings_differ(document: VerdictDocument) -> str:
