@@ -7,7 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from checkers.text.printable import line as as_line
 from harness.campaign.assessment import run_of
@@ -19,11 +24,6 @@ from harness.campaign.schedule import Job
 from harness.campaign.status import RunOutcome
 from harness.core.duration import NS
 from harness.core.printing import show, show_document
-
-if TYPE_CHECKING:
-    from rich.console import Console, Group
-    from rich.live import Live
-    from rich.table import Table
 
 _MOST_FINDINGS = 5
 _PER_SECOND = 2  # frames
@@ -86,9 +86,6 @@ class CampaignScreen:
 
     def picture(self) -> Group:
         """Draw the runs in progress, and the findings so far."""
-        from rich.console import Group
-        from rich.text import Text
-
         found = [
             Text(as_line(f"  ×{times} {sentence}"), style="red", no_wrap=True, overflow="ellipsis")
             for sentence, times in list(self.findings.values())[-_MOST_FINDINGS:]
@@ -96,8 +93,6 @@ class CampaignScreen:
         return Group(self._table(), *found)
 
     def _table(self) -> Table:
-        from rich.table import Table
-
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         table.add_column(no_wrap=True, overflow="ellipsis")
         table.add_column(no_wrap=True)
@@ -120,7 +115,6 @@ def live(screen: CampaignScreen) -> Iterator[None]:
     if not screen.stream.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
-    from rich.live import Live
 
     with Live(
         get_renderable=screen.picture,
@@ -146,8 +140,6 @@ def clock(ns: int) -> str:
 
 
 def _console(stream: TextIO) -> Console:
-    from rich.console import Console
-
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 

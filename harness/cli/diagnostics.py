@@ -13,7 +13,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
+from checkers.text.limits import COLUMNS, described
 from harness.core.errors import EngineUnavailableError, FencepostError
+from harness.core.exhaustion import descriptors_for
+from harness.engines import local_toxiproxy, local_zookeeper
+from harness.engines.docker_api import check_compose, compose_version, connect, engine_host
+from harness.engines.local_systems import SOURCES
+from harness.engines.server_programs import find, repaired_in
+from harness.engines.wheel import INSTALL, ON_SOME_MACHINES
+from harness.files.column_folder import place, size, why_not
+from harness.network.ports import free_addresses
+from harness.processes.ownership import Life, life_of
+from harness.processes.run_notes import read_notes
 
 PYTHONS = ((3, 11), (3, 14))
 PORTS = 100  # the edges between 20 clients and 5 servers
@@ -78,8 +91,6 @@ def _python() -> Diagnosis:
 
 
 def _docker() -> Diagnosis:
-    from harness.engines.docker_api import check_compose, compose_version, connect, engine_host
-
     try:
         client = connect()
         client.close()
@@ -90,11 +101,6 @@ def _docker() -> Diagnosis:
 
 
 def _local() -> Diagnosis:
-    from harness.engines import local_zookeeper
-    from harness.engines.local_systems import SOURCES
-    from harness.engines.server_programs import find, repaired_in
-    from harness.engines.wheel import INSTALL, ON_SOME_MACHINES
-
     seen, missing = [], []
     for system, source in SOURCES.items():
         try:
@@ -118,8 +124,6 @@ def _local() -> Diagnosis:
 
 
 def _toxiproxy() -> Diagnosis:
-    from harness.engines import local_toxiproxy
-
     program = local_toxiproxy.find()
     if program is not None:
         return Diagnosis(local_toxiproxy.PROGRAM, ok=True, seen=str(program))
@@ -131,8 +135,6 @@ def _toxiproxy() -> Diagnosis:
 
 
 def _ports() -> Diagnosis:
-    from harness.network.ports import free_addresses
-
     try:
         free_addresses(PORTS)
     except OSError as error:
@@ -142,8 +144,6 @@ def _ports() -> Diagnosis:
 
 
 def _descriptors() -> Diagnosis:
-    from harness.core.exhaustion import descriptors_for
-
     needed = descriptors_for(PORTS)
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if limit == resource.RLIM_INFINITY or limit >= needed:
@@ -173,8 +173,6 @@ def _runs_folder(runs: Path) -> Diagnosis:
 
 def _pausing() -> Diagnosis:
     """Stop a process and observe it stopped, as a pause of a client does."""
-    import psutil
-
     with subprocess.Popen(["sleep", "60"]) as child:
         try:
             process = psutil.Process(child.pid)
@@ -202,9 +200,6 @@ def _clock() -> Diagnosis:
 
 
 def _leftovers() -> Diagnosis:
-    from harness.processes.ownership import Life, life_of
-    from harness.processes.run_notes import read_notes
-
     notes = read_notes()
     lives = [life_of(note.marks) for note in notes.read]
     dead, alive = lives.count(Life.DEAD), lives.count(Life.ALIVE)

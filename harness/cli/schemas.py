@@ -9,6 +9,14 @@ import inspect
 import json
 from typing import Any, get_args
 
+import msgspec
+
+from checkers.history.lines import ClientLine, CommitLine, FaultLine, HeaderLine
+from checkers.vocabulary.document import VerdictDocument
+from harness.campaign.campaign_file import Campaign
+from harness.campaign.document import CampaignDocument
+from harness.spec import Target
+
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -28,43 +36,31 @@ def schemas() -> dict[str, Schema]:
 
 def target() -> Schema:
     """Describe a target file, for editors that read `#:schema`."""
-    from harness.spec import Target
-
     return {"$schema": DIALECT, **_without_null(Target.model_json_schema())}
 
 
 def history() -> Schema:
     """Describe one line of history.jsonl: the header, or an event of a client or of the nemesis."""
-    from checkers.history.lines import ClientLine, FaultLine, HeaderLine
-
     return _one_of("A line of history.jsonl", (HeaderLine, *get_args(ClientLine), FaultLine))
 
 
 def commits() -> Schema:
     """Describe one line of commits.jsonl."""
-    from checkers.history.lines import CommitLine
-
     return _one_of("A line of commits.jsonl", (CommitLine,))
 
 
 def verdict() -> Schema:
     """Describe verdict.json."""
-    from checkers.vocabulary.document import VerdictDocument
-
     return _one_of("verdict.json", (VerdictDocument,))
 
 
 def campaign_file() -> Schema:
     """Describe a campaign file, for editors that read `#:schema`."""
-    from harness.campaign.campaign_file import Campaign
-
     return {"$schema": DIALECT, **_without_null(Campaign.model_json_schema())}
 
 
 def campaign() -> Schema:
     """Describe campaign.json."""
-    from harness.campaign.document import CampaignDocument
-
     return _one_of("campaign.json", (CampaignDocument,))
 
 
@@ -74,8 +70,6 @@ def written(schema: Schema) -> str:
 
 
 def _one_of(title: str, types: tuple[Any, ...]) -> Schema:
-    import msgspec
-
     variants, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     shape = variants[0] if len(variants) == 1 else {"anyOf": list(variants)}
     described = {name: _with_clean_description(schema) for name, schema in definitions.items()}

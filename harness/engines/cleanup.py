@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from harness.core.errors import InfrastructureError
 from harness.files.cache_folder import cache_folder, unusable
 from harness.processes import ownership
@@ -145,8 +147,6 @@ def _end_processes(run_id: str | None, patience: float = QUIT_TIMEOUT) -> Sweep:
 
     Each got a signal when its harness died; one stopped by a fault handles it when it continues.
     """
-    import psutil
-
     found = []
     psutil.process_iter.cache_clear()  # it may hold an ended process whose pid another has now
     for process in psutil.process_iter():

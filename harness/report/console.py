@@ -6,7 +6,16 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import Protocol, TextIO
+
+from rich.console import Console as RichConsole
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
 
 from checkers.text.printable import line as as_line
 from checkers.text.printable import shorten
@@ -17,12 +26,6 @@ from harness.core.paths import as_seen_from_here
 from harness.core.printing import show
 from harness.nemesis.faults import FAULTS
 from harness.report.lines import WIDTH, LineTone, StyledLine
-
-if TYPE_CHECKING:
-    from rich.console import Console as RichConsole
-    from rich.console import RenderableType
-    from rich.live import Live
-    from rich.spinner import Spinner
 
 PLAIN_EVERY = 10 * NS["s"]
 
@@ -124,8 +127,6 @@ class Screen:
     @classmethod
     def on(cls, out: TextIO) -> Screen:
         """Draw on this terminal. NO_COLOR is respected by rich."""
-        from rich.console import Console as RichConsole
-
         return cls(RichConsole(file=out, highlight=False, markup=False, emoji=False))
 
     @property
@@ -152,9 +153,6 @@ class Screen:
 
     def write(self, lines: Iterable[StyledLine]) -> None:
         """Print lines above the picture: prose wraps at words, commands are left whole."""
-        from rich.padding import Padding
-        from rich.text import Text
-
         for line in lines:
             text = Text(as_line(line.text), style=STYLES[line.tone])
             if line.tone is LineTone.COMMAND or not line.text:
@@ -169,9 +167,6 @@ class Screen:
             self.live = None
 
     def _open(self) -> None:
-        from rich.live import Live
-        from rich.spinner import Spinner
-
         self.clear()
         self.spinner = Spinner("dots")
         self.live = Live(
@@ -185,10 +180,6 @@ class Screen:
         self.live.start()
 
     def _picture(self) -> RenderableType:
-        from rich.console import Group
-        from rich.padding import Padding
-        from rich.progress_bar import ProgressBar
-
         rows: list[RenderableType] = [_row(_title(self.run), "bold")]
         rows.append(_beside(self.spinner or "", _row(_stage(self.stage))))
         if self.progress:
@@ -203,14 +194,10 @@ class Screen:
 
 def _row(text: str, style: str = "") -> RenderableType:
     """Make a row that never takes two: the picture must not jump on a narrow terminal."""
-    from rich.text import Text
-
     return Text(shorten(text), style=style, no_wrap=True, overflow="ellipsis")
 
 
 def _beside(left: RenderableType, right: RenderableType) -> RenderableType:
-    from rich.table import Table
-
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=1)
     grid.add_column(no_wrap=True, overflow="ellipsis")

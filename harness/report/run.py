@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import jinja2
+import markupsafe
 
 from checkers.text.printable import line, shorten
 from checkers.vocabulary.fault_kinds import named
@@ -19,9 +22,6 @@ from harness.report.recorded_run import Parsed, RecordedRun, load
 from harness.report.sentences import capitalized, times, title
 from harness.report.size_limits import trimmed
 from harness.report.templates import asset, digest, environment
-
-if TYPE_CHECKING:
-    import jinja2
 
 NAME = "report.html"
 PACKAGE = "harness.report"
@@ -129,8 +129,6 @@ def _duration(ns: int | None) -> str:
 
 def _whole(text: str) -> Any:
     """Markup in which a short value with a hyphen, such as 2-1.0, does not break at it."""
-    import markupsafe
-
     pieces = _HYPHENATED.split(line(text))  # every other one is such a value
     return markupsafe.Markup().join(
         markupsafe.Markup('<span class="whole">{}</span>').format(piece) if number % 2 else piece
@@ -140,8 +138,6 @@ def _whole(text: str) -> Any:
 
 def _code(text: str) -> Any:
     """Markup in which text between backticks is code."""
-    import markupsafe
-
     return markupsafe.Markup().join(
         markupsafe.Markup("<code>{}</code>").format(piece) if number % 2 else piece
         for number, piece in enumerate(text.split("`"))

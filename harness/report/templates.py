@@ -7,18 +7,16 @@ import hashlib
 import importlib.resources
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import jinja2
+import markupsafe
 
 from checkers.text.printable import line, message
-
-if TYPE_CHECKING:
-    import jinja2
 
 
 def environment(*packages: str) -> jinja2.Environment:
     """Make the environment of the templates in `assets/` of packages; the first that has a name wins."""
-    import jinja2  # slow to import, and few commands need it
-
     made = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.FunctionLoader(partial(_template, package)) for package in packages]
@@ -57,6 +55,4 @@ def _seen(value: Any) -> Any:
 
 def _lines(lines: Sequence[str]) -> Any:
     """Markup of several lines, for a `pre`."""
-    import markupsafe
-
     return markupsafe.escape(message(*lines))

@@ -14,6 +14,7 @@ from checkers.text.nearest import nearest
 from harness.cli.options import ENGINE, FORMATS, as_path
 from harness.core.exit_codes import ExitCode
 from harness.core.printing import say, show
+from harness.core.shipped import shipped_files
 
 if TYPE_CHECKING:
     from harness.campaign.stored import Seed
@@ -38,7 +39,6 @@ ALLOW_UNKNOWN = click.option("--allow-unknown", is_flag=True, help="Do not count
 def _campaign_file(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
     """Read the path of a campaign file, or the name of one that ships."""
     from harness.core.paths import as_seen_from_here
-    from harness.core.shipped import shipped_files
     from harness.spec.reading import in_folder
 
     file = as_path(context, option, path)
