@@ -42,12 +42,11 @@ def socket_folder_remover() -> Callable[[], None]:
         if os.getpid() != server:  # a client, which is a copy
             return
         deadline = time.monotonic() + _ENDING
+        # A killed harness closes its files, and its first thread ends, before it is gone.
         while os.path.lexists(folder) and time.monotonic() < deadline:
             if os.getppid() != harness:
                 shutil.rmtree(folder, ignore_errors=True)
                 return
-            time.sleep(
-                _POLL
-            )  # a killed harness closes its files, and its first thread ends, before it is gone
+            time.sleep(_POLL)
 
     return remove
