@@ -15,7 +15,6 @@ from pathlib import Path
 
 import psutil
 
-from checkers.text.limits import COLUMNS, described
 from harness.core.errors import EngineUnavailableError, FencepostError
 from harness.core.exhaustion import descriptors_for
 from harness.engines import local_toxiproxy, local_zookeeper
@@ -23,7 +22,6 @@ from harness.engines.docker_api import check_compose, compose_version, connect, 
 from harness.engines.local_systems import SOURCES
 from harness.engines.server_programs import find, repaired_in
 from harness.engines.wheel import INSTALL, ON_SOME_MACHINES
-from harness.files.column_folder import place, size, why_not
 from harness.network.ports import free_addresses
 from harness.processes.ownership import Life, life_of
 from harness.processes.run_notes import read_notes
