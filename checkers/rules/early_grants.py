@@ -198,12 +198,10 @@ def _root(n: Narrator, conflict: Conflict, late: LateCalls, cause: Cause | None)
         own = (op for op in late.others if n.whom(op) == n.whom(holder))
         named = next(own, late.others[0])
         answer = (
-            "never learned its outcome"
-            if named.returned is None
-            else f"got its answer only later, {n.answered(named)}"
+            "never learned its outcome" if named.returned is None else f"got its answer {n.answered(named)}"
         )
         return step(
-            f"Before that, {n.whom(named)} had sent the {request(named.f)} of another hold {n.sent(named)},"
+            f"{n.who(named)} had sent the {request(named.f)} of another hold {n.sent(named)},"
             f" and {answer}: carried out late, or repeated, it may have {_effect(named)} the lock of"
             f" {n.whom(holder)}.",
             named,
@@ -226,12 +224,10 @@ def _freed_by(n: Narrator, holder: Op, answered: Sequence[Op], *, is_certain: bo
     """Say what another hold's call did to the lock, and whether anything else can have ended this hold."""
     named = answered[0]
     others = "" if len(answered) == 1 else f", or another {request(named.f)} like it,"
-    when = "In between" if named.called > (holder.returned or 0) else "Before that"
-    sent = f"{n.whom(named)} sent the {request(named.f)} of another hold {n.sent(named)}"
+    sent = f"{n.who(named)} sent the {request(named.f)} of another hold {n.sent(named)}"
     freed = _effect(named) if is_certain else f"probably {_effect(named)}"
     return step(
-        f"{when}, {sent}, and it was answered {n.answered(named)}: it{others} {freed} the lock of"
-        f" {n.whom(holder)}.",
+        f"{sent}, and it was answered {n.answered(named)}: it{others} {freed} the lock of {n.whom(holder)}.",
         named,
     )
 

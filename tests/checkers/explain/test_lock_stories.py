@@ -50,7 +50,7 @@ def test_an_early_grant_names_the_release_that_probably_freed_the_lock() -> None
 
     assert finding.account.cause == FindingCause(certain=False, operations=(4, 8))
     assert (
-        "Before that, process 0 sent the release of another hold at 1.900 s (line 4), and it was answered at"
+        "Process 0 sent the release of another hold at 1.900 s (line 4), and it was answered at"
         " 2.600 s (line 8): it probably freed the lock of process 1."
     ) in finding.steps
 
@@ -67,7 +67,7 @@ def test_a_release_without_an_answer_may_have_been_repeated() -> None:
 
     assert finding.account.cause is None
     assert finding.steps[-2] == (
-        "Before that, process 0 had sent the release of another hold at 0.200 s (line 4), and never learned"
+        "Process 0 had sent the release of another hold at 0.200 s (line 4), and never learned"
         " its outcome: carried out late, or repeated, it may have freed the lock of process 2."
     )
 
@@ -76,7 +76,7 @@ def test_a_release_without_an_answer_may_have_been_late() -> None:
     finding = only_finding("early-grant/after-an-unanswered-release")
 
     assert finding.steps[-2] == (
-        "Before that, process 0 had sent the release of another hold at 1.900 s (line 4), and never learned"
+        "Process 0 had sent the release of another hold at 1.900 s (line 4), and never learned"
         " its outcome: carried out late, or repeated, it may have freed the lock of process 1."
     )
 
@@ -84,4 +84,4 @@ def test_a_release_without_an_answer_may_have_been_late() -> None:
 def test_of_releases_without_an_answer_that_of_the_holders_client_is_named() -> None:
     finding = only_finding("early-grant/after-two-unanswered-releases")
 
-    assert "client 0 had sent the release of another hold at 0.200 s (line 4)" in finding.steps[-2]
+    assert "Client 0 had sent the release of another hold at 0.200 s (line 4)" in finding.steps[-2]
