@@ -73,7 +73,7 @@ function plotLatency(element, series, drawing) {
         { ...axis, grid: { ...axis.grid, filter: powers }, ticks: { show: false }, size: 66, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format.duration(tick * 1000))) },
       ],
       series: [
-        { label: "time", value: (_, seconds) => (seconds === null ? "" : format.moment(seconds * 1e6)) },
+        { label: "time", value: (_, seconds) => (seconds === null ? "–" : format.moment(seconds * 1e6)) },
         ...kinds.map((kind) => {
           const pen = pens[KINDS.indexOf(kind)];
           return {
@@ -81,7 +81,7 @@ function plotLatency(element, series, drawing) {
             stroke: pen,
             paths: () => null,
             points: { show: true, size: 4.5, stroke: pen, fill: kind === "unanswered" ? colours.paper : pen, width: 1 },
-            value: (_, ms) => (ms === null ? "" : format.duration(ms * 1000)),
+            value: (_, ms) => (ms === null ? "–" : format.duration(ms * 1000)),
           };
         }),
       ],

@@ -119,7 +119,7 @@ def test_findings_of_one_cause_are_one_entry_of_the_page(tmp_path: Path) -> None
 
     page = text_of(report.write(run_folder(tmp_path, **found)))
 
-    assert "Why it happened. Cause: pause of a client." in page
+    assert "Cause: pause of a client." in page
     assert "What was found, and why" not in page
 
 
