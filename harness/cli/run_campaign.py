@@ -36,7 +36,7 @@ from harness.engines.engine import Engine
 from harness.files.environment import git_commit, tested_commit
 from harness.report.sentences import count
 from harness.run.engine_fit import refusal
-from harness.spec.executed import executed_here
+from harness.spec.executed import Executed, executed_here
 from harness.spec.reading import load, load_text
 
 _MOST_NEXT = 5
@@ -108,6 +108,8 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
         night = _planned(options, campaign, rng)
     if not night.plan.jobs:
         return ExitCode.NOTHING_SELECTED
+    for executed in _executed(campaign):  # a run of a night's target asks, and the user wrote these
+        executed.trust()
     try:
         return _made(options, campaign, night, results)
     except KeyboardInterrupt:
@@ -119,12 +121,17 @@ def _check_targets(night: Night, campaign: campaign_file.Campaign) -> None:
 
     The night's folder may come from a stranger; the campaign file, and what has run here, are the user's own.
     """
-    own = [executed_here(load_text(cell.source, cell.name)) for cell in expand(campaign).cells]
+    own = _executed(campaign)
     for cell in night.plan.cells:
         file = night.path / TARGETS / f"{cell.name}.toml"
         executed = executed_here(load(file))
         if executed not in own:
             require_trust(executed, file, trust=False, remedy="start a new night, without --resume")
+
+
+def _executed(campaign: campaign_file.Campaign) -> list[Executed]:
+    """Return what the targets of the campaign file execute."""
+    return [executed_here(load_text(cell.source, cell.name)) for cell in expand(campaign).cells]
 
 
 def _made(

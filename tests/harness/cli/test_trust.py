@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from shutil import copy
 
 import pytest
 
@@ -52,6 +53,16 @@ heal = ["true"]
 """,
     "varied": SMALL + '[vary]\n"lock.image" = ["evil/etcd:1"]\n',
 }
+
+
+OWN_LOCK = """\
+name = "{name}"
+expect = "valid"
+lock = {{ kind = "files:FileLock", ttl = "1s" }}
+storage = {{ kind = "{storage}", fencing = "conditional-update" }}
+workload = {{ duration = "1s" }}
+require = {{ stale_writes_attempted = 0 }}
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -269,6 +280,20 @@ def test_a_received_night_is_not_resumed_with_programs_of_its_own(tmp_path: Path
     assert f"{night.path.resolve()}/targets/theirs.toml is from a recorded run" in done.stderr
     assert "start a new night, without --resume" in done.stderr
     assert "mine.toml is" not in done.stderr
+
+
+def test_a_campaign_runs_every_class_that_its_file_names(tmp_path: Path) -> None:
+    copy(ROOT / "examples/own-class/files.py", tmp_path)
+    for name, storage in (("first", "files:FileStorage"), ("second", "sqlite")):
+        (tmp_path / f"{name}.toml").write_text(OWN_LOCK.format(name=name, storage=storage))
+    (tmp_path / "nightly.toml").write_text(
+        'name = "nightly"\ncanary = false\nworkers = 1\n[[cells]]\ntargets = ["first.toml", "second.toml"]\n'
+    )
+
+    done = fencepost(tmp_path, "campaign", "--engine", "local", "nightly.toml")
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stdout + done.stderr
+    assert "2 passing" in done.stdout
 
 
 def test_a_target_of_a_received_night_is_asked_about(tmp_path: Path) -> None:
