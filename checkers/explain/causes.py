@@ -126,8 +126,12 @@ def of_two_grants(n: Narrator, one: Op, other: Op) -> Cause | None:
 
 
 def _before_its_token(n: Narrator, *grants: Op) -> Fault | None:
-    """Return the first fault that hit a grant before it had its token."""
-    found = (fault for grant in grants for fault in _faults_on(n, grant) if fault.at == "granted")
+    """Return the first fault that stopped the client of a grant before it had its token.
+
+    It may have begun after the promised end of the lease, and so hit no hold: a client that does not know
+    when its request was granted waits, and its promise counts from the call.
+    """
+    found = (fault for grant in grants for fault in n.stops_of(grant))
     return min(found, key=lambda each: each.began, default=None)
 
 

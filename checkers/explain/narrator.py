@@ -87,6 +87,20 @@ class Narrator:
             self._own[key] = ByCall([op for op in own if not names or op.f in names])
         return self._own[key].backwards(until, since)
 
+    def stops_of(self, grant: Op) -> Iterator[Fault]:
+        """Yield the faults that stopped a client inside this acquire, between the grant and its answer."""
+        end = math.inf if grant.returned is None else grant.returned
+        stops = self._stops_at_grants.get((grant.resource, grant.owner), ())
+        return (fault for fault in stops if fault.overlaps(grant.called, end))
+
+    @cached_property
+    def _stops_at_grants(self) -> dict[tuple[str | None, str | None], list[Fault]]:
+        stops: dict[tuple[str | None, str | None], list[Fault]] = defaultdict(list)
+        for fault in faults_of(self.history.faults):
+            if fault.at == "granted" and fault.owner is not None:
+                stops[fault.resource, fault.owner].append(fault)
+        return stops
+
     def faults_on(self, side: str, start: float, end: float) -> Iterator[Fault]:
         """Yield the faults on the lock service or the storage that were in force between two moments."""
         faults = self._faults[side]

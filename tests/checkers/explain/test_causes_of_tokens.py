@@ -127,3 +127,21 @@ def test_one_client_with_a_token_for_two_owners_is_named_once(other: int, says: 
     (finding,) = judge(parse(history.splitlines(keepends=True))).findings
 
     assert finding.summary == f"{says} with token 7"
+
+
+def test_a_client_may_be_stopped_before_its_token_after_its_promise() -> None:
+    """Without `attempt`, the promise of a client that waited counts from its call, and is over by then."""
+    hit = '"target":"client:0","evidence":"seen","resource":"r0","owner":"0-1","at":"granted"'
+    history = f"""\
+{{"fencepost":1,"target":"test","ttl":1000000000,"clients":2}}
+{{"time":100000000,"process":0,"type":"invoke","f":"acquire","resource":"r0","owner":"0-1"}}
+{{"time":900000000,"process":1,"type":"invoke","f":"acquire","resource":"r0","owner":"1-1"}}
+{{"time":1200000000,"process":"nemesis","type":"info","f":"pause","value":{{"state":"in force",{hit}}}}}
+{{"time":1300000000,"process":1,"type":"ok","f":"acquire","resource":"r0","owner":"1-1","token":7,"ttl":1000000000}}
+{{"time":1400000000,"process":"nemesis","type":"info","f":"pause","value":{{"state":"healed",{hit}}}}}
+{{"time":1500000000,"process":0,"type":"ok","f":"acquire","resource":"r0","owner":"0-1","token":8,"ttl":1000000000}}
+"""
+    (finding,) = judge(parse(history.splitlines(keepends=True))).findings
+
+    assert finding.account.cause is not None
+    assert finding.account.cause.target == "client:0"
