@@ -22,6 +22,9 @@ _ELSEWHERE = {"servers", "images", "began", "again"}
 _FIRST = ("fencepost", "git_commit", "engine", "command")
 
 
+_EMPTY: tuple[object, ...] = (None, "", [], {})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """What is known about where and how a run took place."""
@@ -68,7 +71,7 @@ def _facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     names = [*_FIRST, *(name for name in environment if name not in _FIRST)]
     for name in names:
         value = environment.get(name)
-        if name not in _ELSEWHERE and value not in (None, "", [], {}):
+        if name not in _ELSEWHERE and value not in _EMPTY:
             shown = (
                 str(Command(words=tuple(map(str, value))))
                 if name == "command" and isinstance(value, list)
@@ -79,7 +82,7 @@ def _facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items())
+        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items() if each not in _EMPTY)
     if isinstance(value, list):
         return ", ".join(map(_plain, value))
     return str(value)

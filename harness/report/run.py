@@ -93,7 +93,7 @@ def template() -> jinja2.Template:
     made.filters |= {
         "seconds": _seconds,
         "duration": _duration,
-        "lines": _lines,
+        "line_numbers": _lines,
         "title": title,
         "whole": _whole,
         "capitalized": capitalized,

@@ -164,3 +164,12 @@ def test_a_run_without_operations_has_no_empty_section(tmp_path: Path) -> None:
     assert "No client operation was recorded, so there is nothing to draw." in page
     assert "Grants none" in page
     assert "How long calls took" not in page
+
+
+def test_the_target_file_is_shown_line_by_line(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    (folder / "target.toml").write_text("name = 't'\n\n[lock]\nkind = 'etcd'\n")
+
+    page = report.write(folder).read_text()
+
+    assert '<pre class="wrapped">name = &#39;t&#39;\n\n[lock]\nkind = &#39;etcd&#39;\n</pre>' in page
