@@ -66,7 +66,7 @@ def model_option(*, required: bool, means: str) -> Callable[[Callable[..., Any]]
 INITIAL = click.option(
     "--initial",
     metavar="JSON",
-    help="What the object starts with, such as 0, if not with nil, an empty set, 0, or as a free lock.",
+    help="The object's initial value, such as 0. Default: nil, an empty set, 0 or a free lock, by model.",
 )
 FORMATS = click.Choice(["text", "json"])
 HISTORY = click.argument("history", metavar="HISTORY|RUN")
