@@ -1,4 +1,4 @@
-"""What a verdict rests on, as lines of text for whoever asks for it: all proofs, counts and checkers."""
+"""What a verdict rests on, as lines of text for `--verbose`: all proofs, counts and checkers."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def end_of(connection: socket.socket, within: float = SOON) -> str:
         return "reset"
 
 
-def opened_anew(servers: Relayed, server: str) -> str:
+def opened_again(servers: Relayed, server: str) -> str:
     """What a client sees that connects and sends a request."""
     at = servers.cluster.edge(0, server)
     try:
@@ -83,22 +83,22 @@ def test_refused_connections_are_closed_and_new_ones_refused(
         partition(servers.cluster, 0, [server], how="refused"),
     ):
         ends = [end_of(client), end_of(unused)]
-        anew = [opened_anew(servers, server) for _ in range(3)]
+        again = [opened_again(servers, server) for _ in range(3)]
         other = servers.said(servers.cluster.edge(1, server), "PING")
 
     assert ends == ["closed", "closed"]
-    assert anew == ["refused"] * 3
+    assert again == ["refused"] * 3
     assert other == "+PONG"
     assert servers.said(servers.cluster.edge(0, server), "PING") == "+PONG"
 
 
 def test_a_reset_edge_resets_what_sends(servers: Relayed, server: str, client: socket.socket) -> None:
     with partition(servers.cluster, 0, [server], how="reset"):
-        anew = [opened_anew(servers, server) for _ in range(3)]
+        again = [opened_again(servers, server) for _ in range(3)]
         client.sendall(b"PING\r\n")
         end = end_of(client)
 
-    assert anew == ["reset"] * 3
+    assert again == ["reset"] * 3
     assert end == "closed"  # Toxiproxy resets only connections that are opened later
 
 
@@ -108,7 +108,7 @@ def test_a_cut_loses_requests_and_healing_closes(
 ) -> None:
     with partition(servers.cluster, 0, [server], direction):
         write(client, key)
-        during = [end_of(client, SILENCE), opened_anew(servers, server)]
+        during = [end_of(client, SILENCE), opened_again(servers, server)]
 
     assert during == ["silence", "silence"]
     assert end_of(client) == "closed"

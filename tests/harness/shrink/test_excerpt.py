@@ -75,9 +75,9 @@ def test_an_excerpt_keeps_the_release_that_explains_an_early_grant(tmp_path: Pat
     excerpt = smallest(tmp_path, whole)
 
     (finding,) = whole.document.findings
-    told = {line for step in finding.step_lines for line in step}
-    assert not told <= {*finding.operations}
-    assert {lines.splitlines(keepends=True)[line - 1] for line in told} <= {*excerpt.history}
+    named = {line for step in finding.step_lines for line in step}
+    assert not named <= {*finding.operations}
+    assert {lines.splitlines(keepends=True)[line - 1] for line in named} <= {*excerpt.history}
 
 
 def six_stale_writes() -> Iterator[dict[str, Any]]:
