@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.repository import ROOT
 
@@ -21,6 +22,11 @@ INSIDE = "docs/extending/"
 """The pages for those who change Fencepost itself."""
 EXECUTED = ("docs/checkers.md", "docs/models.md")
 """Pages whose blocks run as they are, without servers or recorded runs."""
+COMPARISONS = [
+    " ".join(command.replace("\\\n", " ").split())
+    for command in re.findall(r"```sh\n(.*?)```", (ROOT / "docs/trust.md").read_text(), re.DOTALL)
+]
+"""The commands that compare the checkers with the definitions."""
 PRINTED = re.compile(r"^print\(.*\)  # (\(.*?\)|[^\s,:]+)(?:[,:].*)?$", re.MULTILINE)
 
 
@@ -72,11 +78,9 @@ def test_the_examples_of_a_page_print_what_they_say(
         assert printed[: len(said)] == said
 
 
-@pytest.mark.parametrize(
-    "command", re.findall(r"```sh\n(.*?)```", (ROOT / "docs/trust.md").read_text(), re.DOTALL)
-)
+@pytest.mark.parametrize("command", COMPARISONS)
 def test_the_commands_that_repeat_the_comparisons_find_their_tests(command: str) -> None:
-    collect = command.strip().replace(".venv/bin/pytest", f"{sys.executable} -m pytest --collect-only -q")
+    collect = command.replace(".venv/bin/pytest", f"{sys.executable} -m pytest --collect-only -q")
 
     done = subprocess.run(
         ["bash", "-c", collect],
@@ -89,3 +93,11 @@ def test_the_commands_that_repeat_the_comparisons_find_their_tests(command: str)
 
     assert done.returncode == 0, done.stdout
     assert re.search(r"^\d+(/\d+)? tests collected", done.stdout, re.MULTILINE)
+
+
+def test_the_commands_that_repeat_the_comparisons_run_every_night() -> None:
+    nightly = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text())
+    job = nightly["jobs"]["differential"]
+
+    assert [each["command"] for each in job["strategy"]["matrix"]["include"]] == COMPARISONS
+    assert job["steps"][-1]["run"] == "${{ matrix.command }}"
