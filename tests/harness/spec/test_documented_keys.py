@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
 from harness.cli import schemas
+from harness.core.errors import ConfigurationError
 from harness.nemesis.faults import FAULTS
 from harness.spec import Target, WorkloadSpec, load
 from harness.spec.locks import LOCKS
@@ -55,7 +57,23 @@ def test_every_count_that_can_be_required_is_documented() -> None:
     assert [name for name in COUNTS if f"`{name}`" not in DOCUMENTATION] == []
 
 
-def test_the_example_in_the_documentation_is_valid(write: Any) -> None:
-    example = (ROOT / "docs/targets/index.md").read_text().split("```toml\n")[1].split("```")[0]
+OVERVIEW = (ROOT / "docs/targets/index.md").read_text(encoding="utf-8")
+EXAMPLE = OVERVIEW.split("```toml\n")[1].split("```")[0]
 
-    assert load(write(example)).name == "mine"
+
+def test_the_example_in_the_documentation_is_valid(write: Any) -> None:
+    assert load(write(EXAMPLE)).name == "mine"
+
+
+def test_errors_in_the_example_are_reported_as_the_page_shows(
+    write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = OVERVIEW.split("$ fencepost validate mine.toml\n")[1].split("```")[0]
+    wrong = EXAMPLE.replace('"etcd"\n', '"etcd"\nnodes = 2\n')
+    wrong = wrong.replace('fencing = "conditional-update"', 'fencng = "upsert"')
+
+    with pytest.raises(ConfigurationError) as refused:
+        load(write(wrong).rename("mine.toml"))
+
+    assert [*refused.value.lines] == shown.splitlines()
