@@ -34,11 +34,12 @@ WITH_A_LOSS = "pause-before-write-unfenced"
 
 HEAD = (
     "# Cards of lock libraries\n\n"
-    "What Fencepost saw when it ran [a fixed series](adapters.md#the-card-of-a-library) against libraries as"
-    " they are, on its own servers, with the adapters of [examples/locks](../examples/locks/README.md). A"
-    " cell says what these runs showed, no more; a lock that calls itself advisory is not accused of that."
-    " Whether it tells its holder is judged by its answers to a release, not by listeners that it may have."
-    " No run has two threads that share one lock object, and a lock without a token has no run with a fence."
+    "Fencepost ran [a fixed series](adapters.md#the-card-of-a-library) against each of these lock libraries"
+    " as it is, on servers that Fencepost started, with the adapters of"
+    " [examples/locks](../examples/locks/README.md). A cell says what these runs showed, and no more. A"
+    " lock that calls itself advisory is not blamed for being so.\n\n"
+    "Whether a lock tells its holder is judged by its answers to a release, not by listeners that it may"
+    " have. In no run do two threads share one lock object. A lock without a token has no run with a fence."
     " `make cards` makes this page.\n\n"
 )
 
