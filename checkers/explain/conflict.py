@@ -66,6 +66,10 @@ class Conflict:
     cause: Conflict | None = None  # an earlier one on the same resource, without which this would not be
     counted: bool = False  # not a violation, although others of this name are
 
+    def told(self, n: Narrator) -> Story:
+        """Return its story, in which different moments read differently."""
+        return n.told(lambda: self.breach.story(n, self))
+
 
 def firsts(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
     """Yield the first of several conflicts of one name that accuse one operation: it is one event."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import TypeVar
 
 from checkers.explain.clock import Clock
 from checkers.explain.fault_phrases import clients_left, restarted
@@ -28,6 +29,8 @@ from checkers.text.places import cited
 from checkers.text.printable import content
 from checkers.vocabulary.hazards import Hit
 
+_Told = TypeVar("_Told")
+
 
 class Narrator:
     """The run that conflicts are found in, and the words for its operations."""
@@ -38,6 +41,8 @@ class Narrator:
         self.index = HistoryIndex(evidence)
         self.evidence = evidence
         self._own: dict[tuple[str, str | None, tuple[str, ...]], ByCall] = {}
+        self._clock = Clock(started=self.history.started, ended=self.index.ended)
+        self._moments: set[float] = set()  # of the story that is being told
 
     @cached_property
     def holds(self) -> HoldIndex:
@@ -60,16 +65,24 @@ class Narrator:
             leases[op.resource, op.owner].append(op)
         return leases
 
-    @cached_property
-    def _clock(self) -> Clock:
-        return Clock(started=self.history.started, ended=self.index.ended)
+    def told(self, story: Callable[[], _Told]) -> _Told:
+        """Tell a story; once more, with more digits, if moments that differ read the same."""
+        usual, self._moments = self._clock, set()
+        told = story()
+        self._clock = usual.telling_apart(self._moments)
+        try:
+            return told if self._clock == usual else story()
+        finally:
+            self._clock = usual
 
     def at(self, time: float) -> str:
         """Format a moment, since the start."""
+        self._moments.add(time)
         return self._clock.moment(time)
 
     def span(self, begin: float, end: float) -> str:
         """Format an interval, since the start."""
+        self._moments |= {begin, end}
         return self._clock.span(begin, end)
 
     def lasting(self, duration: float) -> str:

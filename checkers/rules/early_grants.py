@@ -81,12 +81,12 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
-            f" while the lease of {n.whom(holder)} was promised {_until(n, holder, lease)}"
+            f" while {_still(n, holder, setter)}"
         ),
         steps=(
             *n.grant_steps(holder),
             _promise(n, setter),
-            _kept_until(n, holder, lease),
+            _kept_until(n, holder, setter),
             step(f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.", holder, grant),
             *fault_steps(n, cause),
             *(
@@ -107,7 +107,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
         sentences=in_time_order(
             n,
             cause,
-            (holder.returned or 0, f"{took(n, holder)[:-1]}, promised {_until(n, holder, lease)}."),
+            (holder.returned or 0, _took_until(n, holder, setter)),
             *_came_before(n, cause),
             (math.inf, _was_granted_it(n, conflict, cause)),
         ),
@@ -132,7 +132,7 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
                 for step in (
                     *n.grant_steps(op),
                     _promise(n, named[op.owner]),
-                    _kept_until(n, op, ends[op.owner]),
+                    _kept_until(n, op, named[op.owner]),
                 )
             ),
             step(
@@ -158,9 +158,31 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-def _until(n: Narrator, holder: Op, lease: float) -> str:
-    """Say until when a lease was promised, by the operations that are shown."""
-    return f"until {'at least ' if n.lease(holder) > lease else ''}{n.at(lease)}"
+def _still(n: Narrator, holder: Op, setter: Op) -> str:
+    """Say until when a client could rely on its lock, by the operations that are shown."""
+    if _release(n, holder, setter):
+        return f"{n.whom(holder)} {_until(n, holder, setter)}"
+    return f"the lease of {n.whom(holder)} was {_until(n, holder, setter)}"
+
+
+def _took_until(n: Narrator, holder: Op, setter: Op) -> str:
+    joined = " and" if _release(n, holder, setter) else ","
+    return f"{took(n, holder)[:-1]}{joined} {_until(n, holder, setter)}."
+
+
+def _until(n: Narrator, holder: Op, setter: Op) -> str:
+    """Say what ended a lock: its release, or the end of its lease."""
+    lease = _end(n, holder, setter)
+    if release := _release(n, holder, setter):
+        return f"held it until its {request(release.f)} at {n.at(release.called)}"
+    return f"promised until {'at least ' if n.lease(holder) > lease else ''}{n.at(lease)}"
+
+
+def _release(n: Narrator, holder: Op, setter: Op) -> Op | None:
+    """Return what ended a lock before its lease did."""
+    lease = _end(n, holder, setter)
+    ended = n.own(holder, int(lease), lease, *ENDS)
+    return next((op for op in ended if op.called == lease), None)
 
 
 def _end(n: Narrator, holder: Op, setter: Op) -> float:
@@ -246,6 +268,8 @@ def _was_granted_it(n: Narrator, conflict: Conflict, cause: Cause | None) -> str
     said = f"{n.who(grant)} was granted it at {n.at(grant.returned or 0)}"
     if setter.sent > (grant.returned or 0):
         return f"{said}, and {n.whom(holder)} could still renew its own lease at {n.at(setter.sent)}."
+    if _release(n, holder, setter):
+        return f"{said}, while {n.whom(holder)} still held it."
     return f"{said}, while the lease of {n.whom(holder)} was still promised."
 
 
@@ -257,15 +281,14 @@ def _came_before(n: Narrator, cause: Cause | None) -> Iterator[tuple[float, str]
         yield late.called, f"{sent}, and got its ok at {n.at(late.returned or 0)}."
 
 
-def _kept_until(n: Narrator, holder: Op, lease: float) -> Step:
-    ended = n.own(holder, int(lease), lease, *ENDS)
-    given_back = next((op for op in ended if op.called == lease), None)
-    if given_back is None:
+def _kept_until(n: Narrator, holder: Op, setter: Op) -> Step:
+    release = _release(n, holder, setter)
+    if release is None:
         return step(f"Until then {n.whom(holder)} had not started to release it.", holder)
     return step(
-        f"{n.who(given_back)} started to release it only at {n.at(lease)} (line {given_back.lines[0]}):"
+        f"{n.who(release)} started to release it only at {n.at(release.called)} (line {release.lines[0]}):"
         " the promise held until then.",
-        given_back,
+        release,
     )
 
 

@@ -24,6 +24,7 @@ from checkers.history.memoized import memoized
 from checkers.history.records import Op
 
 _MOST_NAMED = 3  # waiting clients; the others are only counted
+_AT_ONCE = 1_000_000  # ns from a call to its attempt
 
 
 def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
@@ -128,7 +129,7 @@ def _waiting(n: Narrator, waiting: Sequence[Op]) -> Iterator[Step]:
 def _in_vain(n: Narrator, op: Op) -> str:
     if op.attempt is None:
         return f"was refused {n.answered(op)}"
-    if n.at(op.attempt) == n.at(op.called):
+    if op.attempt - op.called < _AT_ONCE:
         return f"right after that sent the attempt that was granted, answered {n.answered(op)}"
     return f"kept asking until {n.at(op.attempt)}: only that attempt was granted, answered {n.answered(op)}"
 

@@ -19,7 +19,11 @@ def test_an_early_grant_is_proved_by_the_renewal_that_promised_the_lease() -> No
 def test_an_early_grant_says_when_the_holder_began_its_release() -> None:
     finding = only_finding("early-grant/before-the-release")
 
-    assert "the lease of process 0 was promised until 1.500 s" in finding.summary
+    assert finding.summary.endswith("while process 0 held it until its release at 1.500 s")
+    assert finding.story == (
+        "Process 0 took the lock on r0 with token 33 and held it until its release at 1.500 s.",
+        "Process 1 was granted it at 1.200 s, while process 0 still held it.",
+    )
     assert "at least until 2.000 s" in finding.steps[1]
     assert finding.proof[2].operations == (6, 7)
 

@@ -150,6 +150,27 @@ def test_a_lease_of_seconds_is_explained_in_seconds_in_a_short_run() -> None:
     )
 
 
+def test_an_early_grant_just_before_a_release_shows_which_came_first() -> None:
+    common = {"f": "acquire", "resource": "r0", "ttl": 2_000_000_000}
+    release = {"f": "release", "resource": "r0", "owner": "a", "token": 1}
+
+    finding = finding_of(
+        [
+            {"time": 0, "process": 0, "type": "invoke", "owner": "a", **common},
+            {"time": 1_000_000, "process": 0, "type": "ok", "owner": "a", "token": 1, **common},
+            {"time": 2_000_000, "process": 1, "type": "invoke", "owner": "b", **common},
+            {"time": 1_173_105_000, "process": 1, "type": "ok", "owner": "b", "token": 2, **common},
+            {"time": 1_173_391_000, "process": 0, "type": "invoke", **release},
+            {"time": 1_180_000_000, "process": 0, "type": "ok", **release},
+        ]
+    )
+
+    assert finding.summary == (
+        "process 1 was granted the lock on r0 at 1.173105 s,"
+        " while process 0 held it until its release at 1.173391 s"
+    )
+
+
 def steps_by(name: str, model: str) -> tuple[str, ...]:
     (finding,) = judge_foreign(HISTORIES / "foreign" / name, model).verdict.findings
     return finding.steps

@@ -102,6 +102,6 @@ def test_an_attempt_right_after_the_call_is_not_a_long_wait() -> None:
     account = stuck((0, 0.0, 2.0), (1, 2.05, 2.1), attempt=2.0501)
 
     assert (
-        "Client 1 asked for it at 2.050 s (line 4) and right after that sent the attempt that was granted,"
-        " answered at 2.100 s (line 5)."
+        "Client 1 asked for it at 2.050000 s (line 4) and right after that sent the attempt that was"
+        " granted, answered at 2.100 s (line 5)."
     ) in [step.text for step in account.steps]
