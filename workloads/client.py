@@ -2,7 +2,7 @@
 
 A lock or storage client raises one of three errors:
 
-Stale         the fence rejected the write          -> fail, error "stale"
+Stale         the fence refused the write           -> fail, error "stale"
 NotApplied    it certainly did not take effect      -> fail
 any other     it may have taken effect, or may yet  -> info
 
@@ -41,7 +41,7 @@ STALE = "stale"  # the error of such a write in a history
 
 
 class Stale(NotApplied):
-    """The storage's fence rejected the write: it has seen a newer token."""
+    """The storage's fence refused the write: it has seen a newer token."""
 
     def __init__(self) -> None:
         super().__init__(STALE)

@@ -124,7 +124,7 @@ class EdgeWords:
         met = "is at" if after is None else "was raised to" if after.f == "fence" else "has accepted"
         fence = "strict fence" if before.token == mark else "fence"
         accepted = self._accepted(before)
-        return f"a {fence} that {met} token {mark} must reject token {before.token}, but {accepted}"
+        return f"a {fence} that {met} token {mark} must refuse token {before.token}, but {accepted}"
 
     def _order_of_tokens(self, before: Op, after: Op | None) -> str:
         """Say which write came too late, where no fence decides."""

@@ -84,7 +84,7 @@ _TABLE = (
         name="false-rejection",
         area="storage",
         definition=(
-            "A write was rejected as stale although no newer token (strict: nor an equal one) can have been"
+            "A write was refused as stale although no newer token (strict: nor an equal one) can have been"
             " accepted before the rejection returned."
         ),
         label="refused without a cause",

@@ -41,6 +41,14 @@ _WITHOUT_TOKENS = {
 }
 
 
+_NAMES = {"stale_writes_rejected": "stale writes refused"}  # the name of a field stays
+
+
+def called(name: str) -> str:
+    """Name a count for people."""
+    return _NAMES.get(name, name.replace("_", " "))
+
+
 def counted(name: str, *, by_tokens: bool = True) -> str:
     """Describe a count; one missing from the table belongs to a kind of fault."""
     if not by_tokens and name in _WITHOUT_TOKENS:

@@ -146,21 +146,21 @@ class HazardTable(Struct, frozen=True, kw_only=True):
     untried: Annotated[int, Meta(ge=0, le=len(CELLS))] = 0
 
 
+_SHOWN = 3  # verdict.json has all
+
+
 def tried(possible: int, missed: Sequence[str], untried: int) -> str:
     """Say how many were tried: "22 of 24 dangerous moments tried"."""
     return f"{possible - len(missed)} of {possible + untried} dangerous moments tried"
 
 
-def summary(possible: int, missed: Sequence[str], untried: int) -> str:
+def summary(possible: int, missed: Sequence[str], untried: int, shown: int = _SHOWN) -> str:
     """Say which were not tried: "22 of 24 dangerous moments tried, but not …", and how to try the rest."""
     seen = tried(possible, missed, untried)
-    if missed:
-        more = len(missed) - _SHOWN
-        seen += f", but not {', '.join(missed[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
+    if 0 < len(missed) < possible:
+        more = len(missed) - shown
+        seen += f", but not {', '.join(missed[:shown])}{f' and {more} more' if more > 0 else ''}"
     return f'{seen}; hazards = "all" tries the rest' if untried else seen
-
-
-_SHOWN = 3  # verdict.json has all
 
 
 def _parsed(parts: Sequence[str]) -> Iterator[Any]:

@@ -44,7 +44,7 @@ class FailedError(Exception):
 
 
 class StaleError(Exception):
-    """The fence rejected the write."""
+    """The fence refused the write."""
 
 
 class Lock:

@@ -9,10 +9,11 @@ import numpy as np
 
 from checkers.history.columns import ABSENT, ACQUIRE, FUNCTIONS, OK, Operations
 from checkers.history.reader import Op
-from checkers.vocabulary.counts import COVERAGE, WORK
+from checkers.vocabulary.counts import COVERAGE, WORK, called
 from checkers.vocabulary.counts import counted as meaning_of
 from checkers.vocabulary.document import VerdictDocument
 from harness.report.headline import RunAnswer, Tone
+from harness.report.sentences import capitalized
 
 _HELD = (
     "stale_writes_attempted",
@@ -91,7 +92,7 @@ def _counter(name: str, counts: Mapping[str, int], *, by_tokens: bool) -> KeyFig
     if name == "stale_writes_attempted" and (unknown := _unknown(counts)):
         what += f"; {unknown:,} with an unknown outcome"
     return KeyFigure(
-        name=name.replace("_", " ").capitalize(),
+        name=capitalized(called(name)),
         number=counts[name],
         what=what,
         alarm=name in _ALARMS and counts[name] > 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from checkers.history.reader import History
+from checkers.vocabulary.counts import called
 from checkers.vocabulary.document import CheckerDocument, VerdictDocument
 from checkers.vocabulary.hazards import summary
 from harness.report.causes import Openings
@@ -23,14 +24,15 @@ def details(document: VerdictDocument, history: History | None, said: RunAnswer)
     yield StyledLine(counted(document.coverage), LineTone.FAINT, 2)
     seen = document.hazards
     if seen and seen.possible:
-        yield StyledLine(summary(seen.possible, seen.missed, seen.untried), LineTone.FAINT, 2)
+        tried = summary(seen.possible, seen.missed, seen.untried, shown=len(seen.missed))
+        yield StyledLine(tried, LineTone.FAINT, 2)
     yield from (StyledLine(str(windows), LineTone.FAINT, 2) for windows in document.windows)
     yield from _checkers(document.checkers)
 
 
 def counted(coverage: Mapping[str, int]) -> str:
     """What the run counted, without zero counts."""
-    some = [f"{name.replace('_', ' ')} {number:,}" for name, number in coverage.items() if number]
+    some = [f"{called(name)} {number:,}" for name, number in coverage.items() if number]
     return " · ".join(some) or "coverage: every count is zero"
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from checkers.history.reader import Op
 from checkers.text.printable import shorten
 from checkers.vocabulary.anomalies import ANOMALIES, RANK, VIOLATIONS
-from checkers.vocabulary.counts import COVERAGE, counted
+from checkers.vocabulary.counts import COVERAGE, called, counted
 from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import NEVER_TESTED, ReasonKind
 from harness.report.headline import RunAnswer
-from harness.report.sentences import title
+from harness.report.sentences import capitalized
 
 MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()}
 """What each anomaly means, in a sentence."""
@@ -43,7 +43,9 @@ def coverage(verdict: VerdictDocument, *, by_tokens: bool) -> list[CoverageRow]:
     """The rows of the coverage table, in reading order; `by_tokens`: does the lock give tokens?"""
     counts = verdict.coverage
     order = [*(key for key in COVERAGE if key in counts), *(key for key in counts if key not in COVERAGE)]
-    return [CoverageRow(title(key), counted(key, by_tokens=by_tokens), counts[key]) for key in order]
+    return [
+        CoverageRow(capitalized(called(key)), counted(key, by_tokens=by_tokens), counts[key]) for key in order
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def answer(operation: Op) -> str:
         case _, "ok":
             return "done"
         case _, "fail" if operation.error == "stale":
-            return "rejected as stale"
+            return "refused as stale"
         case _, "fail":
             return f"refused: {shorten(operation.error)}" if operation.error else "refused"
         case _:

@@ -203,7 +203,7 @@ def _lock_key(sections: Sections) -> Iterator[SettingConflict]:
         yield SettingConflict(
             ("storage", "fence_on_acquire"),
             'raises a mark that storage.fencing "lock-key" ignores and does not need: '
-            "it rejects the older holder's write as soon as its lock has ended",
+            "it refuses the older holder's write as soon as its lock has ended",
         )
     for key in ("image", "version"):
         if getattr(storage, key):
@@ -287,7 +287,7 @@ def _never(name: str, sections: Sections) -> str | None:
     if name == HAZARDS and sections.kinds == frozenset():
         return "this target has no [[faults]]"
     if name == "stale_writes_rejected" and sections.storage and sections.storage.fencing == "none":
-        return 'storage.fencing "none" rejects nothing'
+        return 'storage.fencing "none" refuses nothing'
     if name == "stale_writes_accepted" and sections.holds:
         return 'a stale write that is accepted breaks expect = "valid"'
     return None

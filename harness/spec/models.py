@@ -148,7 +148,7 @@ class Target(BaseModel):
 
     @property
     def most_writes(self) -> int:
-        """The maximum number of writes per held lock; a strict fence rejects a holder's second one."""
+        """The maximum number of writes per held lock; a strict fence refuses a holder's second one."""
         if self.storage.policy == "strict":
             return 1
         return self.workload.writes or 3

@@ -37,7 +37,7 @@ class PostgresStorage(Storage, MayRunAlready):
 
     kind: Literal["postgres"]
     fencing: Literal["none", "conditional-update", "select-for-update", "upsert"]
-    """How a stale write is rejected; none: it is not."""
+    """How a stale write is refused; none: it is not."""
     replication: Replication | None = None
     """A second server, postgres-standby, follows postgres and can replace it (fault "failover").
     synchronous: a commit waits until the standby has it; asynchronous: it does not."""
@@ -77,7 +77,7 @@ class EtcdStorage(Storage, MayRunAlready):
 
     kind: Literal["etcd"]
     fencing: Literal["none", "transaction", "lock-key"]
-    """How a stale write is rejected: transaction compares and puts; lock-key shares the lock's etcd, and
+    """How a stale write is refused: transaction compares and puts; lock-key shares the lock's etcd, and
     accepts a write only while the key of its lock exists; none: it is not."""
     round_robin: bool = False
     """Each call goes to the next member, as those of etcd's own clients do; so a holder reads through another
@@ -106,7 +106,7 @@ class RedisStorage(Storage, MayRunAlready):
 
     kind: Literal["redis"]
     fencing: Literal["none", "script"]
-    """How a stale write is rejected: a script compares and writes; none: it is not."""
+    """How a stale write is refused: a script compares and writes; none: it is not."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
 
@@ -124,7 +124,7 @@ class ZookeeperStorage(Storage, MayRunAlready):
 
     kind: Literal["zookeeper"]
     fencing: Literal["none", "version-check"]
-    """How a stale write is rejected: read the mark, compare, and write if its version has not changed;
+    """How a stale write is refused: read the mark, compare, and write if its version has not changed;
     none: it is not."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
@@ -143,7 +143,7 @@ class DynamodbStorage(Storage, MayRunAlready):
 
     kind: Literal["dynamodb"]
     fencing: Literal["none", "conditional-expression"]
-    """How a stale write is rejected: the update has a condition; none: it is not."""
+    """How a stale write is refused: the update has a condition; none: it is not."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as amazon/dynamodb-local:2.6.1."""
 
@@ -163,7 +163,7 @@ class SqliteStorage(Storage):
 
     kind: Literal["sqlite"]
     fencing: Literal["none", "conditional-update"]
-    """How a stale write is rejected; none: it is not."""
+    """How a stale write is refused; none: it is not."""
 
 
 SERVERS_OF_STORAGES = {
@@ -227,7 +227,7 @@ class HttpStorage(Storage):
     url: Url
     """Where it listens, such as http://127.0.0.1:8420."""
     fencing: Literal["none", "service"]
-    """service: it rejects stale writes; none: it does not."""
+    """service: it refuses stale writes; none: it does not."""
 
 
 class ProgramStorage(Storage, MayHaveEndpoints):

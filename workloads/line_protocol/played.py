@@ -63,7 +63,7 @@ def asked(program: ProgramClient, op: str, *, within: float | None = None, **fie
     except Unsupported:
         return Outcome("unsupported", {})
     except NotApplied as error:
-        return Outcome("failed", {}, str(error).removeprefix("failed: "))
+        return Outcome("failed", {}, str(error))
     except NoAnswer as error:
         raise Hung(op, str(error)) from error
     except Unknown as error:

@@ -21,7 +21,7 @@ import msgspec
 from checkers.history.records import ENDED, UNUSABLE
 from checkers.text import limits
 from checkers.text.printable import quoted, shorten
-from workloads.client import NotApplied, Stale, Unknown
+from workloads.client import STALE, NotApplied, Stale, Unknown
 from workloads.line_protocol.messages import (
     PROTOCOL,
     Line,
@@ -288,6 +288,12 @@ def _refuse_repeated(said: str) -> None:
     raise Unknown(f"{UNUSABLE}{said}, a second answer to one request")
 
 
+def _why(reason: str) -> str:
+    """Return the reason of a program; its word "stale" is not the fence's."""
+    said = shorten(reason.strip())
+    return f"it said {quoted(said)}" if said == STALE else said or "the program gave no reason"
+
+
 def _settled(op: str, answer: Line, carried: Fields) -> Fields:
     match answer.outcome:
         case "ok":
@@ -295,7 +301,7 @@ def _settled(op: str, answer: Line, carried: Fields) -> Fields:
         case "stale" if op in _FENCED:
             raise Stale
         case "failed":
-            raise NotApplied(f"failed: {shorten(answer.reason)}")  # so that no reason reads as "stale"
+            raise NotApplied(_why(answer.reason))
         case "unsupported":
             raise Unsupported
         case "unknown":

@@ -1,7 +1,7 @@
 """Redis as a fenced register: one hash per resource, and a script that compares and writes.
 
 none     the token is stored, but not compared
-script   the script rejects a token below the mark (strict: or equal to it)
+script   the script refuses a token below the mark (strict: or equal to it)
 
 Tokens are compared as decimal strings of any length: Lua's numbers are doubles, which
 cannot tell large integers apart. Each accepted write and fence adds an entry to a stream, in

@@ -1,6 +1,6 @@
 """A fence that accepts only the token it knows, instead of every token that is not older.
 
-`if request.token != stored.token: reject` rejects stale writers, and everybody else too:
+`if request.token != stored.token: refuse` refuses stale writers, and everybody else too:
 after the first write, no later holder can write. The storage of etcd's lock demonstration
 (`contrib/lock/storage`) compares versions like this.
 """

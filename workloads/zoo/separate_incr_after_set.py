@@ -2,7 +2,7 @@
 
 That takes two round trips per grant. If the client is paused between them for longer than the
 lease, another client takes the lock and increments first; then INCR gives the newer token to
-the older lock. The storage accepts the client that has lost the lock, and rejects the one
+the older lock. The storage accepts the client that has lost the lock, and refuses the one
 that holds it.
 """
 

@@ -1,7 +1,7 @@
 """A fence that requires a newer token each time, with a holder that writes more than once.
 
 `token > mark` is the right comparison if each grant writes once. If a holder saves twice, its
-second write carries the token of the first, and is rejected as stale although no other client
+second write carries the token of the first, and is refused as stale although no other client
 wrote: it needs `token >= mark`.
 """
 

@@ -43,8 +43,8 @@ Object.assign(Swimlane.prototype, {
     const kind = ops.kinds[ops.kind[i]];
     if (this.isGrant(i)) return ops.token[i] === null ? "granted, without a token" : `granted, token ${ops.token[i]}`;
     if (kind === "read" && ops.outcome[i] === OUTCOME.OK) return `read ${ops.value[i] ?? "nothing"}`;
-    const why = ops.error[i] && ops.error[i] !== "stale" ? ` (${ops.error[i]})` : "";
-    return WORDS[ops.outcome[i]] + why;
+    const why = ops.outcome[i] === OUTCOME.UNKNOWN ? ops.error[i] || "no answer" : ops.error[i];
+    return WORDS[ops.outcome[i]] + (why && why !== "stale" ? `: ${why}` : "");
   },
 
   acceptedDetails(i) {

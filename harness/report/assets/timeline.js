@@ -1,7 +1,7 @@
 "use strict";
 
 const OUTCOME = { OK: 0, REJECTED: 1, FAILED: 2, UNKNOWN: 3 };
-const WORDS = ["ok", "rejected as stale", "refused", "unknown: no answer"];
+const WORDS = ["ok", "refused as stale", "refused", "unknown"];
 const HOLD = { GRANTED: 0, LANE: 1, RESOURCE: 2, LEASED: 3, BELIEVED: 4, PROMISED: 5, TOKEN: 6, RENEWALS: 7, OWNER: 8, GRANT: 9 };
 const SIZES = { axis: 40, leases: 20, words: 16, lane: 54, store: 60, server: 28 };
 const FEW = 12; // lanes that can be taken in at once

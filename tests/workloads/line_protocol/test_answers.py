@@ -55,8 +55,9 @@ sys.stdin.read()
     ("answer", "raised", "said"),
     [
         ('outcome="stale"', Stale, "stale"),
-        ('outcome="failed", reason="no row"', NotApplied, "failed: no row"),
-        ('outcome="failed", reason="stale"', NotApplied, "failed: stale"),
+        ('outcome="failed", reason="no row"', NotApplied, "^no row$"),
+        ('outcome="failed", reason=" "', NotApplied, "^the program gave no reason$"),
+        ('outcome="failed", reason="stale"', NotApplied, "^it said 'stale'$"),
         ('outcome="unsupported"', NotApplied, "does not support it"),
         ('outcome="unknown", reason="timeout"', Unknown, "timeout"),
         ('outcome="OK"', Unknown, "outcome 'OK'"),

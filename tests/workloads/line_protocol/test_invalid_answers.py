@@ -176,7 +176,7 @@ def test_a_program_that_never_stops_talking_is_unknown(speak: Any) -> None:
 def test_a_reason_is_shortened(speak: Any) -> None:
     storage = storage_of(speak('say(id=number, outcome="failed", reason="x" * 1_000_000)'))
 
-    with pytest.raises(NotApplied, match=r"failed: x{200}… \(1,000,000 characters\)$"):
+    with pytest.raises(NotApplied, match=r"^x{200}… \(1,000,000 characters\)$"):
         storage.read("r0")
 
 

@@ -1,4 +1,4 @@
 package example;
 
-/** The fence rejected a write. */
+/** The fence refused a write. */
 final class StaleException extends RuntimeException {}
