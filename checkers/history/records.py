@@ -30,6 +30,8 @@ UNUSABLE = "the program said "
 """How the error of an operation begins if a user's program answered it against the protocol."""
 ENDED = "the program ended"
 """How the error of an operation begins if a user's program ended before it answered."""
+RAISED = "raised "
+"""How the error of an operation begins if a user's code raised one of Python's own errors."""
 DEFAULT_REQUIRE = {"stale_writes_attempted": 1}
 """The minimal counts of a run, unless its header has others: the fence was challenged."""
 

@@ -10,8 +10,8 @@ import numpy as np
 from checkers.facts.evidence import Evidence, in_columns
 from checkers.facts.narrowing import count_of_grants, grants_without
 from checkers.facts.token_shapes import shape_of
-from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE
-from checkers.history.records import ENDED, UNUSABLE, Outcome
+from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE, Columns, Ints
+from checkers.history.records import ENDED, RAISED, UNUSABLE, Outcome
 from checkers.rules.double_grants import under_faults
 from checkers.text.printable import shorten
 
@@ -28,6 +28,7 @@ def notices(evidence: Evidence) -> Iterator[str]:
     yield from _never_granted(evidence)
     yield from _granted_late(evidence)
     yield from _unusable(evidence)
+    yield from _raised(evidence)
     yield from _ended(evidence)
     yield from _without_tokens(evidence)
     yield from _misleading_tokens(evidence)
@@ -38,19 +39,22 @@ def notices(evidence: Evidence) -> Iterator[str]:
 
 def _never_granted(evidence: Evidence) -> Iterator[str]:
     """Report what the clients got instead: usually the same error in every answer."""
-    if count_of_grants(evidence):
-        return
     acquires = list(evidence.named("acquire"))
-    if acquires:
+    if acquires and not count_of_grants(evidence):
         refused = sum(op.outcome is Outcome.FAIL for op in acquires)
-        reasons = Counter(op.error for op in acquires if op.error).most_common(1)
         why = ", and the recording ends before an answer"
-        for reason, times in reasons:
+        for reason, times in _reason_for_no_grant(evidence):
             why = f"; the most frequent reason, {times} of {len(acquires)}: {shorten(reason)}"
         yield (
             f"the lock was never granted: {len(acquires) - refused} of {len(acquires)} acquires got no usable"
             f" answer, {refused} were refused{why}"
         )
+
+
+def _reason_for_no_grant(evidence: Evidence) -> list[tuple[str, int]]:
+    """Return the most frequent error where the lock was never granted, and how often it came."""
+    acquires = () if count_of_grants(evidence) else evidence.named("acquire")
+    return Counter(op.error for op in acquires if op.error).most_common(1)
 
 
 def _granted_late(evidence: Evidence) -> Iterator[str]:
@@ -75,7 +79,22 @@ def _unusable(evidence: Evidence) -> Iterator[str]:
     number, first = _with_error(evidence, UNUSABLE)
     if number:
         counted = "1 answer was" if number == 1 else f"{number} answers were"
-        yield f"{counted} unusable, so the outcome is unknown; the first: {shorten(first)}"
+        yield f"{counted} unusable, so the outcome is unknown{_said_once(evidence, 'the first', first)}"
+
+
+def _raised(evidence: Evidence) -> Iterator[str]:
+    """Report mistakes in a user's class: most often, every call makes the same."""
+    columns = in_columns(evidence).columns
+    rows = _rows_with_error(columns, RAISED)
+    if len(rows):
+        numbers, times = np.unique(columns.error[rows], return_counts=True)
+        most = int(times.argmax())
+        title = f"the most frequent, {times[most]:,} of {len(rows):,}"
+        counted = "1 call" if len(rows) == 1 else f"{len(rows):,} calls"
+        yield (
+            f"{counted} ended with a Python error, so the outcome is unknown"
+            f"{_said_once(evidence, title, columns.errors[numbers[most]])}"
+        )
 
 
 def _ended(evidence: Evidence) -> Iterator[str]:
@@ -84,17 +103,28 @@ def _ended(evidence: Evidence) -> Iterator[str]:
     if number:
         counted = "1 call" if number == 1 else f"{number} calls"
         yield (
-            f"the client program ended before it had answered {counted}, and was started again; the first:"
-            f" {shorten(first)}; what it printed last is in the run's folder logs"
+            f"the client program ended before it had answered {counted}, and was started again"
+            f"{_said_once(evidence, 'the first', first)}; what it printed last is in the run's folder logs"
         )
+
+
+def _said_once(evidence: Evidence, title: str, error: str) -> str:
+    """Add an error to a notice, unless the notice about a lock that was never granted has it."""
+    known = (reason for reason, _ in _reason_for_no_grant(evidence))
+    return "" if error in known else f"; {title}: {shorten(error)}"
 
 
 def _with_error(evidence: Evidence, start: str) -> tuple[int, str]:
     """Count the operations whose error begins so, and return the first such error."""
     columns = in_columns(evidence).columns
-    errors = [number for number, said in enumerate(columns.errors) if said.startswith(start)]
-    rows = np.flatnonzero(np.isin(columns.error, errors))
+    rows = _rows_with_error(columns, start)
     return len(rows), columns.errors[columns.error[rows[0]]] if len(rows) else ""
+
+
+def _rows_with_error(columns: Columns, start: str) -> Ints:
+    """Return the operations whose error begins so."""
+    errors = [number for number, said in enumerate(columns.errors) if said.startswith(start)]
+    return np.flatnonzero(np.isin(columns.error, errors))
 
 
 def _without_tokens(evidence: Evidence) -> Iterator[str]:

@@ -11,7 +11,15 @@ from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS
 from checkers.vocabulary.counts import none_of
 from checkers.vocabulary.document import HazardsDocument
 from checkers.vocabulary.hazards import summary
-from checkers.vocabulary.reasons import NO_FAULTS, NO_GRANT, NO_TOKEN, RUN_LONGER, Reason, ReasonKind
+from checkers.vocabulary.reasons import (
+    NO_FAULTS,
+    NO_GRANT,
+    NO_RETURN,
+    NO_TOKEN,
+    RUN_LONGER,
+    Reason,
+    ReasonKind,
+)
 from checkers.vocabulary.verdict import Finding, Validity
 
 
@@ -50,8 +58,12 @@ def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[Re
     header = evidence.history.header
     short = {name: least for name, least in header.require.items() if counts.get(name, 0) < least}
     grants = count_of_grants(evidence)
-    if short and not grants and any(op.error for op in evidence.named("acquire")):
+    acquires = () if grants or not short else tuple(evidence.named("acquire"))
+    if any(op.error for op in acquires):
         yield NO_GRANT.reason
+        return
+    if acquires and all(op.learned is None for op in acquires):
+        yield NO_RETURN.reason
         return
     if short and header.fenced and 0 < grants == grants_without(evidence, "token"):
         yield NO_TOKEN.reason

@@ -84,6 +84,10 @@ NO_GRANT = Untestable(
     "the lock was never granted, so there was no holder to test",
     "read why in the note on this run and in the clients' logs (logs/client-0.log)",
 )
+NO_RETURN = Untestable(
+    "no acquire ever returned, so there was no holder to test",
+    "let acquire end by itself, with a grant or an error, also while the lock is held or its server is down",
+)
 NO_TOKEN = Untestable(
     "the lock gave no fencing token, so the fence could not be challenged",
     'use a lock that gives one, or set storage.fencing and lock.token to "none" to see which writes come too'

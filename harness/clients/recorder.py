@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from checkers.history.reader import Outcome
+from checkers.history.records import RAISED
 from checkers.text import limits
 from checkers.text.printable import in_16_bits
 from checkers.text.redaction import redacted
@@ -183,7 +184,7 @@ def _message(error: Exception) -> str:
         return said or type(error).__name__
     place = next((each for each in reversed(extract_tb(error.__traceback__)) if not _is_ours(each)), None)
     where = f" ({PurePath(place.filename).name}:{place.lineno}, in {place.name})" if place else ""
-    return f"{type(error).__name__}: {said}{where}"
+    return f"{RAISED}{type(error).__name__}{f': {said}' if said else ''}{where}"
 
 
 def _is_mistake(error: Exception) -> bool:

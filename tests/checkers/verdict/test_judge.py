@@ -17,7 +17,7 @@ from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS, judge
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.counts import COVERAGE, NONE, WORK
 from checkers.vocabulary.document import VerdictDocument
-from checkers.vocabulary.reasons import NO_GRANT, NO_TOKEN
+from checkers.vocabulary.reasons import NO_GRANT, NO_RETURN, NO_TOKEN
 from checkers.vocabulary.verdict import Finding, Validity
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.repository import HISTORIES, ROOT
@@ -233,7 +233,16 @@ def test_if_no_client_got_the_lock_a_notice_says_what_they_heard() -> None:
     assert notice.endswith(heard)
     assert verdict.reasons == (NO_GRANT.reason,)
     assert with_a_grant.notices == ()
-    assert judge(run([replace(asked, error=None)])).reasons[0].endswith("run longer, or with faults")
+
+
+def test_a_run_in_which_no_acquire_returned_says_so() -> None:
+    asked = Op(index=0, process=0, f="acquire", resource="r0", called=0, owner="a")
+    read = Op(
+        index=1, process=1, f="read", resource="r0", called=0, returned=1, learned=1, outcome=Outcome.OK
+    )
+
+    assert judge(run([asked])).reasons == (NO_RETURN.reason,)
+    assert judge(run([read])).reasons[0].endswith("run longer, or with faults")
 
 
 def test_a_valid_document_expects_valid() -> None:

@@ -68,6 +68,30 @@ def test_a_program_that_ended_by_itself_is_reported() -> None:
     assert "the first: the program ended with status 3;" in said
 
 
+def test_calls_that_raised_are_reported_with_their_most_frequent_error() -> None:
+    boom, key = (
+        "raised ValueError: boom (mine.py:12, in write)",
+        "raised KeyError: 'r0' (mine.py:9, in write)",
+    )
+    errors = [{"type": "info", "error": said} for said in (key, boom, boom)]
+
+    (said,) = notices_of((0, 0.5, granted(1)), *((0, at, error) for at, error in enumerate(errors, start=1)))
+
+    assert said == (
+        f"3 calls ended with a Python error, so the outcome is unknown; the most frequent, 2 of 3: {boom}"
+    )
+
+
+@pytest.mark.parametrize(
+    "error", ["raised ValueError: boom", "the program said nothing", "the program ended"]
+)
+def test_the_reason_why_no_lock_was_granted_is_said_once(error: str) -> None:
+    said = notices_of(*((at, at + 0.5, {"type": "info", "error": error}) for at in range(3)))
+
+    assert len(said) == 2
+    assert "\n".join(said).count(error) == 1
+
+
 WITHOUT = (
     "holds were ordered by what is certain in real time, which gives no order to grants that overlap;"
     " duplicate-token and token-regression had nothing to compare"

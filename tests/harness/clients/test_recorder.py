@@ -37,7 +37,7 @@ def recorder(tmp_path: Path) -> Recorder:
     [
         (refuse, "not the holder"),
         (lose_the_connection, "connection reset"),
-        (mistake, f"ValueError: boom ({Path(__file__).name}:23, in mistake)"),
+        (mistake, f"raised ValueError: boom ({Path(__file__).name}:23, in mistake)"),
     ],
 )
 def test_an_error_has_its_place_if_it_is_a_mistake(recorder: Recorder, action: Any, said: str) -> None:

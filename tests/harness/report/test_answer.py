@@ -7,7 +7,7 @@ import pytest
 from checkers.history.records import Header, History, Op, Outcome
 from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
 from checkers.vocabulary.document import VerdictDocument
-from checkers.vocabulary.reasons import NO_GRANT, NO_TOKEN, Reason, ReasonKind, Untestable
+from checkers.vocabulary.reasons import NO_GRANT, NO_RETURN, NO_TOKEN, Reason, ReasonKind, Untestable
 from harness.report.answer import answer
 from harness.report.counters import counters
 from harness.report.headline import Tone
@@ -272,6 +272,7 @@ def test_stale_writes_are_counted_by_tokens_only_if_there_are_some(token: int | 
     [
         (NO_TOKEN, "Use a lock that gives one, or set storage.fencing and lock.token"),
         (NO_GRANT, "Read why in the note on this run"),
+        (NO_RETURN, "Let acquire end by itself, with a grant or an error"),
     ],
 )
 def test_where_no_fault_could_test_the_fence_running_longer_is_no_remedy(
