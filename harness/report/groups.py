@@ -26,10 +26,18 @@ class FindingGroup:
 
 
 def explained(document: VerdictDocument, leads: Sequence[str] = ()) -> list[FindingDocument]:
-    """The findings that a verdict explains: the headline's first, then other violations, then the rest."""
+    """The findings that a verdict explains: the headline's first, then other violations, then the rest.
 
-    def rank(finding: FindingDocument) -> int:
-        return leads.index(finding.anomaly) if finding.anomaly in leads else len(leads)
+    Of these, those whose cause is certain come first, then unexpected ones, then those that ended first.
+    """
+    only_counted = set(map(id, document.counted))
+
+    def rank(finding: FindingDocument) -> tuple[int, bool, bool, bool, int]:
+        lead = leads.index(finding.anomaly) if finding.anomaly in leads else len(leads)
+        is_certain = finding.cause is not None and finding.cause.certain
+        ended = max(finding.accused or finding.operations, default=0)  # its line: lines are in order of time
+        is_expected = finding.anomaly in document.named
+        return lead, id(finding) in only_counted, not is_certain, is_expected, ended
 
     return sorted([*document.findings, *document.counted], key=rank)
 

@@ -12,6 +12,7 @@ from checkers.history.reader import Op
 from harness.core.invocation import NO_FAULTS
 from harness.report.interruption import in_words
 from harness.report.recorded_run import RecordedRun
+from harness.report.sentences import count
 from harness.report.timeline import Timeline
 from harness.spec.toml import changed_in, head_comment
 
@@ -66,7 +67,7 @@ def _duration(laid_out: Timeline | None) -> str:
 
 
 def _worked(operations: Sequence[Op]) -> str:
-    """How much the clients did; renewals run in parallel, and are counted separately."""
+    """How much the clients did, and how much of it were renewals, which run in parallel."""
     renewals = len(Operations.of(operations).columns.rows(RENEW))
-    renewed = f" and {renewals:,} renewal{'s' * (renewals > 1)}" if renewals else ""
-    return f"{len(operations) - renewals:,} operations{renewed}"
+    renewed = f", {renewals:,} of them {'a renewal' if renewals == 1 else 'renewals'}" if renewals else ""
+    return f"{count(len(operations), 'operation')}{renewed}"

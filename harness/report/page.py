@@ -15,18 +15,19 @@ from harness.report.chart_data import fitted, script_safe
 from harness.report.counters import KeyFigure, counters, gives_tokens
 from harness.report.effort import effort, moments
 from harness.report.environment_facts import Environment
+from harness.report.fault_rows import FaultRow, fault_rows
 from harness.report.groups import FindingGroup, explained, groups
 from harness.report.hazard_grid import Hazards, hazards
 from harness.report.heading import Heading, heading
 from harness.report.headline import RunAnswer
+from harness.report.holds import end_of
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import Summary, points, summaries
 from harness.report.narration import Narration, narrate
 from harness.report.primer import Primer, primer
-from harness.report.recorded_plan import RecordedFault
 from harness.report.recorded_run import RecordedRun
 from harness.report.run_again import RunAgain, run_again
-from harness.report.scenes import Scene, Stage, findings, matters_from, rejections
+from harness.report.scenes import Scene, Stage, findings, rejections
 from harness.report.step_references import label, numbered
 from harness.report.thinning import Kept
 from harness.report.timeline import Timeline, timeline
@@ -93,7 +94,7 @@ class ReportPage:
     windows: tuple[str, ...]
     anomalies: list[wording.Looked]
     checkers: list[CheckerDocument]
-    faults: list[RecordedFault]
+    faults: tuple[FaultRow, ...]
     primer: Primer
     environment: Environment
     seed: int | None
@@ -134,7 +135,7 @@ def page(recorded: RecordedRun) -> ReportPage:
         hazards=hazards(verdict.hazards, history.header.hazards if history else None),
         anomalies=wording.anomalies(verdict, untested(operations)),
         checkers=verdict.checkers,
-        faults=recorded.plan.faults,
+        faults=tuple(fault_rows(recorded.plan.faults, history)),
         primer=primer(said),
         environment=recorded.environment,
         seed=recorded.plan.seed,
@@ -213,9 +214,9 @@ def _proof(scene: Scene, stage: Stage) -> list[ProofRow]:
 
 
 def _at(scene: Scene, laid_out: Timeline) -> int:
-    """The moment of the last accused operation, or of the last of the proof if none is accused."""
+    """When the last accused operation was over, or the last of the proof if none is accused."""
     operations = (laid_out.operations[index] for index in scene.accused or scene.proof)
-    return max(map(matters_from, operations), default=scene.start)
+    return max(map(end_of, operations), default=scene.start)
 
 
 def _points(laid_out: Timeline) -> dict[str, list[list[float]]]:

@@ -46,7 +46,7 @@ def page_facts(run: Reported) -> list[str]:
         f"coverage: {sum(row.number > 0 for row in page.coverage)} counts of {len(page.coverage)}",
         f"checked: {', '.join(_checked(page))}",
         f"latency: {_counted((row.kind, row.calls) for row in page.timed.latency)}",
-        f"faults: {_counted(sorted(Counter(fault.kind for fault in page.faults).items()))}",
+        f"faults: {_counted(sorted(Counter(row.fault.kind for row in page.faults).items()))}",
         f"background: {', '.join(_background(page))}",
     ]
 

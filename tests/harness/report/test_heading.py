@@ -11,13 +11,13 @@ from tests.support.report_folder import STALE, run_folder, text_of
 from tests.support.sample_run import write_sample
 
 
-def test_copied_facts_are_separate_lines_and_count_renewals_apart(tmp_path: Path) -> None:
+def test_copied_facts_say_how_many_operations_were_renewals(tmp_path: Path) -> None:
     folder = run_folder(tmp_path)
     (folder / "plan.json").write_text('{"seed": 7}')
 
     page = report.write(folder).read_text()
 
-    assert "0.0 s of work · seed 7 · 5 operations and 1 renewal</p>" in page
+    assert "0.0 s of work · seed 7 · 6 operations, 1 of them a renewal</p>" in page
 
 
 def test_the_command_that_repeats_a_run_has_the_options_that_it_was_given(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_findings_of_several_causes_are_listed_with_links(tmp_path: Path) -> Non
     page = text_of(report.write(run_folder(tmp_path, findings=[FINDING, unexplained, FINDING])))
 
     assert "What was found, and why" in page
-    assert "Cause: pause of a client · on r0 finding 1 finding 3" in page
+    assert "Cause: pause of a client · on r0 finding 1 finding 2" in page
 
 
 def test_counts_that_are_zero_come_last(tmp_path: Path) -> None:
