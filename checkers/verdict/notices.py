@@ -77,7 +77,7 @@ def _granted_late(evidence: Evidence) -> Iterator[str]:
 def _unusable(evidence: Evidence) -> Iterator[str]:
     """Report answers that did not follow the line protocol, which made outcomes unknown."""
     number, first = _with_error(evidence, UNUSABLE)
-    if number:
+    if number and (first, number) not in _reason_for_no_grant(evidence):
         counted = "1 answer was" if number == 1 else f"{number} answers were"
         yield f"{counted} unusable, so the outcome is unknown{_said_once(evidence, 'the first', first)}"
 
@@ -86,15 +86,15 @@ def _raised(evidence: Evidence) -> Iterator[str]:
     """Report mistakes in a user's class: most often, every call makes the same."""
     columns = in_columns(evidence).columns
     rows = _rows_with_error(columns, RAISED)
-    if len(rows):
-        numbers, times = np.unique(columns.error[rows], return_counts=True)
-        most = int(times.argmax())
-        title = f"the most frequent, {times[most]:,} of {len(rows):,}"
-        counted = "1 call" if len(rows) == 1 else f"{len(rows):,} calls"
-        yield (
-            f"{counted} ended with a Python error, so the outcome is unknown"
-            f"{_said_once(evidence, title, columns.errors[numbers[most]])}"
-        )
+    errors = Counter(columns.errors[number] for number in columns.error[rows].tolist())
+    for error, times in errors.most_common(1):
+        if (error, len(rows)) not in _reason_for_no_grant(evidence):
+            title = f"the most frequent, {times:,} of {len(rows):,}"
+            counted = "1 call" if len(rows) == 1 else f"{len(rows):,} calls"
+            yield (
+                f"{counted} ended with a Python error, so the outcome is unknown"
+                f"{_said_once(evidence, title, error)}"
+            )
 
 
 def _ended(evidence: Evidence) -> Iterator[str]:

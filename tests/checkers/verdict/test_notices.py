@@ -88,8 +88,17 @@ def test_calls_that_raised_are_reported_with_their_most_frequent_error() -> None
 def test_the_reason_why_no_lock_was_granted_is_said_once(error: str) -> None:
     said = notices_of(*((at, at + 0.5, {"type": "info", "error": error}) for at in range(3)))
 
-    assert len(said) == 2
+    assert len(said) == 1 + (error == "the program ended")  # which also says where its output is
     assert "\n".join(said).count(error) == 1
+
+
+def test_other_unusable_answers_are_counted_without_the_reason_again() -> None:
+    errors = [{"type": "info", "error": f"the program said {each}"} for each in "aab"]
+
+    never, unusable = notices_of(*((at, at + 0.5, error) for at, error in enumerate(errors)))
+
+    assert never.endswith("the most frequent reason, 2 of 3: the program said a")
+    assert unusable == "3 answers were unusable, so the outcome is unknown"
 
 
 WITHOUT = (
