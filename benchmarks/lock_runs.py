@@ -1,7 +1,7 @@
 """Generated runs of any size: clients that acquire, write, read, renew and release.
 
 Each resource has its own clients, and one hold after another. Some holders are paused
-until their lease is over and another client has written: then their write is rejected.
+until their lease is over and another client has written: then their write is refused.
 Every run is correct.
 """
 

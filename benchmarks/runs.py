@@ -110,7 +110,7 @@ def _spread(values: Sequence[float], form: str) -> str:
 
 
 HEAD = (
-    "| target | as expected | verdict | stale writes attempted | rejected | accepted "
+    "| target | as expected | verdict | stale writes attempted | refused | accepted "
     "| first stale write, TTLs | to verdict, s | to end, s |\n"
     "|---|---|---|---|---|---|---|---|---|"
 )

@@ -161,7 +161,7 @@ def test_the_length_of_a_zookeeper_session_is_limited(ttl: str, why: str) -> Non
         ),
         (PARTITION, "upsert", "kills", "no fault kills"),
         (PARTITION, "upsert", "failovers", "no [[faults]] of this target is a failover"),
-        (PARTITION, "none", "stale_writes_rejected", 'storage.fencing "none" rejects nothing'),
+        (PARTITION, "none", "stale_writes_rejected", 'storage.fencing "none" refuses nothing'),
         (
             PARTITION,
             "none",
