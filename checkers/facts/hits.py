@@ -112,7 +112,11 @@ def hazards_of(evidence: Evidence) -> HazardsDocument | None:
         return HazardsDocument(hit=_by_name(hit)) if hit else None
     missed = [name for name in table.possible if Cell.named(name) not in hit]
     return HazardsDocument(
-        hit=_by_name(hit), missed=missed, possible=len(table.possible), untried=table.untried
+        hit=_by_name(hit),
+        missed=missed,
+        possible=len(table.possible),
+        untried=table.untried,
+        unreached=table.unreached,
     )
 
 

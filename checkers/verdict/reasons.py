@@ -19,6 +19,7 @@ from checkers.vocabulary.reasons import (
     RUN_LONGER,
     Reason,
     ReasonKind,
+    unaimed,
 )
 from checkers.vocabulary.verdict import Finding, Validity
 
@@ -81,7 +82,9 @@ def _why(header: Header) -> str:
 
 def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[Reason]:
     required = header.hazards.required if header.hazards else 0
-    if required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
+    if required and hazards and hazards.unreached and not hazards.possible:
+        yield unaimed(hazards.unreached).reason
+    elif required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
         seen = (
             summary(hazards.possible or 0, hazards.missed, hazards.untried)
             if hazards

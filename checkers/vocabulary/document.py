@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field, to_builtins
 
+from checkers.vocabulary.hazards import Point
 from checkers.vocabulary.reasons import Reason, ReasonKind
 
 VerdictWord = Literal["valid", "unknown", "invalid"]
@@ -91,13 +92,15 @@ class HazardsDocument(Struct, frozen=True, kw_only=True):
 
     `hit`: how many faults hit each. `possible`: how many the target's faults can hit; null if the
     history does not say. `missed`: those of them that no fault hit. `untried`: how many more a pause of
-    the holder with `hazards = "all"` would hit.
+    the holder with `hazards = "all"` would hit. `unreached`: the points at which none is possible, because no
+    client came to them.
     """
 
     hit: dict[str, int] = {}
     missed: list[str] = []
     possible: int | None = None
     untried: int = 0
+    unreached: list[Point] = []
 
 
 class WindowsDocument(Struct, frozen=True, kw_only=True):

@@ -67,6 +67,17 @@ POINTS = {
 }
 """The position of a client, in words."""
 
+_NEVER_REPORTED = {
+    Point.GRANTED: 'no client of this lock ever reported "granted"',
+    Point.WRITE_SENT: 'no client of this storage ever reported "sent"',
+    Point.RENEWING: "no client of this lock ever renewed a lease",
+}
+
+
+def why_unreached(point: Point) -> str:
+    """Say why no client of a run came to a point that its user's class or program reports."""
+    return _NEVER_REPORTED.get(point, f'no client ever came to "{point}"')
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
@@ -137,13 +148,15 @@ class HazardTable(Struct, frozen=True, kw_only=True):
 
     `possible`: those that its faults and systems can produce. `impossible`: the others, by reason; `*`
     stands for every point or end. `required`: how many of the possible ones a valid run has seen.
-    `untried`: how many more a pause of the holder with `hazards = "all"` would produce.
+    `untried`: how many more a pause of the holder with `hazards = "all"` would produce. `unreached`: points
+    to which no client of the run came, though there were occasions; they make hazards impossible.
     """
 
     possible: list[str] = []
     impossible: dict[str, list[str]] = {}
     required: Annotated[int, Meta(ge=0, le=len(CELLS))] = 0
     untried: Annotated[int, Meta(ge=0, le=len(CELLS))] = 0
+    unreached: list[Point] = []
 
 
 _SHOWN = 3  # verdict.json has all
@@ -161,6 +174,11 @@ def summary(possible: int, missed: Sequence[str], untried: int, shown: int = _SH
         more = len(missed) - shown
         seen += f", but not {', '.join(missed[:shown])}{f' and {more} more' if more > 0 else ''}"
     return f'{seen}; hazards = "all" tries the rest' if untried else seen
+
+
+def untriable(unreached: Sequence[Point]) -> str:
+    """Say which moments do not count, and why: "not counted: granted, because no client …"."""
+    return f"not counted: {'; '.join(f'{point}, because {why_unreached(point)}' for point in unreached)}"
 
 
 def _parsed(parts: Sequence[str]) -> Iterator[Any]:

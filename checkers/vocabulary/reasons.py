@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
+
+from checkers.vocabulary.hazards import Point, why_unreached
 
 
 class ReasonKind(enum.StrEnum):
@@ -93,3 +96,12 @@ NO_TOKEN = Untestable(
     'use a lock that gives one, or set storage.fencing and lock.token to "none" to see which writes come too'
     " late",
 )
+
+
+def unaimed(points: Iterable[Point]) -> Untestable:
+    """The reason of a run whose faults begin only at points to which no client came."""
+    whys = " and ".join(map(why_unreached, points))
+    return Untestable(
+        f"no dangerous moment could be tried, because {whys}",
+        "report it in your class or program if it has that moment, or aim at another moment",
+    )

@@ -7,6 +7,7 @@ flag and continued the process.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
@@ -48,6 +49,7 @@ from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import load_kind
 
 _POLL = 0.0005  # seconds
+_AWAITED = 0.9  # TTLs in which a holder waits for a renewal: then its lease is nearly over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,7 @@ class SharedProgress:
     state: SharedState
     client: int
     resources: tuple[str, ...]
+    ttl: float = math.inf  # ns; a holder waits no longer for a renewal
 
     def waiting(self, resource: str) -> None:
         """Announce that this client asks for a lock."""
@@ -90,6 +93,7 @@ class SharedProgress:
         mine.resource, mine.token, mine.owner = place, NO_TOKEN if token is None else token, known
         mine.phase = phase
         mine.awaited = 0
+        self._count(self.state.came, point)
         self._stop_if_asked(phase, place)
         if phase == ACQUIRED:
             self._await_renewal(place)
@@ -100,6 +104,7 @@ class SharedProgress:
 
     def renewing(self, resource: str, owner: str) -> None:
         """Announce that the lease of a held lock is about to be renewed, in a thread beside the holder's."""
+        self._count(self.state.came, "renewing")
         mine = self.state.clients[self.client]
         if mine.phase != OUTSIDE and mine.owner == owner.encode()[:31]:
             mine.renewing = time.monotonic_ns()
@@ -130,10 +135,17 @@ class SharedProgress:
                 return
 
     def _await_renewal(self, place: int) -> None:
-        """Hold the lock for longer, if a stop is requested during a renewal: most holds end before one."""
+        """Hold the lock for longer, if a stop is requested during a renewal: most holds end before one.
+
+        A holder that was not stopped meanwhile, and sent none, had a chance to renew its lease.
+        """
+        until = time.monotonic_ns() + _AWAITED * self.ttl
         for request in self.state.stop_requests:
             while request.point == RENEWING and self._is_asked_by(request, place):
                 if self.state.run.stop:
+                    return
+                if time.monotonic_ns() > until:
+                    self._count(self.state.chances, "renewing")
                     return
                 time.sleep(_POLL)
 
@@ -165,10 +177,17 @@ class SharedProgress:
         self.state.clients[self.client].phase = OUTSIDE
 
     def ended(self, f: str, answer: Answer) -> None:
-        """Count an operation, for the progress display."""
+        """Count an operation: for the progress display, and to learn which stop points are reported."""
         self.state.operations[self.client] += 1
+        if answer.ok and f == "acquire":
+            self._count(self.state.chances, "granted")
+        if answer.ok and f in WRITES:
+            self._count(self.state.chances, "write-sent")
         if f in WRITES and (answer.ok or answer.fields.get("error") == STALE):
             self.state.writes[2 * self.client + (not answer.ok)] += 1
+
+    def _count(self, counts: Any, point: str) -> None:
+        counts[self.client * len(STOP_POINTS) + STOP_POINTS.index(point)] += 1
 
 
 def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
@@ -227,7 +246,7 @@ def _client(
     client: int, state: SharedState, task: ClientTask, recorder: Recorder, programs: ExitStack
 ) -> Client:
     clients = len(state.clients)
-    progress = SharedProgress(state, client, task.resources)
+    progress = SharedProgress(state, client, task.resources, task.lock.ttl)
     renewals = RecordedSession(
         recorder,
         clients + client,

@@ -104,6 +104,8 @@ class SharedState:
     written: Any  # array of _Written, by client and resource
     operations: Any  # operations ended, by client
     writes: Any  # accepted writes, and those that a fence refused, by client
+    came: Any  # how often a client came to each stop point
+    chances: Any  # how often it could have come to one that its lock or storage reports
     resources: int
 
     @classmethod
@@ -119,6 +121,8 @@ class SharedState:
             written=context.RawArray(_Written, clients * resources),
             operations=context.RawArray(ctypes.c_int64, clients),
             writes=context.RawArray(ctypes.c_int64, clients * 2),
+            came=context.RawArray(ctypes.c_int64, clients * len(STOP_POINTS)),
+            chances=context.RawArray(ctypes.c_int64, clients * len(STOP_POINTS)),
             resources=resources,
         )
 

@@ -54,6 +54,7 @@ class ClientFaults:
     observer: Observer
     over: threading.Event
     overlap: bool = True  # may several faults be in force on one side?
+    unreached: Callable[[], AbstractSet[str]] = frozenset  # the stop points to which clients never come
 
     def strike_at_each_stop(self, index: int, fault: ClientFault, last: int, window: Tally) -> None:
         """Hit the clients that reach the stop point, one at a time; request no stop after `last` (ns).
@@ -61,7 +62,7 @@ class ClientFaults:
         A fault on servers, or on a waiter, begins while a holder is there.
         """
         request = self._request(index, fault)
-        while not self.over.is_set() and time.monotonic_ns() < last:
+        while not self._is_in_vain(request) and time.monotonic_ns() < last:
             self.strike_once(fault, request, last, window)
 
     def strike_at_next_stop(
@@ -71,6 +72,10 @@ class ClientFaults:
         request = self._request(index, fault)
         for _ in each_moment(moments, self.over.is_set, window):
             self.strike_once(fault, request, last, window, drawn=True)
+
+    def _is_in_vain(self, request: StopRequest) -> bool:
+        """Will no client stop at a request, because the run is over, or no client ever comes there?"""
+        return self.over.is_set() or request.point in self.unreached()
 
     def _request(self, index: int, fault: ClientFault) -> StopRequest:
         return StopRequest(self.state, index, str(fault.at), Victim.of_holder(fault.target))
@@ -106,7 +111,7 @@ class ClientFaults:
             return False, had_servers(self._in_the_way(fault))
         requested = time.monotonic_ns()
         with request.armed():
-            wait_until(lambda: request.stopped_client != NOBODY, last, self.over.is_set)
+            wait_until(lambda: request.stopped_client != NOBODY, last, partial(self._is_in_vain, request))
         came = request.stopped_client != NOBODY
         client, other = self.reserve_stopped(request, fault, partial(self.needs, fault))
         missed: str | None = had_victim(other) if came else NO_STOP

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
@@ -32,6 +32,7 @@ from harness.nemesis.windows import Tally
 SHORT = "0.1 ttl"  # a pause that ends before the lease does
 SHORTER = "20ms"  # a pause that ends before the holder, which goes on meanwhile, releases its lock
 PATIENCE = 1  # TTLs until another hazard is tried, because no client has come to this one
+RENEWAL = 1.5  # the same for one that begins at a renewal: a holder waits for it for nearly a TTL
 FEWEST = 2  # clients for each walker: one that is paused, and one to take over
 
 
@@ -42,6 +43,7 @@ class Aims:
     cells: tuple[Cell, ...]
     walkers: int = 1
     tally: Tally = field(default=lambda _why: None)  # of the windows of all walkers
+    unreached: Callable[[], Container[str]] = tuple  # the points to which clients never come, by now
     _left: deque[Cell] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -55,8 +57,11 @@ class Aims:
         After the last, begin again.
         """
         with self._lock:
-            if not self._left:
-                self._left.extend(self.cells)
+            never = self.unreached()
+            possible = [cell for cell in self._left if cell.point not in never]
+            possible = possible or [cell for cell in self.cells if cell.point not in never]
+            self._left.clear()
+            self._left.extend(possible)
             fitting = [cell for cell in self._left if TAKES[cell.end] <= room]
             alike = [cell for cell in fitting if are_alike(cell, fitting[0])]
             by_luck = [cell for cell in fitting if cell.end is BY_LUCK.get(fitting[0].end)]
@@ -95,7 +100,6 @@ def stop_requests(faults: Sequence[FaultSpec], clients: int, resources: int) -> 
 def walk(clients: ClientFaults, index: int, fault: PauseSpec, resource: int, aims: Aims, end: int) -> None:
     """Aim at one hazard after another on a resource, as long as there is time for one before `end` (ns)."""
     victim = Victim(resource=resource)
-    patience = PATIENCE * clients.ttl
     while not clients.over.is_set():
         now = time.monotonic_ns()
         cells = aims.take((end - now) / clients.ttl)
@@ -103,7 +107,8 @@ def walk(clients: ClientFaults, index: int, fault: PauseSpec, resource: int, aim
             return
         (cell,) = cells
         request = StopRequest(clients.state, index, cell.point, victim)
-        until = min(end - round(TAKES[cell.end] * clients.ttl), now + patience)
+        patience = RENEWAL if cell.point is Point.RENEWING else PATIENCE
+        until = min(end - round(TAKES[cell.end] * clients.ttl), now + round(patience * clients.ttl))
         as_aimed = clients.strike_once(aimed(fault, cell), request, until, aims.tally, first_of_hold=True)
         aims.done(cell, cell.end if as_aimed else None)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
-from checkers.vocabulary.hazards import Cell
+from checkers.vocabulary.hazards import Cell, Point
 from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.faults import (
@@ -27,6 +28,7 @@ from harness.nemesis.plan import PlanLog
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
+from harness.nemesis.unreached import unreached
 
 LAST_STOP = 1.5  # TTLs before the end, after which no stop is requested: no client could take over in time
 
@@ -54,6 +56,7 @@ class Nemesis:
     reach: FaultReach
     observer: Observer
     overlap: bool = True  # may several faults be in force on one side?
+    reported: AbstractSet[Point] = frozenset()  # the points that the user's class or program reports, or not
     error: BaseException | None = None
     _over: threading.Event = field(default_factory=threading.Event)
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -73,6 +76,7 @@ class Nemesis:
             observer=self.observer,
             over=self._over,
             overlap=self.overlap,
+            unreached=partial(unreached, self.state, self.reported),
         )
         self._servers = ServerFaults(
             ttl=self.ttl,
@@ -129,7 +133,7 @@ class Nemesis:
         """Aim at the hazards of a fault on several resources at once."""
         cells = tuple(map(Cell.named, self.log.planned[index].hazards))
         resources = walkers(fault, len(self.state.clients), self.state.resources) if cells else ()
-        aims = Aims(cells, len(resources), partial(self.log.window, index))
+        aims = Aims(cells, len(resources), partial(self.log.window, index), self._clients.unreached)
         first = self._requests[index]
         if hits_servers(fault):
             walk_servers(self._clients, first, fault, resources, aims, end)

@@ -65,8 +65,8 @@ class StopRequest:
     """Asks the first client that reaches a stop point to stop itself there."""
 
     def __init__(self, state: SharedState, index: int, point: str, victim: Victim) -> None:
+        self.point = point
         self._request = state.stop_requests[index]
-        self._point = STOP_POINTS.index(point) + 1
         self._request.resource = victim.resource
         self._request.client = victim.client
 
@@ -87,7 +87,7 @@ class StopRequest:
     def arm(self) -> None:
         """Request the stop."""
         self._request.stopped_client = NOBODY
-        self._request.point = self._point
+        self._request.point = STOP_POINTS.index(self.point) + 1
 
     def disarm(self) -> None:
         """Request it no more; a client may be stopping already."""

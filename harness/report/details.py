@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from checkers.history.reader import History
 from checkers.vocabulary.counts import called
 from checkers.vocabulary.document import CheckerDocument, VerdictDocument
-from checkers.vocabulary.hazards import summary
+from checkers.vocabulary.hazards import summary, untriable
 from harness.report.causes import Openings
 from harness.report.finding_text import causes, proof, story
 from harness.report.groups import explained, groups
@@ -26,6 +26,8 @@ def details(document: VerdictDocument, history: History | None, said: RunAnswer)
     if seen and seen.possible:
         tried = summary(seen.possible, seen.missed, seen.untried, shown=len(seen.missed))
         yield StyledLine(tried, LineTone.FAINT, 2)
+    if seen and seen.unreached:
+        yield StyledLine(untriable(seen.unreached), LineTone.FAINT, 2)
     yield from (StyledLine(str(windows), LineTone.FAINT, 2) for windows in document.windows)
     yield from _checkers(document.checkers)
 

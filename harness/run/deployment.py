@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from msgspec import structs
 
 from checkers.vocabulary.fault_kinds import KINDS
-from checkers.vocabulary.hazards import HazardTable
+from checkers.vocabulary.hazards import HazardTable, Point
 from harness.clients.admin import AdminClient
 from harness.clients.process import ClientTask
 from harness.core.errors import ConfigurationError
@@ -134,9 +135,17 @@ def resources(target: Target) -> tuple[str, ...]:
 
 
 def header(
-    target: Target, seed: int, faults: Sequence[FaultSpec] = (), *, no_faults: bool = False
+    target: Target,
+    seed: int,
+    faults: Sequence[FaultSpec] = (),
+    *,
+    no_faults: bool = False,
+    unreached: AbstractSet[Point] = frozenset(),
 ) -> dict[str, Any]:
-    """Return the first line of the history, with everything needed to judge it."""
+    """Return the first line of the history, with everything needed to judge it.
+
+    `unreached`: the points to which no client came; known at the end of the run.
+    """
     return (
         {
             "fencepost": 1,
@@ -153,7 +162,7 @@ def header(
             "clients": target.workload.clients,
         }
         | _words(target)
-        | _hazards(target, faults)
+        | _hazards(target, faults, unreached)
         | ({"no_faults": True} if no_faults else {})
     )
 
@@ -164,12 +173,12 @@ def _words(target: Target) -> dict[str, Any]:
     return {"faults": words} if words else {}
 
 
-def _hazards(target: Target, faults: Sequence[FaultSpec]) -> dict[str, Any]:
-    """Return the dangerous moments that the faults can produce."""
-    table, required = hazard_table(target, faults), target.require.get(HAZARDS, 0)
+def _hazards(target: Target, faults: Sequence[FaultSpec], unreached: AbstractSet[Point]) -> dict[str, Any]:
+    """Return the dangerous moments that the faults can produce. If some are required, none is not enough."""
+    table, required = hazard_table(target, faults, unreached), target.require.get(HAZARDS, 0)
     if table is None:
         return {"hazards": structs.asdict(HazardTable(required=1))} if required else {}
-    return {"hazards": structs.asdict(table) | {"required": min(required, len(table.possible))}}
+    return {"hazards": structs.asdict(table) | {"required": min(required, len(table.possible) or 1)}}
 
 
 def modules(target: Target) -> tuple[str, ...]:

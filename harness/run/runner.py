@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -88,10 +89,9 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     if refusal := engine.refusal(topology):
         raise refusal
     exhaustion.provide_descriptors(exhaustion.descriptors_for(len(edges(topology))))
-    header = deployment.header(target, seed, faults, no_faults=not options.faults)
-    folder = _folder(target, options.runs, header)
+    header = partial(deployment.header, target, seed, faults, no_faults=not options.faults)
+    folder = _folder(target, options.runs, header())
     yield from _announced(target, engine, folder, seed)
-    workload = target.workload
     command = ProgramCommand.of_run(target.client.command, folder.run_id) if target.client else None
     with ExitStack() as stack:
         stack.enter_context(_interrupt_said(options.notify))
@@ -103,9 +103,9 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             stack.enter_context(programs_killed_at_end(folder.run_id))
         clients = stack.enter_context(
             started(
-                workload.clients,
-                workload.resources,
-                stop_requests(faults, workload.clients, workload.resources)[-1],
+                target.workload.clients,
+                target.workload.resources,
+                stop_requests(faults, target.workload.clients, target.workload.resources)[-1],
                 folder.path,
                 deployment.modules(target),
             )
@@ -137,6 +137,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         with _interrupts() as interrupted:
             yield StageReached(stage="running", detail=deployment.work(target))
             yield from phase.run(interrupted)
+            folder.write_json(HEADER, header(unreached=phase.unreached), indent=None)
             yield StageReached(stage="judging", detail="the recording")
             # Not reused: a server that was killed may listen on another port now.
             storage = deployment.storage_of(target, cluster, folder.path)

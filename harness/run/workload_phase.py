@@ -6,8 +6,10 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from checkers.vocabulary.hazards import Point
 from harness.clients.pool import ClientPool
 from harness.clients.recorder import Recorder
 from harness.core.events import Event, FaultObserved, Progress, StageReached
@@ -18,8 +20,10 @@ from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
 from harness.nemesis.plan import PlanLog, PlannedFault
 from harness.nemesis.reach import FaultReach
+from harness.nemesis.unreached import unreached
 from harness.run.deployment import resources
 from harness.spec import Target
+from harness.spec.hazards import points_reported
 
 SECOND = 1_000_000_000  # ns
 TICK = 0.1  # seconds between two checks
@@ -69,6 +73,11 @@ class WorkloadPhase:
         yield from _drained(observed)
         yield self._progress(nemesis, min(elapsed, duration))
 
+    @property
+    def unreached(self) -> AbstractSet[Point]:
+        """The points to which no client came, though it could have."""
+        return unreached(self.clients.state, points_reported(self.target))
+
     def _plan(self) -> PlanLog:
         duration = self.target.workload.duration
         log = PlanLog(
@@ -98,6 +107,7 @@ class WorkloadPhase:
             ),
             observer=Observer(log=log, record=recorder.record, notify=observed.put),
             overlap=self.target.overlap,
+            reported=points_reported(self.target),
         )
 
     def _progress(self, nemesis: Nemesis, elapsed: int) -> Progress:

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
-from checkers.vocabulary.hazards import CELLS, POINTS, Cell, End, Fate, HazardTable, Hit, Point, fate_of
+from checkers.vocabulary.hazards import (
+    CELLS,
+    POINTS,
+    Cell,
+    End,
+    Fate,
+    HazardTable,
+    Hit,
+    Point,
+    fate_of,
+    why_unreached,
+)
 from harness.core.errors import ConfigurationError
 from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_stop_point
 from harness.nemesis.fields import WAITER, of_pauses
@@ -30,8 +42,13 @@ Problem = tuple[int, str]
 """Why a fault cannot hit a cell; of several, the one with the highest number says most."""
 
 
-def hazard_table(target: Target, faults: Sequence[FaultSpec]) -> HazardTable | None:
-    """Return the cells that some of the faults can hit, and the others by reason; None without faults."""
+def hazard_table(
+    target: Target, faults: Sequence[FaultSpec], unreached: AbstractSet[Point] = frozenset()
+) -> HazardTable | None:
+    """Return the cells that some of the faults can hit, and the others by reason; None without faults.
+
+    `unreached`: the points to which no client of a run came, though it could have.
+    """
     if not faults:
         return None
     possible = []
@@ -39,7 +56,7 @@ def hazard_table(target: Target, faults: Sequence[FaultSpec]) -> HazardTable | N
     hits = [frozenset(_hits(fault, target)) for fault in faults]
     for cell in CELLS:
         problems = [
-            next(_problems(fault, cell, target), None) if cell.hit in hit else _not_hit(cell)
+            next(_problems(fault, cell, target, unreached), None) if cell.hit in hit else _not_hit(cell)
             for fault, hit in zip(faults, hits, strict=True)
         ]
         if None in problems:
@@ -50,10 +67,19 @@ def hazard_table(target: Target, faults: Sequence[FaultSpec]) -> HazardTable | N
         possible=possible,
         impossible={why: list(_shortened(cells)) for why, cells in impossible.items()},
         untried=sum(
-            str(cell) not in possible and next(_problems(_EVERY, cell, target), None) is None
+            str(cell) not in possible and next(_problems(_EVERY, cell, target, unreached), None) is None
             for cell in _EVERY.cells
         ),
+        unreached=sorted(unreached & points_aimed_at(faults), key=[*Point].index),
     )
+
+
+def points_reported(target: Target) -> frozenset[Point]:
+    """Return the points that a target's own class or program reports, if it has them."""
+    is_own_lock = ":" in target.lock.kind or "lock" in target.program_sides
+    is_own_storage = ":" in target.storage.kind or "storage" in target.program_sides
+    of_lock = {Point.GRANTED, Point.RENEWING} if is_own_lock else set()
+    return frozenset(of_lock | ({Point.WRITE_SENT} if is_own_storage else set()))
 
 
 def too_many_required(target: Target) -> Iterator[str]:
@@ -140,7 +166,9 @@ def _not_hit(cell: Cell) -> Problem:
     return 0, f"no fault of this target hits {_WHOM[cell.hit]}"
 
 
-def _problems(fault: FaultSpec, cell: Cell, target: Target) -> Iterator[Problem]:
+def _problems(
+    fault: FaultSpec, cell: Cell, target: Target, unreached: AbstractSet[Point]
+) -> Iterator[Problem]:
     if cell.fate is not fate_of(fault.kind, fault.target, cell.end):
         yield 1, f"no fault of this target {_TREATS[cell.fate]}"
     elif cell.point not in _points(fault):
@@ -149,6 +177,8 @@ def _problems(fault: FaultSpec, cell: Cell, target: Target) -> Iterator[Problem]
         yield 3, reason
     elif (reason := _never_happens(fault, cell, target)) is not None:
         yield 4, reason
+    elif cell.point in unreached and cell.point in points_aimed_at([fault]):
+        yield 5, why_unreached(cell.point)
 
 
 _WHOM = {

@@ -14,7 +14,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from tests.support.challenged import run_until_challenged
-from tests.support.command import DEADLINE, refused, run_target, run_words
+from tests.support.command import DEADLINE, fencepost, refused, run_target, run_words
 from tests.support.repository import ROOT
 
 EXAMPLE = ROOT / "examples/own-class"
@@ -62,6 +62,29 @@ def test_the_example_runs_and_is_judged(folder: Path, settings: tuple[str, ...],
     assert document["coverage"]["stale_writes_attempted"] >= 1
     assert {"committed", "observed"} == {each["evidence"] for each in document["checkers"]}
     assert f"run again    cd {folder} && PYTHONPATH={ROOT} " in done.stderr
+
+
+def test_moments_that_a_class_never_reports_are_not_required(folder: Path) -> None:
+    aimed = '["before-write/superseded", "granted/expired", "renewing/expired"]'
+    settings = (
+        "lock.ttl=300ms",
+        f'faults=[{{kind="pause",target="holder",hazards={aimed}}}]',
+        "require={hazards='all'}",
+    )
+    done = run_until_challenged(
+        lambda duration: run_target(folder, "files.toml", duration, *settings),
+        6,
+        lambda verdict: verdict["hazards"]["possible"] == 1 and not verdict["hazards"]["missed"],
+    )
+
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    hazards = document["hazards"]
+    assert document["verdict"] == "valid"
+    assert (hazards["missed"], hazards["untried"]) == ([], 15)
+    assert hazards["unreached"] == ["granted", "renewing"]
+    again = fencepost(folder, "recheck", "--format", "json", "runs/files/latest")
+    assert json.loads(again.stdout)["hazards"] == hazards
 
 
 @pytest.mark.parametrize(

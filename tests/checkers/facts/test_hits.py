@@ -234,11 +234,26 @@ def test_a_run_misses_what_its_faults_could_have_hit() -> None:
         "missed": ["granted/superseded/holder"],
         "possible": 2,
         "untried": 0,
+        "unreached": [],
     }
     assert verdict.validity.word == "unknown"
     (reason,) = verdict.reasons
     assert reason == (
         "not exercised: 1 of 2 dangerous moments tried, but not granted/superseded/holder: run longer, or with faults"
+    )
+
+
+def test_a_run_whose_only_moment_no_client_came_to_tested_nothing() -> None:
+    history = run(FIRST, write(1, 50, 51, 33), OVER, began=10, healed=25).history
+    table = HazardTable(possible=[], required=1, unreached=[Point.GRANTED])
+
+    verdict = judge(replace(history, header=replace(history.header, hazards=table, require={})))
+
+    assert verdict.validity.word == "unknown"
+    (reason,) = verdict.reasons
+    assert reason == (
+        "not exercised: no dangerous moment could be tried, because no client of this lock ever reported"
+        ' "granted": report it in your class or program if it has that moment, or aim at another moment'
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from checkers.vocabulary.hazards import CELLS, HazardTable, Point
 from harness.spec import load, shipped
-from harness.spec.hazards import hazard_table, points_aimed_at
+from harness.spec.hazards import hazard_table, points_aimed_at, points_reported
 
 
 def table_of(name: str, *overrides: str) -> HazardTable:
@@ -98,3 +98,46 @@ def test_a_holder_may_release_its_lock_while_it_is_cut_off(side: str, direction:
     table = table_of("etcd-postgres-partition", f"faults=[{cut}]", "require={}")
 
     assert ("before-release/superseded/holder/lost" in table.possible) == may
+
+
+OWN_LOCK = ("lock={kind='mine:Lock'}",)
+
+
+def test_moments_that_no_client_came_to_are_impossible() -> None:
+    target = load("etcd-postgres-hazards", OWN_LOCK)
+    known = hazard_table(target, target.faults)
+
+    table = hazard_table(target, target.faults, points_reported(target))
+
+    assert known is not None
+    assert table is not None
+    assert [len(known.possible), len(table.possible)] == [24, 16]
+    assert why_not(table, "granted/superseded/holder") == 'no client of this lock ever reported "granted"'
+    assert why_not(table, "renewing/expired/holder") == "no client of this lock ever renewed a lease"
+    assert table.unreached == [Point.GRANTED, Point.RENEWING]
+
+
+def test_a_fault_at_drawn_moments_needs_no_report_of_a_client() -> None:
+    target = load("etcd-postgres-outside-pauses")
+
+    table = hazard_table(target, target.faults, {Point.WRITE_SENT})
+
+    assert table is not None
+    assert table.possible == table_of("etcd-postgres-outside-pauses").possible
+
+
+def test_the_moments_that_all_hazards_would_try_leave_out_those_too() -> None:
+    target = load("etcd-postgres", OWN_LOCK)
+
+    table = hazard_table(target, target.faults, points_reported(target))
+
+    assert table is not None
+    assert (table.possible, table.untried) == (["before-write/superseded/holder"], 15)
+
+
+def test_only_classes_and_programs_of_the_user_report_points() -> None:
+    assert points_reported(load("etcd-postgres")) == frozenset()
+    assert points_reported(load("etcd-postgres", OWN_LOCK)) == {Point.GRANTED, Point.RENEWING}
+    assert points_reported(load("etcd-postgres", ("storage={kind='mine:Storage',fencing='mine'}",))) == {
+        Point.WRITE_SENT
+    }
