@@ -41,6 +41,8 @@ RESOURCES = ("r0", "r1")
 AT_ONCE = " (no event granted: right if one request grants the lock and gives the token)"
 STOP_POINTS = {"granted": "granted", "sent": "write-sent"}
 """The stop point of each optional event."""
+SIDES = {"granted": "lock", "sent": "storage"}
+"""The side of the program that reports each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +79,12 @@ def _all(
     programs: ExitStack, begin: Callable[[int], ProgramClient], expected: Expected, silence: Silence
 ) -> Iterator[Check]:
     repeated: list[str] = []
+    events: set[str] = set()
 
     def start(client: int) -> ProgramClient:
         program = programs.enter_context(closing(begin(client)))
         program.repeated = repeated.append
+        program.events = events
         return program
 
     began = time.monotonic()
@@ -98,9 +102,19 @@ def _all(
     first.close()
     again = start(0)
     yield one_of("a request after a restart", asked(again, "reconnect", side=min(expected.sides)), "ok")
+    yield from _unreported(events, expected)
     if repeated:
         found = f"a second answer to the same request: {repeated[0]}"
         yield Check(request="answers", fits=False, found=found)
+
+
+def _unreported(events: AbstractSet[str], expected: Expected) -> Iterator[Check]:
+    """Name the moments at which no fault can begin, because the program never reported their events."""
+    missing = [event for event, side in SIDES.items() if side in expected.sides and event not in events]
+    if missing:
+        moments = " and ".join(f"{STOP_POINTS[event]}/…" for event in missing)
+        which = f"the moments {moments} cannot be aimed at; see docs/hazards.md"
+        yield Check(request="events", fits=True, found=f"no event {' and no event '.join(missing)}: {which}")
 
 
 def _versions(program: ProgramClient) -> str:

@@ -132,6 +132,7 @@ class ProgramClient:
         """Called with a second answer to one request."""
         self.renewed: Callable[[RenewedEvent], None] = lambda _renewed: None
         self.versions: Mapping[str, str] = {}  # that the program named at its start
+        self.events: set[str] = set()  # the kinds of events that the program has sent
         self._begin()
 
     def request(
@@ -255,6 +256,8 @@ class ProgramClient:
         line, carried = parse_line(said)
         if line.event != "commit":
             self._count(said)
+        if line.event is not None:
+            self.events.add(line.event)
         if line.event == "renewed":
             self.renewed(convert_fields(RenewedEvent, carried))
             return Line(), carried

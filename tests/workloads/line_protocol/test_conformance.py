@@ -251,6 +251,24 @@ def test_an_event_where_no_fault_stops_the_client_gets_advice(
     assert not [each for each in aimed if advice in each]
 
 
+SENT = '        say(id=request["id"], event="sent")\n'
+
+
+def test_the_moment_of_an_event_that_never_came_is_named(played: Any) -> None:
+    silent = (SENT, "        pass\n", "storage")
+
+    (line,) = (each for each in played(*silent, all_of_it=True) if each.startswith("events: "))
+
+    assert line == "events: no event sent: the moments write-sent/… cannot be aimed at; see docs/hazards.md"
+    assert played(*silent) == [], "it is no mistake"
+
+
+def test_no_moment_is_named_of_a_program_that_reports_every_event(played: Any) -> None:
+    found = played("            if row:\n", REPORTS_GRANTED, "lock", "storage", all_of_it=True)
+
+    assert not [each for each in found if each.startswith("events: ")]
+
+
 def matches(found: str, said: str) -> bool:
     beginning, _, rest = found.partition(".*")
     return said.startswith(beginning) and rest in said
