@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))  # ns
+from checkers.text.durations import UNITS
+
 _FINE = 10  # a run shorter than this part of a unit is shown in the next smaller one
 _DIGITS = (3, 6, 9)  # after the point; 9 of a second are ns
 
@@ -51,7 +52,7 @@ class Clock:
 
     def _formatted(self, time: float, digits: int) -> str:
         longest = max(abs(time), self.ended - self.started)
-        for size, name in _UNITS:
+        for size, name in UNITS:
             if longest * _FINE >= size:
                 return f"{time / size:.{digits}f} {name}"
         return f"{time:.0f} ns"

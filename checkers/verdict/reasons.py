@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from checkers.facts.evidence import Evidence
+from checkers.facts.hindrances import hindrance_of
 from checkers.facts.narrowing import count_of_grants, grants_without
 from checkers.history.records import Header
 from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS
@@ -31,11 +32,10 @@ def doubts(
     anomalies: Mapping[str, int],
 ) -> Iterator[Reason]:
     """Yield why a run without a violation is not valid either, apart from crashes."""
-    header = evidence.history.header
     yield from _cut_short(evidence)
     yield from _empty(evidence)
     yield from _not_exercised(evidence, counts)
-    yield from _missed(hazards, header)
+    yield from _missed(hazards, evidence)
     for name in DOUBTS:
         if anomalies[name]:
             yield Reason(ReasonKind.DOUBT, ANOMALIES[name].happened(anomalies[name]), name)
@@ -72,16 +72,20 @@ def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[Re
     for name, least in short.items():
         count = counts.get(name, 0)
         what = f"{name} is {count}, required {least}" if count else none_of(name)
-        yield Reason(ReasonKind.NOT_EXERCISED, what, _why(header))
+        yield Reason(ReasonKind.NOT_EXERCISED, what, _why(evidence))
 
 
-def _why(header: Header) -> str:
+def _why(evidence: Evidence) -> str:
     """Say how to fix a run that tested too little, or why it did."""
-    return NO_FAULTS if header.no_faults else RUN_LONGER
+    if evidence.history.header.no_faults:
+        return NO_FAULTS
+    hindrance = hindrance_of(evidence)
+    return RUN_LONGER if hindrance is None else hindrance.remedy
 
 
-def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[Reason]:
-    required = header.hazards.required if header.hazards else 0
+def _missed(hazards: HazardsDocument | None, evidence: Evidence) -> Iterator[Reason]:
+    table = evidence.history.header.hazards
+    required = table.required if table else 0
     if required and hazards and hazards.unreached and not hazards.possible:
         yield unaimed(hazards.unreached).reason
     elif required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
@@ -90,7 +94,7 @@ def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[Reason]
             if hazards
             else "no hazard was counted"
         )
-        yield Reason(ReasonKind.NOT_EXERCISED, seen, _why(header))
+        yield Reason(ReasonKind.NOT_EXERCISED, seen, _why(evidence))
 
 
 def unexpected(

@@ -68,6 +68,8 @@ NEVER_TESTED = frozenset({ReasonKind.NOT_EXERCISED, ReasonKind.UNTESTABLE})
 
 RUN_LONGER = "run longer, or with faults"
 NO_FAULTS = "it was run with --no-faults"
+USUAL = frozenset({RUN_LONGER, NO_FAULTS})
+"""What is said of any run that did too little."""
 
 
 @dataclass(frozen=True, slots=True)

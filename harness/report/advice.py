@@ -6,6 +6,11 @@ from checkers.vocabulary.reasons import ReasonKind
 
 RUN_MORE = "Nothing to fix. A run is a test, not a proof: repeat it with other seeds and faults."
 RUN_OTHER_SEEDS = "Nothing to fix. A run is a test, not a proof: repeat it with other seeds."
+NO_FAULT = "No fault was counted"
+COUNT_A_FAULT = "Run longer, or with other faults; -v says what became of each fault's windows."
+NOTHING_TRIED = (
+    "No fault hit a client that held the lock: the run says nothing about the faults of this target."
+)
 RUN_TO_THE_END = "Run it again and let it finish."
 FENCED = (
     "A client that lost its lock cannot overwrite its successor's data, at least under the faults of this"

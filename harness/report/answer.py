@@ -9,14 +9,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from checkers.facts.evidence import Evidence
+from checkers.facts.hindrances import hindrance_of
 from checkers.history.columns import ACQUIRE, RELEASE, Operations
 from checkers.history.records import History
 from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, Anomaly
 from checkers.vocabulary.document import VerdictDocument
-from checkers.vocabulary.reasons import NEVER_TESTED, Reason, ReasonKind
+from checkers.vocabulary.reasons import NEVER_TESTED, USUAL, Reason, ReasonKind
 from checkers.vocabulary.rule_words import described
 from harness.report import advice
-from harness.report.effort import moments
+from harness.report.effort import moments, no_fault_counted
 from harness.report.headline import CONTRADICTION, UNDECIDED, RunAnswer, Tone
 from harness.report.interruption import in_words
 from harness.report.sentences import capitalized
@@ -69,12 +71,22 @@ class _Verdict:
 
     @property
     def exercise_it(self) -> str:
+        """What to do about what the run did not do; the history may show what kept it from that."""
+        remedies = (each.arguments[1] for each in self.document.reasons_of(ReasonKind.NOT_EXERCISED))
+        if special := next((each for each in remedies if each not in USUAL), None):
+            return f"{capitalized(special)}."
         return self.advises(advice.EXERCISE_IT, advice.EXERCISE_IT_WITH_FAULTS)
 
     def advises(self, usually: str, without_faults: str) -> str:
         """Say what to do; a run with --no-faults gets other advice."""
         chosen = self.history is not None and self.history.header.no_faults
         return without_faults if chosen else usually
+
+    @property
+    def make_one_count(self) -> str:
+        """What to do so that a fault counts; the history may show what kept all of them from that."""
+        found = None if self.history is None else hindrance_of(Evidence(history=self.history))
+        return advice.COUNT_A_FAULT if found is None else f"{capitalized(found.remedy)}."
 
     @property
     def violations(self) -> Counter[str]:
@@ -231,16 +243,19 @@ def _held(verdict: _Verdict) -> RunAnswer:
     else:
         label, happened = "Nothing wrong was found", _granted(counts.get("grants", 0))
         matters = advice.NONE_REFUSED if counts.get("stale_writes_attempted") else advice.UNFENCED
-    tone, remedy = Tone.GOOD, verdict.advises(advice.RUN_MORE, advice.RUN_OTHER_SEEDS)
+    tone, advised = Tone.GOOD, verdict.advises(advice.RUN_MORE, advice.RUN_OTHER_SEEDS)
+    if no_fault_counted(verdict.document):
+        tone, label, happened = Tone.NEUTRAL, advice.NO_FAULT, f"{label[0].lower()}{label[1:]}, {happened}"
+        matters, advised = advice.NOTHING_TRIED, verdict.make_one_count
     if verdict.interrupted:
         happened = f"until then {label[0].lower()}{label[1:]}, {happened}"
-        tone, label, remedy = Tone.NEUTRAL, capitalized(verdict.interrupted), advice.RUN_TO_THE_END
+        tone, label, advised = Tone.NEUTRAL, capitalized(verdict.interrupted), advice.RUN_TO_THE_END
     said = verdict.says(
         tone,
         label,
         ", ".join(filter(None, [happened, moments(verdict.document)])) + but,
         matters=verdict.of(lead, "matters", matters),
-        remedy=verdict.of(lead, "remedy", remedy),
+        remedy=verdict.of(lead, "remedy", advised),
         about=list(verdict.counted),
     )
     return said if lead or not counts.get("stale_writes_rejected") else replace(said, terms=STALE_WRITE)

@@ -31,6 +31,13 @@ def moments(document: VerdictDocument) -> str:
     return tried(seen.possible, seen.missed, seen.untried) if seen and seen.possible else ""
 
 
+def no_fault_counted(document: VerdictDocument) -> bool:
+    """Could the faults of the target have hit a dangerous moment, but none was counted?"""
+    seen = document.hazards
+    could_hit = seen is not None and bool(seen.possible or seen.unreached)
+    return could_hit and not any(number and _is_fault(name) for name, number in document.coverage.items())
+
+
 def _faults(counts: Mapping[str, int]) -> str:
     """The faults that were counted: such as "11 pauses and 2 partitions"."""
     hit = [_how_many(name, number) for name, number in counts.items() if number and _is_fault(name)]

@@ -18,7 +18,9 @@ class Tone(enum.StrEnum):
     GOOD = "good"
     BAD = "bad"
     UNSURE = "unsure"
-    NEUTRAL = "neutral"  # the run was interrupted before it could show anything wrong
+    NEUTRAL = (
+        "neutral"  # the run was interrupted, or no fault was counted, before it could show anything wrong
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

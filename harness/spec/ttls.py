@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pydantic.config import JsonDict
 
+from checkers.vocabulary.hindrances import SHORTEST_LEASE
 from harness.core.duration import NS
 from harness.spec.fields import LONGEST_TTL
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
 SHORTEST_HAZELCAST_SESSION = 2 * NS["s"]
-SHORTEST_TTL = 100 * NS["ms"]
+SHORTEST_TTL = SHORTEST_LEASE
 SHORTEST_SESSION = NS["s"]
 TWO_SECONDS: JsonDict = {"default": "2s"}
 """For the schema, of a field whose default is in ns."""

@@ -78,7 +78,7 @@ def run(
     loaded = _load_all(selected.names, overrides, faults=not no_faults, both=both, trust=trust)
     if hazard is not None:
         check_aimed(hazard, loaded)
-        say(f"--hazard {hazard}: required, in place of what the target requires")
+        say(f"--hazard {hazard}: all faults aim at it, and only a run that hits it can be valid")
     if plan is not None and no_faults:
         raise click.UsageError("--plan and --no-faults contradict each other: drop one of them")
     replay = None if plan is None else _replayed(plan, seed, loaded)

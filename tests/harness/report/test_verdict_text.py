@@ -24,7 +24,7 @@ def test_the_headline_counts_the_moments_and_the_details_name_them() -> None:
         "missed": ["renewing/expired/holder"],
         "possible": 2,
     }
-    judged = document(stale_writes_attempted=3, stale_writes_rejected=3) | {"hazards": seen}
+    judged = document(pauses=3, stale_writes_attempted=3, stale_writes_rejected=3) | {"hazards": seen}
     named = "  1 of 2 dangerous moments tried, but not renewing/expired/holder"
 
     held = "t  The fence held: 3 of 3 stale writes refused, 1 of 2 dangerous moments tried"

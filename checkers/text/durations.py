@@ -1,0 +1,13 @@
+"""Durations in words."""
+
+from __future__ import annotations
+
+UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))  # ns
+
+
+def brief(length: int) -> str:
+    """Format a setting (ns): "2 s", "1.5 ms"."""
+    for size, name in UNITS:
+        if length >= size:
+            return f"{length / size:g} {name}"
+    return f"{length} ns"
