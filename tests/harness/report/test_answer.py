@@ -7,7 +7,15 @@ import pytest
 from checkers.history.records import Header, History, Op, Outcome
 from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
 from checkers.vocabulary.document import VerdictDocument
-from checkers.vocabulary.reasons import NO_FAULTS, NO_GRANT, NO_RETURN, NO_TOKEN, Reason, ReasonKind, Untestable
+from checkers.vocabulary.reasons import (
+    NO_FAULTS,
+    NO_GRANT,
+    NO_RETURN,
+    NO_TOKEN,
+    Reason,
+    ReasonKind,
+    Untestable,
+)
 from harness.report.answer import answer
 from harness.report.counters import counters
 from harness.report.headline import Tone
