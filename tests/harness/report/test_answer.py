@@ -236,35 +236,6 @@ def test_what_the_history_shows_is_advised_in_place_of_a_longer_run() -> None:
     assert answer(verdict("unknown", reasons=reasons), "mine").remedy == f"{special.capitalize()}."
 
 
-COULD_HIT = {"hit": {}, "missed": ["granted/superseded/holder"], "possible": 1}
-
-
-def test_a_valid_run_without_a_counted_fault_does_not_look_green() -> None:
-    header = Header(target="mine", ttl=1_000_000)
-    granted = Op(index=0, process=0, f="acquire", resource="r", called=0, returned=1, outcome=Outcome.OK)
-    history = History(header=header, operations=(granted,))
-
-    said = answer(verdict(hazards=COULD_HIT), "mine", history)
-
-    assert said.headline == (
-        "No fault was counted: the fence held, 13 of 13 stale writes refused, 0 of 1 dangerous moments tried"
-    )
-    assert said.tone is Tone.NEUTRAL
-    assert said.verdict == "Verdict: valid, as this target expects"
-    assert said.matters.endswith("the run says nothing about the faults of this target.")
-    assert said.remedy == "The lease of 1 ms is over before any fault begins: set lock.ttl to 100 ms or more."
-    assert answer(verdict(hazards=COULD_HIT), "mine").remedy.startswith("Run longer, or with other faults;")
-
-
-@pytest.mark.parametrize(
-    "fields", [{"hazards": COULD_HIT, "coverage": HELD | {"pauses": 1}}, {"hazards": {"hit": {}}}, {}]
-)
-def test_a_run_with_a_counted_fault_or_without_any_stays_green(fields: dict[str, object]) -> None:
-    said = answer(verdict(**fields), "mine")
-
-    assert (said.label, said.tone) == ("The fence held", Tone.GOOD)
-
-
 @pytest.mark.parametrize(
     ("operations", "said"),
     [
