@@ -78,7 +78,7 @@ def run(
     loaded = _load_all(selected.names, overrides, faults=not no_faults, both=both, trust=trust)
     if hazard is not None:
         check_aimed(hazard, loaded)
-        say(f"--hazard {hazard}: all faults aim at it, and only a run that hits it can be valid")
+        say(f"--hazard {hazard}: the run must hit it; the target's own faults and [require] do not apply")
     if plan is not None and no_faults:
         raise click.UsageError("--plan and --no-faults contradict each other: drop one of them")
     replay = None if plan is None else _replayed(plan, seed, loaded)

@@ -50,6 +50,14 @@ def test_a_hazard_and_no_faults_contradict_each_other(tmp_path: Path) -> None:
     assert "--hazard and --no-faults contradict each other" in done.stderr
 
 
+def test_what_a_hazard_replaces_is_said(tmp_path: Path) -> None:
+    two = ("etcd-postgres", "etcd-postgres-upsert")
+    done = refused(tmp_path, "run", *two, "--hazard", "write-sent/superseded", "--until-violation")
+
+    said = "--hazard write-sent/superseded: the run must hit it; the target's own faults and [require] do not apply"
+    assert said in done.stderr
+
+
 def test_a_run_is_aimed_at_its_hazard_alone_and_must_hit_it() -> None:
     target = load("etcd-postgres", overrides_for("write-sent/superseded"))
 
