@@ -14,7 +14,7 @@ from harness.campaign.execution import Finished
 from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.night import NightPlan
 from harness.campaign.schedule import Job
-from harness.campaign.status import FixConfidence, Rate, RunOutcome, Status, fix_confidence, rate, status
+from harness.campaign.status import CleanRuns, Rate, RunOutcome, Status, clean_runs, rate, status
 from harness.core.exit_codes import ExitCode, of_several
 from harness.report.first_finding import primary
 from harness.report.sentences import count
@@ -75,7 +75,7 @@ class CellResult:
     reproductions: tuple[AssessedRun, ...]
     status: Status
     rate: Rate  # since the status last changed, tonight's runs included
-    fixed: FixConfidence | None
+    clean: CleanRuns | None  # of a cell that has failed before and did not tonight, unless it is passing
     left: tuple[Job, ...]  # runs that did not fit into the budget
 
     @property
@@ -268,13 +268,15 @@ def _of_cell(
     ended = {run.finished.job.id for run in first}
     tonight = [run.outcome for run in first]
     result = status(tonight, before)
-    is_clean = result in {Status.PASSING, Status.FIXED, Status.FLAKY} and RunOutcome.FAILED not in tonight
+    may_be_fixed = (
+        result in {Status.NOT_SEEN, Status.FIXED, Status.FLAKY} and RunOutcome.FAILED not in tonight
+    )
     return CellResult(
         cell=cell,
         runs=first,
         reproductions=tuple(run for run in runs if run.finished.job.reproduction),
         status=result,
         rate=rate(tonight, before),
-        fixed=fix_confidence([*before, *tonight]) if is_clean else None,
+        clean=clean_runs([*before, *tonight]) if may_be_fixed else None,
         left=tuple(job for job in planned if job.id not in ended),
     )

@@ -74,7 +74,11 @@ class FinishedDocument(Struct, frozen=True, kw_only=True):
 
 
 class CellDocument(Struct, frozen=True, kw_only=True):
-    """One cell. `not_run`: runs that did not fit into the budget; `fixed`: how certain a fix is."""
+    """One cell. `not_run`: runs that did not fit into the budget.
+
+    `fixed`: if it failed before and is fixed, flaky or not seen tonight, why the clean runs since are a fix,
+    or are not; else null.
+    """
 
     name: str
     lock: str
@@ -169,7 +173,7 @@ def _cell(result: CellResult, night: Night) -> CellDocument:
         rate=RateDocument(
             failed=result.rate.failed, runs=result.rate.runs, low=round(low, 4), high=round(high, 4)
         ),
-        fixed=str(result.fixed) if result.fixed else None,
+        fixed=str(result.clean) if result.clean else None,
         not_run=result.not_run,
         runs=[_run(result, run, night) for run in result.runs],
     )

@@ -15,7 +15,8 @@ WINDOW = 30
 ENOUGH = 10
 """Runs from which a rate has bounds: of fewer, they would say nothing."""
 
-SURE = 0.99
+FIXED_BELOW = 0.01
+"""The chance of missing a failure by luck, below which it is called fixed."""
 _Z = 1.959964  # of a 95 % interval
 
 
@@ -37,6 +38,7 @@ class Status(enum.StrEnum):
     STILL_FAILING = "still failing"
     REGRESSED = "regressed"
     FLAKY = "flaky"
+    NOT_SEEN = "not seen tonight"  # and chance may explain that
     FIXED = "fixed"
     PASSING = "passing"
     UNKNOWN = "unknown"
@@ -71,27 +73,52 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class FixConfidence:
-    """How certain it is that a flaky failure is gone, after some clean runs."""
+class CleanRuns:
+    """Runs that passed since a cell last failed: is it fixed, or was the failure missed by chance?
+
+    If nothing has changed since the first failure, every order of the runs after it is equally likely. The
+    chance of the clean runs is the share of orders in which no failure is among the last ones. The first
+    failure itself is not counted, because it is the reason why counting begins there.
+    """
 
     clean: int
-    former: float  # the rate at which it failed before
+    failed: int  # from the first failure to the last one, both included
+    runs: int  # all in between, too
 
     @property
-    def confidence(self) -> float:
-        """The probability that this many runs would have shown it."""
-        return 1 - (1 - self.former) ** self.clean
+    def chance(self) -> float:
+        """The chance of so many clean runs if nothing has changed."""
+        return self._chance(self.clean)
 
     @property
-    def more(self) -> int:
-        """How many more clean runs give 99 %."""
-        needed = math.ceil(math.log(1 - SURE) / math.log(1 - self.former))
-        return max(0, needed - self.clean)
+    def are_a_fix(self) -> bool:
+        """Is that chance so small that the cell is called fixed?"""
+        return self.chance < FIXED_BELOW
+
+    @property
+    def more(self) -> int | None:
+        """How many more clean runs make it fixed; None if the failure is forgotten before."""
+        enough = (clean for clean in range(self.clean, WINDOW + 1) if self._chance(clean) < FIXED_BELOW)
+        return next((clean - self.clean for clean in enough), None)
+
+    def _chance(self, clean: int) -> float:
+        runs, failed = self.runs - 1, self.failed - 1
+        return math.comb(runs, failed) / math.comb(runs + clean, failed)
 
     def __str__(self) -> str:
-        runs = f"{count(self.clean, 'clean run')} at a former rate of {self.former:.0%}"
-        more = f"; {self.more} more give {SURE:.0%}" if self.more else ""
-        return f"{runs}: {self.confidence:.0%} sure{more}"
+        seen = f"{count(self.clean, 'clean run')} after {self.failed} of {self.runs} failed"
+        if self.are_a_fix:
+            return f"{seen}: the chance of that is less than {FIXED_BELOW:.0%} if nothing has changed"
+        if self.failed == 1:
+            return f"{seen}: one failure does not show how often it fails, so it is not called fixed"
+        chance = f"{seen}: the chance of that is {_percent(self.chance)} if nothing has changed"
+        if self.more is None:
+            return f"{chance}; it fails too rarely to be called fixed within {WINDOW} clean runs"
+        return f"{chance}; after {count(self.more, 'more clean run')} it is called fixed"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"  # noqa: PLR2004 (two digits)
 
 
 def status(tonight: Sequence[RunOutcome], before: Sequence[RunOutcome]) -> Status:
@@ -102,14 +129,14 @@ def status(tonight: Sequence[RunOutcome], before: Sequence[RunOutcome]) -> Statu
     if not decided:
         return _worst_undecided(tonight)
     earlier = _decided(before)[-WINDOW:]
-    failed, had_failed = RunOutcome.FAILED in decided, RunOutcome.FAILED in earlier
+    failed = RunOutcome.FAILED in decided
     if failed and RunOutcome.PASSED in decided:
         return Status.FLAKY
     if failed:
         return _failing(earlier)
-    if not had_failed:
-        return Status.PASSING
-    return Status.FLAKY if _changes(earlier) > 1 else Status.FIXED
+    if RunOutcome.QUARANTINED in tonight:
+        return Status.QUARANTINED
+    return _clean(before, tonight)
 
 
 def rate(tonight: Sequence[RunOutcome], before: Sequence[RunOutcome]) -> Rate:
@@ -141,7 +168,12 @@ def _continues(shown: Status, outcomes: Sequence[RunOutcome]) -> bool:
     *before, last = outcomes
     if shown is Status.FLAKY:
         return status([last], before) is not Status.PASSING
-    return last is (RunOutcome.PASSED if shown in {Status.PASSING, Status.FIXED} else RunOutcome.FAILED)
+    clean = {Status.PASSING, Status.NOT_SEEN, Status.FIXED}
+    return last is (RunOutcome.PASSED if shown in clean else RunOutcome.FAILED)
+
+
+_SHOWN = {RunOutcome.PASSED, RunOutcome.FAILED, RunOutcome.QUARANTINED}
+"""Outcomes that say whether a failure occurred."""
 
 
 def _decided(outcomes: Iterable[RunOutcome]) -> list[RunOutcome]:
@@ -169,22 +201,30 @@ def _failing(earlier: Sequence[RunOutcome]) -> Status:
     return Status.FLAKY if _changes(earlier) > 1 else Status.REGRESSED
 
 
+def _clean(before: Sequence[RunOutcome], tonight: Sequence[RunOutcome]) -> Status:
+    """The status of a cell that passed tonight."""
+    was, now = clean_runs(before), clean_runs([*before, *tonight])
+    if was is None or now is None or was.clean >= WINDOW or was.are_a_fix:
+        return Status.PASSING
+    if now.are_a_fix:
+        return Status.FIXED
+    return Status.FLAKY if _changes(_decided(before)[-WINDOW:]) > 1 else Status.NOT_SEEN
+
+
 def _changes(earlier: Sequence[RunOutcome]) -> int:
     """How often a cell went from passing to failing or back."""
     return sum(one is not other for one, other in itertools.pairwise(earlier))
 
 
-def fix_confidence(outcomes: Sequence[RunOutcome]) -> FixConfidence | None:
-    """How certainly a flaky cell is fixed, by the clean runs since its last failure.
+def clean_runs(outcomes: Sequence[RunOutcome]) -> CleanRuns | None:
+    """Count the clean runs since a cell last failed; `outcomes` are all of its runs, the oldest first.
 
-    `outcomes` are all of its runs, the oldest first. None for a cell that never failed, or that did in
-    several runs on end and before that in none: something was broken then. One failure alone may be chance.
+    None if no run before the last clean ones failed. A quarantined failure is one.
     """
-    decided = _decided(outcomes)
-    if RunOutcome.FAILED not in decided:
+    failed = [each is not RunOutcome.PASSED for each in outcomes if each in _SHOWN]
+    if True not in failed:
         return None
-    last = max(index for index, each in enumerate(decided) if each is RunOutcome.FAILED)
-    until, clean = decided[max(0, last + 1 - WINDOW) : last + 1], len(decided) - last - 1
-    failures = until.count(RunOutcome.FAILED)
-    is_flaky = failures < len(until) and (failures == 1 or RunOutcome.PASSED in until[-failures:])
-    return FixConfidence(clean, failures / len(until)) if clean and is_flaky else None
+    clean = failed[::-1].index(True)
+    until = failed[: len(failed) - clean][-WINDOW:]
+    since_first = until[until.index(True) :]
+    return CleanRuns(clean, sum(since_first), len(since_first))

@@ -22,6 +22,7 @@ _ORDER = (
     Status.NOT_JUDGED,
     Status.UNKNOWN,
     Status.QUARANTINED,
+    Status.NOT_SEEN,
     Status.FIXED,
     Status.NOT_RUN,
     Status.PASSING,
@@ -65,7 +66,7 @@ def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
 
 def _row(result: CellResult) -> str:
     rate = str(result.rate) if result.rate.runs else "–"
-    note = f"; {result.fixed}" if result.fixed else ""
+    note = f"; {result.clean}" if result.clean else ""
     return row([inert(result.cell.name), f"{result.status}{note}", str(len(result.runs)), rate])
 
 
@@ -108,9 +109,9 @@ def lines(assessment: Assessment) -> Iterator[str]:
     if assessment.canary:
         yield str(assessment.canary)
     for result in by_urgency(assessment.listed):
-        if result.status is Status.PASSING and not result.fixed and not result.undecided:
+        if result.status is Status.PASSING and not result.undecided:
             continue
-        facts = [result.cell.name, result.rate if result.rate.failed else None, result.fixed]
+        facts = [result.cell.name, result.rate if result.rate.failed else None, result.clean]
         yield f"{result.status}: {'; '.join(str(fact) for fact in facts if fact)}"
         for run in result.failures:
             seen = [f"fingerprint {run.fingerprint}", result.reproduced(run)]

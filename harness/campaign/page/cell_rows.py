@@ -22,7 +22,7 @@ class CellRow:
     name: str
     tone: str
     status: str
-    note: str  # how certain a fix is
+    note: str  # why the clean runs are a fix, or are not
     strip: tuple[Bar, ...]
     strip_in_words: str
     rate: str
@@ -64,7 +64,7 @@ def _row(
         name=cell.name,
         tone=OF_STATUS[result.status],
         status=result.status.value,
-        note=str(result.fixed) if result.fixed else "",
+        note=str(result.clean) if result.clean else "",
         strip=squares,
         strip_in_words=f"ran in {len(squares)} of {len(nights)} nights and failed in {failed}",
         rate=str(rate) if rate.runs else "–",

@@ -14,6 +14,7 @@ OF_STATUS: Mapping[Status, str] = {
     Status.STILL_FAILING: BAD,
     Status.REGRESSED: BAD,
     Status.FLAKY: BAD,
+    Status.NOT_SEEN: UNSURE,
     Status.FIXED: GOOD,
     Status.PASSING: GOOD,
     Status.UNKNOWN: UNSURE,

@@ -134,8 +134,15 @@ def test_runs_that_were_not_made_are_counted() -> None:
     assert night.cells[0].not_run == 2
 
 
-def test_a_fix_says_how_certain_it_is() -> None:
-    night = assessed(finished(job()), before={"a": [RunOutcome.PASSED, RunOutcome.FAILED]})
+def test_one_clean_run_after_failures_is_not_called_a_fix() -> None:
+    night = assessed(finished(job()), before={"a": [RunOutcome.FAILED] * 3})
 
-    assert night.cells[0].status is Status.FIXED
-    assert str(night.cells[0].fixed) == "1 clean run at a former rate of 50%: 50% sure; 6 more give 99%"
+    assert night.cells[0].status is Status.NOT_SEEN
+    assert str(night.cells[0].clean).startswith("1 clean run after 3 of 3 failed: the chance of that is 33%")
+
+
+def test_a_passing_cell_has_nothing_to_say_of_clean_runs() -> None:
+    night = assessed(finished(job()), before={"a": [RunOutcome.FAILED] * 30 + [RunOutcome.PASSED] * 3})
+
+    assert night.cells[0].status is Status.PASSING
+    assert night.cells[0].clean is None
