@@ -28,10 +28,16 @@ class CampaignProgress:
     """Where a campaign is."""
 
     running: tuple[Job, ...]
+    waiting: int  # runs and repetitions that fit into the budget
     done: int  # runs, as the next two: repetitions are none
     left: int  # including those that the budget will not reach
     failed: int
     expected: int  # ns until the end, repetitions included
+
+    @property
+    def is_over(self) -> bool:
+        """Is there nothing left to make?"""
+        return not self.running and not self.waiting
 
 
 Notify = Callable[[Finished | CampaignProgress], None]
@@ -119,24 +125,28 @@ class CampaignRunner:
 
     def _next(self) -> tuple[Job, Worker] | None:
         """Take the next run that fits into the budget, even if a longer one is due first, and a worker."""
-        if self._fail_fast and any(map(has_failed, self._finished)):
-            return None
-        elapsed = time.monotonic_ns() - self._began
-        fitting = [job for job in self._waiting if fits(job, elapsed, self._budget)]
         elsewhere = {job.servers for job, _ in self._running.values()} - {""}
-        chosen = choose(fitting, [worker.servers for worker in self._idle], elsewhere)
+        chosen = choose(self._fitting(), [worker.servers for worker in self._idle], elsewhere)
         if chosen is None:
             return None
         job, worker = chosen
         self._waiting.remove(job)
         return job, self._idle.pop(worker)
 
+    def _fitting(self) -> list[Job]:
+        """Return the runs and repetitions that will be made if each takes as long as expected."""
+        if self._fail_fast and any(map(has_failed, self._finished)):
+            return []
+        elapsed = time.monotonic_ns() - self._began
+        return [job for job in self._waiting if fits(job, elapsed, self._budget)]
+
     def _end(self, finished: Finished) -> None:
         self._night.record(finished)
         self._finished.append(finished)
-        self._notify(finished)
         if not self._fail_fast:
             self._waiting = [*self._reproductions(finished), *self._waiting]
+        self._notify(self._progress())  # first: the time that is left includes the repetitions of this run
+        self._notify(finished)
 
     def _reproductions_left(self) -> Iterator[Job]:
         """The repetitions of failed runs that were not made before the campaign was killed."""
@@ -159,11 +169,13 @@ class CampaignRunner:
         running = tuple(job for job, _ in self._running.values())
         left = [*self._waiting, *running]
         done = [finished for finished in self._finished if not finished.job.reproduction]
-        expected = sum(job.expected for job in left) // self._workers
+        fitting = self._fitting()
+        expected = sum(job.expected for job in (*fitting, *running)) // self._workers
         if self.left is not None:
             expected = min(expected, self.left)
         return CampaignProgress(
             running=running,
+            waiting=len(fitting),
             done=len(done),
             left=sum(not job.reproduction for job in left),
             failed=sum(map(has_failed, done)),

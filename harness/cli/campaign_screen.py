@@ -38,7 +38,6 @@ class CampaignScreen:
     quarantine: Mapping[str, Quarantine] = field(default_factory=dict)  # by fingerprint
     clock: Callable[[], int] = time.monotonic_ns
     progress: CampaignProgress | None = None
-    done: int = 0  # runs
     at: int = 0  # when `progress` was reported, as the clock has it
     begun: dict[str, int] = field(default_factory=dict)  # when each run in progress was first seen
     findings: dict[str, tuple[str, int]] = field(default_factory=dict)  # fingerprint → sentence, runs
@@ -55,14 +54,13 @@ class CampaignScreen:
         """Take in one event."""
         match event:
             case CampaignProgress():
-                self.progress, self.done, self.at = event, event.done, self.clock()
+                self.progress, self.at = event, self.clock()
                 self.begun = {job.id: self.begun.get(job.id, self.at) for job in event.running}
             case Finished():
                 self._finished(event)
 
     def _finished(self, finished: Finished) -> None:
         run = run_of(finished, self.quarantine)
-        self.done += not finished.job.reproduction
         if run.fingerprint and not finished.job.reproduction:
             _, times = self.findings.get(run.fingerprint, ("", 0))
             known = " (quarantined)" if run.quarantine else ""
@@ -75,14 +73,19 @@ class CampaignScreen:
             show_document(finished_document(run))
 
     def _counted(self) -> str:
-        """Say which run this is, and how long the others will take."""
+        """Say how many runs have ended, and how long the others will take."""
         if self.progress is None:
             return ""
-        return f"{self.done}/{self.progress.done + self.progress.left}, {clock(self.left())} to go"
+        done, left = self.progress.done, self.progress.left
+        return f"{done}/{done + left}, {self._to_go(self.progress)}"
 
-    def left(self) -> int:
-        """Return the expected time to the end, in ns."""
-        return max(0, self.progress.expected - (self.clock() - self.at)) if self.progress else 0
+    def _to_go(self, progress: CampaignProgress) -> str:
+        """Say how long the runs that are left, and the repetitions of failed ones, will take."""
+        expected = progress.expected - (self.clock() - self.at)
+        if progress.is_over:
+            return f"{clock(0)} to go"
+        time_left = f"{clock(expected)} to go" if expected > 0 else "longer than expected"
+        return time_left if progress.left else f"repeating failures, {time_left}"
 
     def picture(self) -> Group:
         """Draw the runs in progress, and the findings so far."""
@@ -100,7 +103,7 @@ class CampaignScreen:
             return table
         table.add_row(
             f"{self.progress.done} done, {self.progress.left} left, {self.progress.failed} failed",
-            f"about {clock(self.left())} to go",
+            self._to_go(self.progress),
             style="bold",
         )
         for job in self.progress.running:

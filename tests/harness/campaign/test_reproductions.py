@@ -54,6 +54,16 @@ def test_a_resumed_night_repeats_each_fingerprint_once(night: Night) -> None:
     assert sorted(made(night, [])) == EACH_FINGERPRINT
 
 
+def test_the_time_left_counts_the_repetitions_of_a_run_that_failed(night: Night) -> None:
+    events: list[Any] = []
+
+    made(night, events)
+
+    at = next(n for n, event in enumerate(events) if isinstance(event, Finished))
+    assert events[at].job.id == "a-1"
+    assert events[at - 1].expected == (3 + 3) * JOBS[0].expected  # repetitions, and runs
+
+
 def test_progress_counts_runs_and_no_repetitions(night: Night) -> None:
     events: list[Any] = []
 

@@ -23,16 +23,20 @@ class Terminal(io.StringIO):
         return True
 
 
-def progress(done: int = 3) -> CampaignProgress:
-    return CampaignProgress(running=RUNNING, done=done, left=9, failed=1, expected=100 * SECOND)
+def progress(done: int = 3, left: int = 9, waiting: int = 8) -> CampaignProgress:
+    running = RUNNING if waiting else ()
+    return CampaignProgress(
+        running=running, waiting=waiting, done=done, left=left, failed=1, expected=100 * SECOND
+    )
 
 
 def test_each_run_is_a_line_with_the_time_that_is_left() -> None:
     out = io.StringIO()
     screen = CampaignScreen(out, documents=False, clock=lambda: 0)
 
-    screen.show(progress())
+    screen.show(progress(done=4, left=8))
     screen.show(finished(job("a")))
+    screen.show(progress(done=5, left=7))
     screen.show(finished(job("b"), 1, verdict("Client 0 wrote '\x1b[31m' too late")))
 
     assert out.getvalue().splitlines() == [
@@ -49,6 +53,30 @@ def test_a_repetition_is_not_counted_as_a_run() -> None:
     screen.show(finished(job("a", reproduction=1)))
 
     assert out.getvalue() == "3/12, 1:40 to go  a, run 1, again 1: passed in 25 s\n"
+
+
+@pytest.mark.parametrize(
+    ("left", "waiting", "seconds", "said"),
+    [
+        (2, 1, 30, "10/12, 1:10 to go"),
+        (2, 1, 130, "10/12, longer than expected"),
+        (0, 3, 30, "12/12, repeating failures, 1:10 to go"),
+        (0, 3, 130, "12/12, repeating failures, longer than expected"),
+        (0, 0, 130, "12/12, 0:00 to go"),
+        (2, 0, 130, "10/12, 0:00 to go"),
+    ],
+)
+def test_no_time_is_left_only_when_nothing_is_left_to_make(
+    left: int, waiting: int, seconds: int, said: str
+) -> None:
+    out, now = io.StringIO(), [0]
+    screen = CampaignScreen(out, documents=False, clock=lambda: now[0])
+    screen.show(progress(done=12 - left, left=left, waiting=waiting))
+    now[0] = seconds * SECOND
+
+    screen.show(finished(job("a", reproduction=1)))
+
+    assert out.getvalue() == f"{said}  a, run 1, again 1: passed in 25 s\n"
 
 
 def test_the_picture_has_runs_in_progress_and_findings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +96,7 @@ def test_the_picture_has_runs_in_progress_and_findings(monkeypatch: pytest.Monke
 
     shown = out.getvalue()
     assert "4 done, 9 left, 1 failed" in shown
-    assert "about 1:40 to go" in shown
+    assert "1:40 to go" in shown
     assert re.search(r"a, run 1 +0:12 of about 0:30 +\n", shown)
     assert "b, run 1, again 2" in shown
     assert "×1 c: stale-write: Client 0 wrote 'xxx" in shown
@@ -98,7 +126,9 @@ def test_every_run_that_ended_is_a_document(capsys: pytest.CaptureFixture[str]) 
     screen = CampaignScreen(io.StringIO(), documents=True, quarantine={known.fingerprint: known})
 
     screen.show(finished(job("a")))
-    screen.show(finished(job("b"), 3, message="starting\netcd-1 did not get healthy"))
+    screen.show(
+        finished(job("b"), 3, message="b: infrastructure failure: etcd-1 did not get healthy\nits advice")
+    )
     screen.show(finished(job("c", reproduction=2), 1, accused))
 
     documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -119,7 +149,7 @@ def test_names_and_findings_in_the_picture_are_inert(monkeypatch: pytest.MonkeyP
     out = Terminal()
     screen = CampaignScreen(out, documents=False, clock=lambda: 0)
     hostile = job("[red]a[/red]\n::error::x \x1b]8;;x\x07")
-    screen.show(CampaignProgress(running=(hostile,), done=0, left=1, failed=0, expected=SECOND))
+    screen.show(CampaignProgress(running=(hostile,), waiting=0, done=0, left=1, failed=0, expected=SECOND))
     screen.show(finished(hostile, 1, verdict("[link=https://x]b[/link]")))
 
     with live(screen):
