@@ -30,6 +30,7 @@ KIND = "infrastructure failure: "
 NO_CAMPAIGN = (
     "the shards were joined without --campaign: no failure is quarantined, and no history is removed"
 )
+FOUND = "violation found as expected"
 _MOST_LISTED = 10  # runs that were judged differently
 
 
@@ -60,10 +61,11 @@ class AssessedRun:
 
 def _reason(of: Finished) -> str:
     """The sentence of a run's error, without the log lines and the advice that follow it."""
-    lines = of.message.splitlines()
     prefix = f"{of.job.cell}: "
-    said = next((line for line in lines if line.startswith(prefix) and KIND in line), "".join(lines[-1:]))
-    return said.removeprefix(prefix).removeprefix(KIND).partition("; its last l")[0]
+    ours = [line for line in of.message.splitlines() if line and not line.startswith(" ")]
+    named = [line for line in ours if line.startswith(prefix)]
+    said = next((line for line in named if KIND in line), "") or next(iter([*named, *ours]), "")
+    return said.removeprefix(prefix).removeprefix(KIND).partition("; its last l")[0].removesuffix(":")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,15 @@ class CellResult:
     def not_run(self) -> int:
         """How many runs did not fit into the budget."""
         return len(self.left)
+
+    @property
+    def said(self) -> str:
+        """The status in words: a cell that passes because its violation was found does not only pass."""
+        found = any(
+            run.outcome is RunOutcome.PASSED and (run.finished.verdict or {}).get("verdict") == "invalid"
+            for run in self.runs
+        )
+        return FOUND if found and self.status is Status.PASSING else self.status.value
 
     @property
     def failures(self) -> tuple[AssessedRun, ...]:

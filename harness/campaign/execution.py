@@ -26,7 +26,7 @@ from harness.processes import die_with_parent
 TARGETS = "targets"
 RUNS = "runs"
 LOGS = "logs"
-LAST_WORDS = 2000  # characters of a failed run's messages that are kept
+LAST_WORDS = 1 << 14  # characters of a failed run's messages that are kept: an error with its log lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

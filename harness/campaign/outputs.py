@@ -48,7 +48,8 @@ def write(
 ) -> tuple[Assessment, ExitCode]:
     """Write all outputs of a night, and return how it went.
 
-    Runs are reduced once it has `ended`; never those of a shard, which are judged again where it is joined.
+    Once it has `ended`, its runs are added to the results and reduced; those of a shard never are reduced,
+    because they are judged again where it is joined.
     """
     assessment = assessed(night, results)
     code = assessment.exit_code(allow_unknown=allow_unknown)
@@ -60,7 +61,7 @@ def write(
         (CODE_QUALITY, as_json(code_quality(issues(night, assessment), repository()), 1) + "\n"),
     ):
         replace_file(night.path / name, [text])
-    if results:
+    if results and ended:
         results.add(night, _rows(night, assessment))
     campaign = night.campaign
     if ended and campaign and not night.plan.shard:
@@ -74,9 +75,9 @@ def repository() -> Path:
     return Path(os.environ.get("GITHUB_WORKSPACE") or os.environ.get("CI_PROJECT_DIR") or Path.cwd())
 
 
-def _earlier(night: Night, results: Results | None) -> list[Remembered]:
+def _earlier(night: Night, results: Results | None) -> list[Remembered] | None:
     if results is None:
-        return []
+        return None
     return results.recent(night.plan.campaign, before=night.plan.started, nights=NIGHTS - 1)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.night import Night
 from harness.campaign.shrinking import sentence
-from harness.campaign.status import Status
+from harness.campaign.status import RunOutcome, Status
 from harness.report.first_finding import primary
 from harness.report.markdown import code, inert, row
 from harness.report.sentences import capitalized, count
@@ -28,11 +28,13 @@ _ORDER = (
     Status.PASSING,
 )
 """The most urgent first."""
+_MOST_REASONS = 3
 
 
 def markdown(night: Night, assessment: Assessment) -> str:
     """Write a night as Markdown: the sentence, a table of all cells, and each failure with its steps."""
     lines = [f"## {inert(assessment.campaign)}: {inert(headline(assessment))}", ""]
+    lines += [f"{inert(reason)}." for reason in without_verdict(assessment)]
     lines += [f"{inert(capitalized(notice))}." for notice in assessment.notices]
     lines += [f"{inert(str(assessment.canary))}."] * bool(assessment.canary)
     lines += ["", row(["cell", "status", "runs", "failed since the status changed"]), "|---|---|--:|---|"]
@@ -54,6 +56,17 @@ def headline(assessment: Assessment) -> str:
     return ", ".join([*loud, said or "nothing was run"])
 
 
+def without_verdict(assessment: Assessment) -> Iterator[str]:
+    """Say why runs ended as infrastructure failures, the most frequent reason first."""
+    runs = (run for result in assessment.listed for run in result.runs)
+    why = Counter(run.headline for run in runs if run.outcome is RunOutcome.INFRASTRUCTURE)
+    listed = why.most_common(_MOST_REASONS)
+    for reason, number in listed:
+        yield f"{count(number, 'run')} ended without a verdict: {reason}"
+    if more := why.total() - sum(number for _, number in listed):
+        yield f"{count(more, 'more run')} ended without a verdict, for other reasons"
+
+
 def _count(number: int, status: Status) -> str:
     plural = "s" if number > 1 and status.endswith("failure") else ""
     return f"{number} {status}{plural}"
@@ -67,7 +80,7 @@ def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
 def _row(result: CellResult) -> str:
     rate = str(result.rate) if result.rate.runs else "–"
     note = f"; {result.clean}" if result.clean else ""
-    return row([inert(result.cell.name), f"{result.status}{note}", str(len(result.runs)), rate])
+    return row([inert(result.cell.name), f"{result.said}{note}", str(len(result.runs)), rate])
 
 
 def _failures(night: Night, result: CellResult) -> Iterator[str]:

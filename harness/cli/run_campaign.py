@@ -165,7 +165,7 @@ def _made(
             if campaign.shrink is not None:
                 _shrink(campaign, night, work, results, screen, with_servers=elsewhere is None)
         except KeyboardInterrupt:
-            outputs.write(night, None, allow_unknown=options.allow_unknown, ended=False)
+            outputs.write(night, results, allow_unknown=options.allow_unknown, ended=False)
             raise
         assessment, code = outputs.write(night, results, allow_unknown=options.allow_unknown)
     _sum_up(screen, assessment, night, left)

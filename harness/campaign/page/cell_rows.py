@@ -63,7 +63,7 @@ def _row(
     return CellRow(
         name=cell.name,
         tone=OF_STATUS[result.status],
-        status=result.status.value,
+        status=result.said,
         note=str(result.clean) if result.clean else "",
         strip=squares,
         strip_in_words=f"ran in {len(squares)} of {len(nights)} nights and failed in {failed}",

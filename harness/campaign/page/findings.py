@@ -47,14 +47,21 @@ class FailureGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undecided:
+class UndecidedRun:
     """A run that ended as an infrastructure failure, or whose verdict is unknown."""
 
     cell: str
     run: int
+    link: str  # to its report or log, or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecided:
+    """All such runs for which the same is said."""
+
     outcome: str
     sentence: str
-    link: str  # to its report or log, or ""
+    runs: tuple[UndecidedRun, ...]
 
 
 def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) -> tuple[FailureGroup, ...]:
@@ -68,17 +75,16 @@ def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) 
 
 
 def undecided(assessment: Assessment, links: Links) -> tuple[Undecided, ...]:
-    """List the runs that neither passed nor failed."""
+    """Group the runs that neither passed nor failed by what is said of them."""
+    found: dict[tuple[str, str], list[UndecidedRun]] = {}
+    for result in assessment.cells:
+        for run in result.undecided:
+            link = links.report(run.finished.folder) or links.log(run.finished.job.id)
+            ended = UndecidedRun(cell=result.cell.name, run=run.finished.job.repeat, link=link)
+            found.setdefault((run.outcome.value, run.headline), []).append(ended)
     return tuple(
-        Undecided(
-            cell=result.cell.name,
-            run=run.finished.job.repeat,
-            outcome=run.outcome.value,
-            sentence=run.headline,
-            link=links.report(run.finished.folder) or links.log(run.finished.job.id),
-        )
-        for result in assessment.cells
-        for run in result.undecided
+        Undecided(outcome=outcome, sentence=sentence, runs=tuple(runs))
+        for (outcome, sentence), runs in found.items()
     )
 
 

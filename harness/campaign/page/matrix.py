@@ -57,6 +57,6 @@ def _slot(result: CellResult) -> Slot:
     return Slot(
         name=result.cell.name,
         tone=OF_STATUS[result.status],
-        status=result.status.value,
+        status=result.said,
         rate=str(result.rate) if result.rate.failed else "",
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.assessment import Assessment
@@ -12,12 +13,12 @@ from harness.campaign.page.cell_rows import CellRow, cell_rows
 from harness.campaign.page.findings import MOST_GROUPS, FailureGroup, Undecided, groups, undecided
 from harness.campaign.page.links import Links
 from harness.campaign.page.matrix import MatrixTable, matrix
-from harness.campaign.page.tones import NEUTRAL, OF_EXIT_CODE
+from harness.campaign.page.tones import BY_URGENCY, NEUTRAL, OF_EXIT_CODE
 from harness.campaign.page.trend import Trend, tonight, trend
 from harness.campaign.page.twins import Twins, twins
 from harness.campaign.status import RunOutcome
 from harness.campaign.stored import Remembered
-from harness.campaign.summary import headline
+from harness.campaign.summary import headline, without_verdict
 from harness.core.exit_codes import ExitCode
 from harness.report.sentences import capitalized, count
 
@@ -31,23 +32,33 @@ class CampaignPage:
     label: str
     headline: str
     counted: str
+    without_verdict: tuple[str, ...]  # why runs ended as infrastructure failures
     facts: tuple[str, ...]
     notices: tuple[str, ...]
     groups: tuple[FailureGroup, ...]
+    no_groups: str  # what is said if there are none
     more_groups: int
     undecided: tuple[Undecided, ...]
     matrix: MatrixTable
     twins: tuple[Twins, ...]
     trend: Trend
+    has_history: bool
+    has_earlier: bool  # nights of this campaign in the history
     cells: tuple[CellRow, ...]
 
 
-def page(night: Night, assessment: Assessment, earlier: Sequence[Remembered], code: ExitCode) -> CampaignPage:
-    """Gather the content of a night's page; `earlier` are the runs of the nights before it."""
+def page(
+    night: Night, assessment: Assessment, earlier: Sequence[Remembered] | None, code: ExitCode
+) -> CampaignPage:
+    """Gather the content of a night's page.
+
+    `earlier` are the runs of the nights before it; None if no history was given.
+    """
     links = Links(night.path)
-    runs = [*earlier, *tonight(assessment)]
+    past = earlier or ()
+    runs = [*past, *tonight(assessment)]
     over_nights = trend([run for run in runs if not is_canary(run.cell)], links)
-    found = groups(night, assessment, earlier)
+    found = groups(night, assessment, past)
     tone, label = OF_EXIT_CODE.get(code, (NEUTRAL, "Nothing was run"))
     return CampaignPage(
         campaign=assessment.campaign,
@@ -55,14 +66,18 @@ def page(night: Night, assessment: Assessment, earlier: Sequence[Remembered], co
         label=label,
         headline=headline(assessment),
         counted=_counted(assessment),
+        without_verdict=tuple(without_verdict(assessment)),
         facts=tuple(filter(None, _facts(night))),
         notices=tuple(_notices(assessment)),
         groups=found[:MOST_GROUPS],
+        no_groups=_no_groups(assessment),
         more_groups=len(found[MOST_GROUPS:]),
         undecided=undecided(assessment, links),
         matrix=matrix(assessment.listed),
         twins=twins(assessment.listed),
         trend=over_nights,
+        has_history=earlier is not None,
+        has_earlier=bool(past),
         cells=cell_rows(assessment, runs, [each.date for each in over_nights.nights]),
     )
 
@@ -81,16 +96,30 @@ def _short(commit: str) -> str:
     return digits[:12] + (" with local changes" if dirty else "")
 
 
+_COUNTED: Mapping[RunOutcome, str] = {
+    RunOutcome.FAILED: "failed",
+    RunOutcome.INFRASTRUCTURE: "ended without a verdict",
+    RunOutcome.NOT_JUDGED: "could not be judged again",
+    RunOutcome.UNKNOWN: "unknown",
+    RunOutcome.QUARANTINED: "quarantined",
+    RunOutcome.PASSED: "passed",
+}
+
+
 def _counted(assessment: Assessment) -> str:
     runs = [run for result in assessment.listed for run in result.runs]
-    failed = sum(run.outcome is RunOutcome.FAILED for run in runs)
+    ended = Counter(run.outcome for run in runs)
     left = sum(result.not_run for result in assessment.listed)
+    said = [f"{ended[outcome]:,} {_COUNTED[outcome]}" for outcome in BY_URGENCY if ended[outcome]]
+    said += [f"{left:,} not run"] if left else []
     canary = assessment.canary
     found = f" {capitalized(str(canary))}." if canary and not canary.missed else ""
-    return (
-        f"{count(len(runs), 'run')} of {count(len(assessment.listed), 'cell')}; {failed or 'none'} failed"
-        f"{f', and {left:,} not run' if left else ''}.{found}"
-    )
+    return f"{count(len(runs), 'run')} of {count(len(assessment.listed), 'cell')}: {', '.join(said)}.{found}"
+
+
+def _no_groups(assessment: Assessment) -> str:
+    judged = [run for run in assessment.runs if run.finished.verdict is not None]
+    return "No run failed." if judged else "No run was judged, so nothing could be found."
 
 
 def _notices(assessment: Assessment) -> Iterator[str]:

@@ -17,8 +17,13 @@ _PACKAGE = "harness.campaign"
 _MINUTE, _HOUR = 60, 3600  # s
 
 
-def render(night: Night, assessment: Assessment, earlier: Sequence[Remembered], exit_code: ExitCode) -> str:
-    """Return the HTML of a night; `earlier` are the runs of the nights before it, the oldest first."""
+def render(
+    night: Night, assessment: Assessment, earlier: Sequence[Remembered] | None, exit_code: ExitCode
+) -> str:
+    """Return the HTML of a night.
+
+    `earlier` are the runs of the nights before it, the oldest first; None if no history was given.
+    """
     style = asset(REPORT, "report.css") + asset(_PACKAGE, "night.css")
     templates = environment(_PACKAGE, REPORT)
     templates.filters["took"] = _took

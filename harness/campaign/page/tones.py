@@ -29,8 +29,9 @@ OF_EXIT_CODE: Mapping[int, tuple[str, str]] = {
     ExitCode.VIOLATION: (BAD, "Violation"),
     ExitCode.UNKNOWN: (UNSURE, "Unknown"),
     ExitCode.INFRASTRUCTURE: (UNSURE, "Infrastructure failure"),
+    ExitCode.CONFIGURATION: (UNSURE, "Could not be run"),
 }
-"""With the label of a night; every other exit code is neutral."""
+"""With the label of a night; with every other exit code, nothing was run."""
 
 BY_URGENCY = (
     RunOutcome.FAILED,

@@ -7,7 +7,7 @@ CI server forbids the scripts of the pages it keeps, as Jenkins does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.assessment import Assessment
@@ -52,7 +52,7 @@ class NightRow:
     """One night."""
 
     date: str
-    counts: tuple[int, ...]  # in the order of `BY_URGENCY`
+    counts: tuple[int, ...]  # in the order of the trend's outcomes
     seconds: float  # of all runs
     runs: tuple[ListedRun, ...]
     unlisted: int
@@ -62,7 +62,7 @@ class NightRow:
 class Trend:
     """The last nights, the oldest first."""
 
-    outcomes: tuple[str, ...]
+    outcomes: tuple[str, ...]  # those that occur, the most urgent first
     nights: tuple[NightRow, ...]
     bars: tuple[Bar, ...]
     most: int  # runs in one night
@@ -93,24 +93,23 @@ def trend(runs: Sequence[Remembered], links: Links) -> Trend:
         by_night.setdefault(run.night, []).append(run)
     counts = [Counter(run.outcome for run in each) for each in by_night.values()]
     most = max((len(each) for each in by_night.values()), default=0)
+    shown = [outcome for outcome in BY_URGENCY if any(count[outcome] for count in counts)]
     room, rows = MOST_LISTED, []
     for (date, each), count in zip(reversed(by_night.items()), reversed(counts), strict=True):
-        rows.append(_row(date, each, count, links, room))
+        rows.append(_row(date, each, [count[outcome] for outcome in shown], links, room))
         room -= len(rows[-1].runs)
     return Trend(
-        outcomes=tuple(outcome.value for outcome in BY_URGENCY),
+        outcomes=tuple(outcome.value for outcome in shown),
         nights=tuple(reversed(rows)),
         bars=tuple(bar for at, count in enumerate(counts) for bar in _bars(at, count, len(counts), most)),
         most=most,
     )
 
 
-def _row(
-    date: str, runs: Sequence[Remembered], count: Counter[RunOutcome], links: Links, room: int
-) -> NightRow:
+def _row(date: str, runs: Sequence[Remembered], counts: Iterable[int], links: Links, room: int) -> NightRow:
     return NightRow(
         date=date,
-        counts=tuple(count[outcome] for outcome in BY_URGENCY),
+        counts=tuple(counts),
         seconds=sum(run.seconds for run in runs),
         runs=tuple(
             ListedRun(

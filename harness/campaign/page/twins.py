@@ -52,7 +52,7 @@ def _side(result: CellResult) -> TwinSide:
         name=result.cell.name,
         storage=result.cell.storage,
         tone=OF_STATUS[result.status],
-        status=result.status.value,
+        status=result.said,
         attempted=_counted(result, "stale_writes_attempted"),
         rejected=_counted(result, "stale_writes_rejected"),
     )

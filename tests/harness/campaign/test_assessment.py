@@ -146,3 +146,22 @@ def test_a_passing_cell_has_nothing_to_say_of_clean_runs() -> None:
 
     assert night.cells[0].status is Status.PASSING
     assert night.cells[0].clean is None
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        (
+            "a: infrastructure failure: etcd-1 is not ready; its last log lines:\n  | a: x",
+            "etcd-1 is not ready",
+        ),
+        ("a: it cannot run here:\nfirst get this\nthen get that", "it cannot run here"),
+        ("a note\na: infrastructure failure: the disk is full\nremedy", "the disk is full"),
+        ("no engine answers\nthe remedy", "no engine answers"),
+        ("  | Traceback\n  | KeyError\nthis is a bug in Fencepost", "this is a bug in Fencepost"),
+        ("", "it ended without a verdict"),
+    ],
+    ids=["log lines", "several lines", "after a note", "not named", "a bug", "nothing"],
+)
+def test_a_run_without_a_verdict_has_the_sentence_of_its_error(message: str, sentence: str) -> None:
+    assert run_of(finished(job(), 3, message=message), {}).headline == sentence

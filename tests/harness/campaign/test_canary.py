@@ -94,7 +94,7 @@ def test_a_canary_that_was_found_is_named_once_and_not_listed(tmp_path: Path) ->
     shown = page(folder, night, (), ExitCode.AS_EXPECTED)
 
     assert headline(night) == "1 passing"
-    assert shown.counted == "1 run of 1 cell; none failed. The canary equality-fence was found."
+    assert shown.counted == "1 run of 1 cell: 1 passed. The canary equality-fence was found."
     assert shown.notices == ()
     assert [row.name for row in shown.cells] == [ORDINARY.cell]
     assert [night.counts[-1] for night in shown.trend.nights] == [1]

@@ -19,6 +19,7 @@ from harness.campaign.page.page import page
 from harness.campaign.page.trend import strip
 from harness.campaign.status import RunOutcome
 from harness.campaign.stored import Remembered
+from harness.campaign.summary import markdown
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
 
@@ -168,3 +169,84 @@ def test_the_anchors_of_a_large_page_are_unique_and_all_there(large: Path) -> No
 
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]+)"', shown)) <= set(ids)
+
+
+def test_a_night_that_could_not_run_says_what_failed_first(tmp_path: Path) -> None:
+    log = "a: infrastructure failure: etcd-1 ended with status 1; its last log lines:\n  | a: no disk\n"
+    runs = [finished(job(repeat=number), 3, message=log) for number in (1, 2)]
+    runs += [finished(job(repeat=3), 4, message="a: the engine finds no ZooKeeper\nits remedy")]
+
+    night = Night(tmp_path, plan(*(run.job for run in runs)))
+    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
+    shown = page(night, assessment, None, ExitCode.CONFIGURATION)
+
+    assert shown.label == "Could not be run"
+    assert shown.without_verdict == (
+        "2 runs ended without a verdict: etcd-1 ended with status 1",
+        "1 run ended without a verdict: the engine finds no ZooKeeper",
+    )
+    assert shown.counted == "3 runs of 1 cell: 3 ended without a verdict."
+    assert shown.no_groups == "No run was judged, so nothing could be found."
+    assert [(each.sentence, len(each.runs)) for each in shown.undecided] == [
+        ("etcd-1 ended with status 1", 2),
+        ("the engine finds no ZooKeeper", 1),
+    ]
+
+
+def test_only_three_reasons_for_no_verdict_are_named_first(tmp_path: Path) -> None:
+    runs = [finished(job(repeat=number), 3, message=f"a: reason {number}") for number in range(1, 6)]
+    night = Night(tmp_path, plan(*(run.job for run in runs)))
+    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
+
+    *named, others = page(night, assessment, None, ExitCode.INFRASTRUCTURE).without_verdict
+
+    assert len(named) == 3
+    assert others == "2 more runs ended without a verdict, for other reasons"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "said"),
+    [
+        (None, "Only this night is known, because it was run without"),
+        ([], "This is the first night of nightly in the"),
+        ([remembered("2026-11-20T03:00")], "Runs of the last 2 nights"),
+    ],
+    ids=["no history", "the first night", "an earlier night"],
+)
+def test_the_trend_says_which_nights_are_known(
+    earlier: Sequence[Remembered] | None, said: str, tmp_path: Path
+) -> None:
+    run = finished(job())
+    night = Night(tmp_path, plan(run.job))
+    assessment = assess(night.plan, [run], before={}, quarantine=(), today=TODAY)
+
+    shown = render(night, assessment, earlier, ExitCode.AS_EXPECTED)
+
+    assert said in shown
+    assert ('<svg class="trend"' in shown) == bool(earlier)
+
+
+def test_the_key_of_the_trend_has_the_outcomes_that_occur(tmp_path: Path) -> None:
+    run = finished(job())
+    night = Night(tmp_path, plan(run.job))
+    assessment = assess(night.plan, [run], before={}, quarantine=(), today=TODAY)
+    earlier = [remembered("2026-11-20T03:00", RunOutcome.UNKNOWN)]
+
+    drawn = page(night, assessment, earlier, ExitCode.AS_EXPECTED).trend
+
+    assert drawn.outcomes == ("unknown", "passed")
+    assert [each.counts for each in drawn.nights] == [(1, 0), (0, 1)]
+    assert {bar.outcome for bar in drawn.bars} == {"unknown", "passed"}
+
+
+def test_a_cell_whose_violation_was_found_says_so(tmp_path: Path) -> None:
+    runs = [finished(job("a"), 0, verdict("too late", as_expected=True)), finished(job("b"))]
+    night = Night(tmp_path, plan(*(run.job for run in runs)))
+    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
+
+    shown = page(night, assessment, None, ExitCode.AS_EXPECTED)
+
+    words = ["violation found as expected", "passing"]
+    assert [row.status for row in shown.cells] == words
+    assert [slot.status for row in shown.matrix.rows for slot in row.columns[0]] == words
+    assert "| a | violation found as expected |" in markdown(night, assessment)

@@ -9,13 +9,15 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
+from harness.campaign import outputs
 from harness.campaign.assessment import Assessment, assess, run_of
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.document import document
 from harness.campaign.junit import junit
 from harness.campaign.night import Night
 from harness.campaign.page.page import page
-from harness.campaign.status import RunOutcome
+from harness.campaign.results import Results
+from harness.campaign.status import RunOutcome, Status
 from harness.campaign.summary import lines, markdown
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import TODAY, cell, finished, job, plan, verdict
@@ -135,7 +137,7 @@ def test_markdown_shows_the_urgent_first_and_recorded_words_literally() -> None:
     text = markdown(Night(FOLDER, plan()), night())
 
     assert text.splitlines()[0] == (
-        "## nightly: 1 new failure, 1 infrastructure failure, 1 unknown, 1 quarantined, 1 fixed, 1 not run"
+        "## nightly: 1 new failure, 1 infrastructure failure, 1 unknown, 1 quarantined, 1 not seen tonight, 1 not run"
     )
     assert text.index("| fails |") < text.index("| broken |") < text.index("| passes |")
     assert "Client 0 wrote `'<b>|\\x1b[31m'` too late (fingerprint `" in text
@@ -174,7 +176,7 @@ def test_the_terminal_names_what_is_not_simply_passing() -> None:
     shown = "\n".join(lines(night()))
 
     assert "new failure: fails; 1 of 1 failed tonight\n" in shown
-    assert "fixed: passes" in shown
+    assert "not seen tonight: passes" in shown
     assert "infrastructure failure: broken\n  seed 7: etcd-1 did not get healthy\n" in shown
 
 
@@ -195,3 +197,18 @@ def test_no_recorded_text_is_live_in_the_summary() -> None:
     outside = re.sub(r"(?m)^    .*$|`[^`]+`", "", text)  # of code
     assert not re.search(r"@|#1|https|<|octocat", outside)
     assert len({line.count("|") for line in text.splitlines() if line.startswith("|")}) == 1
+
+
+def test_an_interrupted_night_is_compared_with_earlier_ones_and_not_stored(tmp_path: Path) -> None:
+    results = Results(tmp_path / "nights.db")
+    source = 'name = "nightly"\n[[cells]]\ntargets = ["a"]\n'
+    nights = [Night.create(tmp_path, plan(job(), started=f"2026-11-{day}T03:00"), source) for day in (21, 22)]
+    for each in nights:
+        each.record(finished(job(), 1, STALE))
+    outputs.write(nights[0], results, allow_unknown=False)
+
+    assessment, _ = outputs.write(nights[1], results, allow_unknown=False, ended=False)
+
+    assert assessment.cells[0].status is Status.STILL_FAILING
+    assert "Runs of the last 2 nights" in (nights[1].path / outputs.PAGE).read_text()
+    assert results.outcomes(before="2026-12-01") == {"a": [RunOutcome.FAILED]}

@@ -12,6 +12,7 @@ from harness.campaign import outputs
 from harness.campaign.assessment import assess
 from harness.campaign.night import Night
 from harness.campaign.page import NAME, render
+from harness.campaign.page.tones import BY_URGENCY
 from harness.core.exit_codes import ExitCode
 from tests.harness.report.browser.conftest import Visitor
 from tests.support.accessibility import serious_findings
@@ -99,3 +100,17 @@ def test_it_asks_nobody_for_anything_and_has_no_complaints(visitor: Visitor, nig
     assert visit.page.locator("rect.failed").first.evaluate("e => getComputedStyle(e).fill") == (
         "rgb(200, 16, 46)"
     )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_each_outcome_has_a_color_of_its_own(visitor: Visitor, night: Path, scheme: str) -> None:
+    page = visitor.open(night, color_scheme=scheme).page
+
+    colors = page.locator(".trend").evaluate(
+        "(trend, outcomes) => outcomes.map(outcome => {"
+        "  const bar = trend.appendChild(document.createElementNS(trend.namespaceURI, 'rect'));"
+        "  bar.setAttribute('class', outcome); return getComputedStyle(bar).fill; })",
+        [outcome.value for outcome in BY_URGENCY],
+    )
+
+    assert len(set(colors)) == len(BY_URGENCY)
