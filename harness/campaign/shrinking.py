@@ -130,7 +130,7 @@ def sentence(night: Night, run: AssessedRun) -> str | None:
     shown = printed[:_SHOWN].decode(errors="replace")
     said = [line for line in shown.splitlines() if line and line[0] != " "]
     ends = [line for line in said[1:] if not line.endswith(":")]
-    return "; ".join([*(line.removesuffix(":") for line in said[:1]), *ends])
+    return ". ".join([*(line.removesuffix(":") for line in said[:1]), *ends])
 
 
 def _folder(night: Night, run: AssessedRun) -> Path:

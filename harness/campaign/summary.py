@@ -106,7 +106,7 @@ def _failures(night: Night, result: CellResult) -> Iterator[str]:
             yield from (f"- {inert(note)}" for note in repeated.notes())
         if shrunk := sentence(night, run):
             yield ""
-            yield f"Shrunk, to the files minimal\\* in {inert(run.finished.folder or '')}: {inert(shrunk)}"
+            yield f"{inert(shrunk)}. It is in the files minimal\\* of {inert(run.finished.folder or '')}."
 
 
 def _undecided(result: CellResult) -> Iterator[str]:

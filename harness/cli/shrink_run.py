@@ -59,19 +59,20 @@ def shrink_history(run: Path) -> Finding:
         stage("shrinking the history")
         excerpt = smallest(run, judged)
     finding = excerpt.finding
-    size = (
-        f"{count(excerpt.operations, 'operation')} of {count(excerpt.clients, 'client')}, with"
-        f" {count(excerpt.faults, 'fault')}"
-    )
+    needs = f"{count(excerpt.clients, 'client')} and {count(excerpt.faults, 'fault')}"
     if excerpt.stands_alone:
         _keep(history, excerpt.history)
         if excerpt.commits is not None:
             _keep(commits, excerpt.commits)
         again = (history,) if excerpt.commits is None else (history, "--commits", commits)
-        size = f"{len(judged.history.operations):,} operations shrunk to {size}:"
+        recorded_operations = count(len(judged.history.operations), "operation")
+        size = f"This finding needs only {excerpt.operations:,} of {recorded_operations}, {needs}:"
     else:
         again = (run,)
-        size = f"{size}, not shrunk: no part of it shows this finding outside the run's folder:"
+        size = (
+            f"{count(excerpt.operations, 'operation')}, {needs}, not shrunk: no part of it shows this finding"
+            " outside the run's folder:"
+        )
     show(
         size,
         f"  {finding['summary']}",
@@ -140,19 +141,16 @@ def shrink_target(
         if smaller.plan is not None:
             replace_file(run / MINIMAL_PLAN, [smaller.plan.read_text(encoding="utf-8")])
     if smaller.plan is None:
-        show(f"no run showed {finding['anomaly']} again: {MINIMAL_TARGET} is the whole target")
+        show(f"No run showed {finding['anomaly']} again: {MINIMAL_TARGET} is the whole target")
         return
     target = smaller.target
-    size = ", ".join(
-        (
-            count(target.workload.clients, "client"),
-            count(target.workload.resources, "resource"),
-            count(len(target.faults), "fault"),
-            format_duration(target.workload.duration),
-        )
+    seen = f"in {shown} of {made} runs" if made else "once; the time was up before it could run more often"
+    show(
+        f"The smallest target that still fails has {count(target.workload.clients, 'client')},"
+        f" {count(target.workload.resources, 'resource')} and {count(len(target.faults), 'fault')}, and takes"
+        f" {format_duration(target.workload.duration)}: it showed {finding['anomaly']} {seen}",
+        f"  run again    {_run_again(run, place)}",
     )
-    rate = f"{shown} of {made} runs" if made else "too few runs to tell how often: the time was up"
-    show(f"{finding['anomaly']} with {size}: {rate}", f"  run again    {_run_again(run, place)}")
 
 
 def _run_again(run: Path, place: Repetition) -> str:

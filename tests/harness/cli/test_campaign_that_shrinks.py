@@ -38,10 +38,10 @@ def test_a_new_failure_is_shrunk_and_kept_in_the_corpus(tmp_path: Path) -> None:
 
     assert done.returncode == ExitCode.VIOLATION, done.stderr
     assert time.monotonic() - began < BUDGET + 30  # it starts, and writes its pages
-    assert "shrunk to 4 operations of 2 clients, with 1 fault; stale-write with " in done.stdout
+    assert "operations, 2 clients and 1 fault. The smallest target that still fails has " in done.stdout
     night = next((tmp_path / "nights/nightly").glob("latest"))
     (run,) = json.loads((night / "campaign.json").read_text())["cells"][0]["runs"]
-    assert "shrunk to 4 operations" in run["shrunk"]
+    assert "This finding needs only 4 of " in run["shrunk"]
     for name in ("minimal.jsonl", "minimal.toml", "minimal-plan.json"):
         assert (night / run["folder"] / name).is_file()
         assert f">{name}</a>" in (night / "index.html").read_text()

@@ -21,7 +21,7 @@ def test_the_excerpt_is_printed_and_can_be_judged_again(recorded_run: Unpack, tm
     shrunk = fencepost(tmp_path, "shrink", "--no-runs", run)
 
     assert shrunk.returncode == ExitCode.AS_EXPECTED, shrunk.stderr
-    assert "shrunk to 4 operations of 2 clients, with 1 fault:" in shrunk.stdout
+    assert "operations, 2 clients and 1 fault:" in shrunk.stdout
     assert " was paused " in shrunk.stdout
     again = fencepost(
         tmp_path,
@@ -186,7 +186,10 @@ def test_a_failing_run_shrinks_to_one_fault_and_two_clients(tmp_path: Path) -> N
     shrunk = fencepost(tmp_path, "shrink", "--engine", "local", "--repeat", "2", run, timeout=500)
 
     assert shrunk.returncode == ExitCode.AS_EXPECTED, shrunk.stderr
-    assert "stale-write with 2 clients, 1 resource, 1 fault, " in shrunk.stdout
+    assert (
+        "The smallest target that still fails has 2 clients, 1 resource and 1 fault, and takes "
+        in shrunk.stdout
+    )
     again = fencepost(
         tmp_path, "run", "--engine", "local", run / "minimal.toml", "--plan", run / "minimal-plan.json"
     )
