@@ -101,6 +101,7 @@ def _exit_code(cell: str, share: float, rng: random.Random) -> ExitCode:
 def _verdict(cell: str, code: ExitCode, rng: random.Random) -> dict[str, Any]:
     is_unfenced, attempted = "-none-" in cell, rng.randrange(4, 30)
     failed = code == ExitCode.VIOLATION
+    found = failed or (is_unfenced and code == ExitCode.AS_EXPECTED)
     number = rng.randrange(1, 500)
     finding = {
         "anomaly": "stale-write",
@@ -111,7 +112,7 @@ def _verdict(cell: str, code: ExitCode, rng: random.Random) -> dict[str, Any]:
     }
     return {
         "schema": 1,
-        "verdict": "invalid" if failed else "unknown" if code == ExitCode.UNKNOWN else "valid",
+        "verdict": "invalid" if found else "unknown" if code == ExitCode.UNKNOWN else "valid",
         "expected": ["stale-write"] if is_unfenced else "valid",
         "as_expected": not failed,
         "reasons": ["no stale write was attempted"] if code == ExitCode.UNKNOWN else [],
@@ -121,7 +122,7 @@ def _verdict(cell: str, code: ExitCode, rng: random.Random) -> dict[str, Any]:
             "stale_writes_rejected": 0 if is_unfenced else attempted,
         },
         "checkers": [],
-        "findings": [finding] if failed else [],
+        "findings": [finding] if found else [],
         "counted": [],
         "interrupted": None,
     }
