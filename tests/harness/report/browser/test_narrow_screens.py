@@ -94,23 +94,55 @@ def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Call
 
 
 @pytest.mark.parametrize("width", [pytest.param(390, marks=pytest.mark.slow), 360])
-def test_the_answers_of_the_operations_are_in_view(
-    visitor: Visitor, reported: Callable[[str], Path], width: int
+@pytest.mark.parametrize(
+    "name",
+    [
+        "failover-without-stonith-twin",  # with long errors
+        pytest.param("redlock-postgres-clock", marks=pytest.mark.slow),  # with long tokens
+    ],
+)
+def test_a_phone_shows_all_of_each_operation(
+    visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
 ) -> None:
-    report = reported("etcd-postgres-unfenced")
-    page = visitor.open(report, viewport={"width": width, "height": 800}).page
+    page = visitor.open(reported(name), viewport={"width": width, "height": 800}).page
     drawn(page)
 
-    cut_off = page.evaluate(
-        """() => [...document.querySelectorAll(".scene:not([hidden]) .proof td:nth-child(5)")].filter((cell) => {
-          const words = document.createRange();
-          words.selectNodeContents(cell);
-          return words.getBoundingClientRect().right > cell.closest(".scroll").getBoundingClientRect().right;
-        }).map((cell) => cell.textContent)"""
+    seen, cut_off = page.evaluate(
+        """() => {
+          const cells = [...document.querySelectorAll("#rows td, .scene:not([hidden]) .proof td")];
+          const outside = (cell) => {
+            const words = document.createRange();
+            words.selectNodeContents(cell);
+            return words.getBoundingClientRect().right > cell.closest(".scroll").getBoundingClientRect().right;
+          };
+          return [cells.length, cells.filter(outside).map((cell) => cell.textContent)];
+        }"""
     )
 
-    assert page.locator(".scene:not([hidden]) .proof td:nth-child(5)").count() > 1
+    assert seen > 100
     assert cut_off == []
+
+
+@pytest.mark.parametrize("width", [1280, pytest.param(1000, marks=pytest.mark.slow)])
+def test_a_long_error_leaves_the_other_columns_their_room(
+    visitor: Visitor, reported: Callable[[str], Path], width: int
+) -> None:
+    report = reported("failover-without-stonith-twin")
+    link = "#operations?text=terminated+abnormally"
+    page = visitor.open(report, fragment=link, viewport={"width": width, "height": 800}).page
+
+    lines = page.locator("#rows tr:first-child td").evaluate_all(
+        """cells => cells.map((cell) => {
+          const words = document.createRange();
+          words.selectNodeContents(cell);
+          return new Set([...words.getClientRects()].map((line) => line.top)).size;
+        })"""
+    )
+
+    *before, answer, took, of_history = lines
+    assert answer > 1
+    assert max(*before, took, of_history) == 1
+    assert page.locator("#every-operation .scroll").evaluate("each => each.scrollWidth <= each.clientWidth")
 
 
 def test_a_phone_shows_no_hints_about_keys(visitor: Visitor, reported: Callable[[str], Path]) -> None:
