@@ -2,6 +2,12 @@
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
 
+/** A name, and then ever shorter ends of it: the names of a run often begin alike. */
+function endings(name) {
+  const letters = [...name];
+  return letters.map((_, cut) => (cut ? `…${letters.slice(cut).join("")}` : name));
+}
+
 /** Words in the drawing. */
 Object.assign(Swimlane.prototype, {
   text(words, x, y, { colour = "ink", size = 13, weight = 400, align = "left", room = Infinity } = {}) {
@@ -91,20 +97,20 @@ Object.assign(Swimlane.prototype, {
     const room = this.gutter - inset - 4;
     for (const [resource, top] of this.locks) {
       const name = this.data.resources[resource];
-      const ways = name === "lock" || narrow ? ["lock"] : [`lock ${name}`, `lock ${name.slice(0, 8)}…`, "lock"];
+      const ways = name === "lock" ? ["lock"] : endings(name).map((words) => `lock ${words}`);
       this.fit(ways, inset, top + 4 + SIZES.leases / 2, { weight: 700, size: small, room });
     }
     for (const [lane, top] of this.row) {
       const plays = this.scene?.lanes.includes(lane);
-      this.fit([this.data.lanes[lane], `${this.data.lanes[lane].slice(0, 10)}…`], inset, top + SIZES.lane / 2, { weight: plays ? 700 : 400, size: small, room });
+      this.fit(endings(this.data.lanes[lane]), inset, top + SIZES.lane / 2, { weight: plays ? 700 : 400, size: small, room });
     }
     for (const [resource, top] of this.shelves) {
       this.text("storage", inset, top + 24, { weight: 700, size: small });
-      this.text(this.data.resources[resource].slice(0, 14), inset, top + 40, { colour: "soft", size: small - 1, room });
+      this.fit(endings(this.data.resources[resource]), inset, top + 40, { colour: "soft", size: small - 1, room });
     }
     for (const [server, top] of this.racks) {
       const name = this.data.servers[server];
-      this.fit([name, name.slice(name.indexOf(":") + 1), `${name.slice(0, 9)}…`], inset, top + SIZES.server / 2, { size: small - 0.5, room });
+      this.fit([name, ...endings(name.slice(name.indexOf(":") + 1))], inset, top + SIZES.server / 2, { size: small - 0.5, room });
     }
   },
 

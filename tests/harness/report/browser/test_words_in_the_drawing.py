@@ -2,65 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
 
+from harness import report as reports
 from tests.harness.report.browser.conftest import Visitor, drawn
-
-RECORD_WORDS = """window.written = [];
-const { fillText, roundRect } = CanvasRenderingContext2D.prototype;
-CanvasRenderingContext2D.prototype.fillText = function (words, x, y, ...rest) {
-  const wide = this.measureText(words).width;
-  const left = this.textAlign === "center" ? x - wide / 2 : this.textAlign === "right" ? x - wide : x;
-  const high = parseFloat(/([\\d.]+)px/.exec(this.font)[1]) * 0.72;
-  if (this.canvas.id === "lanes") window.written.push([words, left, left + wide, y - high / 2, y + high / 2]);
-  return fillText.call(this, words, x, y, ...rest);
-};
-CanvasRenderingContext2D.prototype.roundRect = function (x, y, wide, high, ...rest) {
-  if (this.canvas.id === "lanes") window.written.push(["step number", x, x + wide, y, y + high]);
-  return roundRect.call(this, x, y, wide, high, ...rest);
-};"""
-
-
-@dataclass(frozen=True)
-class Patch:
-    """What is written, and where: in pixels."""
-
-    words: str
-    left: float
-    right: float
-    top: float
-    bottom: float
-
-    def covers(self, other: Patch) -> bool:
-        return (
-            self.left + 1 < other.right
-            and other.left + 1 < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
-        )
-
-
-def written(page: Page) -> list[Patch]:
-    """Everything that was written; the same once, and a badge without its border and its number."""
-    patches = {Patch(*each): None for each in page.evaluate("window.written")}
-    badges = [each for each in patches if each.words == "step number"]
-    inside = [each for each in patches if any(within(each, badge) for badge in badges if badge != each)]
-    return [each for each in patches if each not in inside]
-
-
-def within(inner: Patch, outer: Patch) -> bool:
-    return (
-        outer.left <= inner.left
-        and inner.right <= outer.right
-        and outer.top <= inner.top
-        and inner.bottom <= outer.bottom
-    )
+from tests.support.painted import RECORD, STEP_NUMBER, painted
+from tests.support.sample_run import write_sample
 
 
 def scenes(page: Page, report: Path) -> Iterator[int]:
@@ -96,11 +49,37 @@ def test_no_words_cover_other_words_or_a_step_number(
 ) -> None:
     report = reported(name)
     page = visitor.open(report, own_page=True, viewport={"width": width, "height": 800}).page
-    page.add_init_script(RECORD_WORDS)
+    page.add_init_script(RECORD)
 
     for scene in scenes(page, report):
-        seen = written(page)
+        seen = [each for each in painted(page) if each.kind == "words"]
         covered = [(one, other) for one, other in combinations(seen, 2) if one.covers(other)]
 
-        assert any(each.words == "step number" for each in seen)
+        assert any(each.words == STEP_NUMBER for each in seen)
         assert covered == [], scene
+
+
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
+@pytest.mark.parametrize("before", ["", "orders-of-the-warehouse-"])
+def test_locks_and_storages_of_two_resources_are_labelled_apart(
+    visitor: Visitor, tmp_path: Path, before: str, width: int
+) -> None:
+    folder = write_sample(tmp_path, duration=6_000_000_000)
+    for name in ("history.jsonl", "commits.jsonl"):
+        events = map(json.loads, (folder / name).read_text().splitlines())
+        renamed = (
+            each | ({"resource": before + each["resource"]} if "resource" in each else {}) for each in events
+        )
+        (folder / name).write_text("".join(json.dumps(event) + "\n" for event in renamed))
+    page = visitor.open(reports.write(folder), own_page=True, viewport={"width": width, "height": 800}).page
+    page.add_init_script(RECORD)
+    page.reload()
+    drawn(page)
+
+    page.locator("#resource").select_option("All resources")
+    drawn(page)
+    names = [each.words for each in painted(page) if each.kind == "words" and each.left < 20]
+
+    assert [name for name in names if name.startswith("lock ") and name.endswith("r0")] != []
+    assert [name for name in names if name.startswith("lock ") and name.endswith("r1")] != []
+    assert [name for name in names if name.endswith("r1") and not name.startswith("lock")] != []
