@@ -35,6 +35,7 @@ _SCRIPTS = (
     "scale.js",
     "timeline.js",
     "paint-text.js",
+    "labels.js",
     "paint-lock.js",
     "paint-clients.js",
     "paint-storage.js",

@@ -27,7 +27,7 @@ Object.assign(Swimlane.prototype, {
   placeBadges() {
     if (this.scene) for (const operation of this.actors) this.placeBadge(operation);
     this.settledMarks = this.settled().filter((mark) => mark.seen);
-    for (const { x, y, wide } of this.settledMarks) this.taken.push({ left: x - wide / 2 - 3, right: x + wide / 2 + 3, top: y - 11, bottom: y + 11 });
+    for (const { x, y, wide } of this.settledMarks) this.take(x - wide / 2 - 3, x + wide / 2 + 3, y - 11, y + 11);
   },
 
   placeBadge(operation) {
@@ -39,7 +39,7 @@ Object.assign(Swimlane.prototype, {
     const [left, wide] = extent;
     const granted = this.isGrant(operation); // what counts is its end
     const inside = wide > this.badgeWidth(badge) + 6 && !granted;
-    this.taken.push({ left: granted ? left + wide - 8 : left - 4, right: left + wide + 4, top: top + 25, bottom: top + 50, bar: true });
+    this.take(granted ? left + wide - 8 : left - 4, left + wide + 4, top + 25, top + 50);
     this.spots.set(badge, { x: granted ? left + wide : left + wide / 2, y: top + (inside || granted ? 38 : 30), colour: this.colourOf(operation) });
   },
 

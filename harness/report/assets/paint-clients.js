@@ -8,11 +8,11 @@ Object.assign(Swimlane.prototype, {
     pen.fillStyle = colours.paper;
     pen.fillRect(0, 0, this.width, this.height);
     pen.fillStyle = colours.stripe;
-    [...this.row.values()].forEach((top, i) => i % 2 && pen.fillRect(0, top, this.width, SIZES.lane));
+    [...this.row.values()].forEach((top, i) => i % 2 && pen.fillRect(0, top, this.width, SIZES.lane + this.words(this.shown[i])));
     pen.fillStyle = colours.panel;
     pen.fillRect(0, this.below, this.width, this.height - this.below);
     pen.fillStyle = colours.rule;
-    for (const top of this.tops()) pen.fillRect(0, top, this.width, 1);
+    for (const top of this.tops) pen.fillRect(0, top, this.width, 1);
     for (const knot of this.scale.knots) pen.fillRect(this.x(knot), SIZES.axis, 1, this.height);
   },
 
@@ -24,7 +24,7 @@ Object.assign(Swimlane.prototype, {
       const top = band.server === null ? this.row.get(band.lane) : this.racks.get(band.server);
       if (!extent || top === undefined) return;
       const [left, wide] = extent;
-      const high = band.server === null ? SIZES.lane : SIZES.server;
+      const high = band.server === null ? SIZES.lane + this.words(band.lane) : SIZES.server;
       const kind = band.kind === "pause" ? "pause" : "cut";
       pen.fillStyle = colours[`${kind}-wash`];
       pen.fillRect(left, top, wide, high);
@@ -37,7 +37,8 @@ Object.assign(Swimlane.prototype, {
       const spot = { x: Math.min(Math.max(left, this.gutter) + 14, this.width - 12), y: top + high - 13, colour: colours[kind] };
       if (badge) this.spots.set(badge, spot);
       const ways = [`${band.short} ${format.duration(end - band.from)}`, band.short];
-      this.captions.push({ ways, from: Math.max(left, this.gutter), to: Math.min(left + wide, this.width), y: spot.y, colour: kind });
+      const lines = band.server === null ? this.laneLines(band.lane, top) : [spot.y];
+      this.captions.push({ ways, lines, lane: band.lane, from: Math.max(left, this.gutter), to: Math.min(left + wide, this.width), colour: kind });
       this.hits.push({ left, right: left + wide, top, bottom: top + high, band: i });
     });
   },
@@ -67,6 +68,7 @@ Object.assign(Swimlane.prototype, {
         pen.stroke();
         pen.setLineDash([]);
       }
+      this.take(whole[0], whole[0] + whole[1], top + 5, top + 19);
       pen.globalAlpha = 1;
       this.hits.push({ left: whole[0], right: whole[0] + whole[1], top: top + 4, bottom: top + 21, hold: i });
     });
@@ -86,11 +88,8 @@ Object.assign(Swimlane.prototype, {
     pen.fillRect(left, top + 5, Math.min(1.5, wide), 14);
     if (wide > 3) pen.fillRect(left + wide - 1.5, top + 5, 1.5, 14);
     const [shown, token] = [Math.max(left, this.gutter) + 6, hold[HOLD.TOKEN]];
-    const room = Math.min(left + wide, this.width) - shown - 5;
-    if (token === null || room < 8 || this.strength(hold[HOLD.RESOURCE]) < 1) return;
-    const options = { colour: "lease-ink", weight: 600, size: 11.5, room };
-    const words = this.fit([`token ${token}`, `token ${format.token(token)}`], shown, top + 12.5, options);
-    if (words) this.taken.push(this.patch(words, shown, top + 12.5, options));
+    if (token === null || this.strength(hold[HOLD.RESOURCE]) < 1) return;
+    this.writeFrom([`token ${token}`, `token ${format.token(token)}`], shown, top + 12.5, Math.min(left + wide, this.width) - 5, { colour: "lease-ink", weight: 600, size: 11.5 });
   },
 
   paintOperations() {
@@ -120,11 +119,13 @@ Object.assign(Swimlane.prototype, {
     if (kind === "renew") {
       pen.fillStyle = outcome === OUTCOME.OK ? colours.belief : colours.refused;
       pen.fillRect(left, top + 19, Math.max(wide, 2), 4);
+      this.take(left, left + Math.max(wide, 2), top + 19, top + 23);
       return;
     }
     const [y, high] = { acquire: [36, 5], release: [33, 10], revoke: [33, 10] }[kind] ?? [29, 17];
     const wrong = this.scene?.wrong && this.accused.has(i);
     const colour = wrong ? "stale" : this.isWrite[ops.kind[i]] ? "write" : kind === "read" ? "read" : kind === "acquire" ? "wait" : "release";
+    this.take(left - 2, left + wide + 2, top + y, top + y + high);
     this.bar(left, top + y, wide, high, colours[colour], outcome, kind === "read" && !wrong, wrong);
     this.hits.push({ left, right: left + wide, top: top + 25, bottom: top + 52, operation: i });
   },

@@ -31,7 +31,7 @@ Object.assign(Swimlane.prototype, {
         named.push([hold, bar, top + 4 + line * SIZES.leases]);
         this.hits.push({ left: bar[0], right: bar[0] + bar[1], top: top + 4 + line * SIZES.leases, bottom: top + 4 + (line + 1) * SIZES.leases, hold: i });
       }
-      if (this.scene?.resource === resource) for (const span of this.scene.spans) this.paintSpan(span, top);
+      if (this.scene?.resource === resource) for (const span of this.scene.spans) this.paintSpan(span, resource, top);
       for (const each of named) this.nameHolder(...each);
     }
   },
@@ -57,14 +57,10 @@ Object.assign(Swimlane.prototype, {
   },
 
   nameHolder(hold, [left, wide], y) {
-    const free = this.scene?.spans.find((span) => span.free && span.from > hold[HOLD.GRANTED] && span.from < hold[HOLD.LEASED]);
-    if (free && this.scene.resource === hold[HOLD.RESOURCE]) wide = Math.min(wide, this.x(free.from) - left);
     const shown = Math.max(left, this.gutter) + 5;
-    const room = Math.min(left + wide, this.width) - shown - 4;
-    if (room < 8) return;
     const [who, token] = [this.data.lanes[hold[HOLD.LANE]], hold[HOLD.TOKEN]];
     const ways = token === null ? [`${who}, no token`, who] : [`${who} · token ${token}`, `${who} · token ${format.token(token)}`, `token ${token}`, `token ${format.token(token)}`];
-    this.fit(ways, shown, y + (SIZES.leases - 3) / 2 + 0.5, { colour: "lease-ink", weight: 600, size: 12, room });
+    this.writeFrom(ways, shown, y + (SIZES.leases - 3) / 2 + 0.5, Math.min(left + wide, this.width) - 4, { colour: "lease-ink", weight: 600, size: 12 });
   },
 
   /** The gaps without a lease. A thinned record cannot show them. */
@@ -87,24 +83,25 @@ Object.assign(Swimlane.prototype, {
   },
 
   /** A stretch that is wrong as a whole: promised to two clients, or to none for too long. */
-  paintSpan(span, top) {
+  paintSpan(span, resource, top) {
     const { pen, colours } = this;
     const extent = this.extent(span.from, span.to, 3);
     if (!extent) return;
     const [left, wide] = extent;
-    const high = [...this.row.values(), this.below][0] - top - SIZES.words - 3;
+    const high = this.leasesHeight(this.stacks.get(resource).rows) - 5;
     if (span.free) {
       pen.fillStyle = colours.paper; // whatever was promised before was over
       pen.fillRect(left, top + 1, wide, high + 4);
+      this.take(left, left + wide, top + 1, top + 3 + high);
     }
+    for (const edge of [left, left + wide]) this.take(edge - 2, edge + 2, top + 3, top + 3 + high);
     pen.fillStyle = this.hatch.alarm;
     pen.fillRect(left, top + 3, wide, high);
     pen.strokeStyle = colours.stale;
     pen.lineWidth = 2;
     pen.strokeRect(left, top + 3, wide, high);
-    const words = `${span.words} ${format.duration(span.to - span.from)}`;
+    const ways = [`${span.words} ${format.duration(span.to - span.from)}`, span.words];
     const middle = (Math.max(left, this.gutter) + Math.min(left + wide, this.width)) / 2;
-    const half = Math.max(wide, this.wide(words, 12, 600) + 12) / 2; // it may be longer than what it names
-    this.captions.push({ ways: [words], from: middle - half, to: middle + half, y: top + high + 4 + SIZES.words / 2, colour: "stale" });
+    this.captions.push({ ways, lines: [top + 1 - SIZES.words / 2], from: this.gutter, to: this.width, near: [middle], colour: "stale" });
   },
 });

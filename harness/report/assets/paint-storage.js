@@ -24,6 +24,7 @@ Object.assign(Swimlane.prototype, {
       if (!wrong && x - (marks.get(y) ?? -9) < 1) continue;
       marks.set(y, x);
       this.diamond(x, y, wrong ? 7 : 5, wrong ? colours.stale : colours.commit);
+      this.take(x - 8, x + 8, y - 8, y + 8);
       this.hits.push({ left: x - 6, right: x + 6, top: y - 9, bottom: y + 9, accepted: i });
       const words = accepted.token[i] === null ? "no token" : `token ${format.token(accepted.token[i])}`;
       const options = { align: "center", size: 12, colour: wrong ? "stale" : "soft", weight: wrong ? 700 : 400 };
@@ -55,6 +56,7 @@ Object.assign(Swimlane.prototype, {
       const x = this.x(ops.to[i]);
       if (y === undefined || x < this.gutter || x - edge < 1) continue;
       edge = x;
+      this.take(x - 8, x + 8, y - 22, y - 6);
       this.cross(x, y - 14, this.scene?.wrong && this.accused.has(i) ? "stale" : "refused");
       this.hits.push({ left: x - 7, right: x + 7, top: y - 22, bottom: y - 7, operation: i });
     }
@@ -78,6 +80,7 @@ Object.assign(Swimlane.prototype, {
     const { pen } = this;
     pen.strokeStyle = this.colours.stale;
     pen.lineWidth = 2;
+    this.take(x - size - 1, x + size + 1, y - size - 1, y + size + 1);
     pen.beginPath();
     pen.arc(x, y, size, 0, 7);
     pen.stroke();
@@ -100,48 +103,18 @@ Object.assign(Swimlane.prototype, {
   paintProof() {
     if (!this.scene) return;
     for (const operation of this.actors) this.paintActor(operation);
+    for (const thread of this.threads) this.paintThread(thread);
     const marks = [...this.scene.accused.map((i) => this.mark(i)).filter(Boolean), ...this.unmatchedMarks()];
     const others = this.scene.against.map((i) => this.mark(i)).filter(Boolean);
+    for (const mark of marks) if (mark.missing) this.diamond(mark.x, mark.y, 7, this.colours.stale, true);
     if (this.scene.wrong) for (const mark of marks) this.ring(mark.x, mark.y);
     if (this.scene.wrong && marks.length === 1 && others.length === 1) this.arrow(others[0], marks[0]);
-    if (this.verdict) this.label(...this.verdict);
-  },
-
-  /** Decide where it is said what is wrong with the accused: next to it, in a few words. */
-  placeVerdict() {
-    this.verdict = null;
-    if (!this.scene) return;
-    const [accused] = this.scene.accused;
-    const mark = this.scene.accused.map((i) => this.mark(i)).find(Boolean) ?? this.unmatchedMarks()[0];
-    const spot = mark ? { left: mark.x - 16, right: mark.x + 16, y: mark.y - 24 } : accused === undefined ? null : this.besideBar(accused);
-    if (!spot || spot.right < this.gutter || spot.left > this.width) return;
-    const wide = this.wide(this.scene.label, 13, 700) + 10;
-    const [right, left] = [spot.right + wide < this.width, spot.left - wide > this.gutter];
-    const sides = [...(right || !left ? ["left"] : []), ...(left ? ["right"] : [])];
-    const places = [0, -20, 24].flatMap((shift) => sides.map((align) => ({ x: align === "left" ? spot.right : spot.left, y: spot.y + shift, align })));
-    const { x, y, align } = this.uncovered(this.scene.label, places, { weight: 700 });
-    const options = { colour: this.alarm, weight: 700, align };
-    this.verdict = [this.scene.label, x, y, options];
-    this.taken.push(this.patch(this.scene.label, x, y, options));
   },
 
   /** The stored writes of the scene that no client sent. */
   unmatchedMarks() {
     const y = this.baseline(this.scene.resource);
     return this.scene.unmatched.map((place) => ({ x: this.x(this.data.accepted.at[place]), y }));
-  },
-
-  /** The edges of an operation's bar, and of the badge on it. */
-  besideBar(i) {
-    const { operations: ops } = this.data;
-    const top = this.row.get(ops.lane[i]);
-    const extent = this.extent(ops.from[i], ops.to[i], 6);
-    if (top === undefined || !extent) return null;
-    const badge = this.badges.get(i);
-    const half = badge && (this.isGrant(i) || extent[1] < this.badgeWidth(badge)) ? this.badgeWidth(badge) / 2 : 0;
-    const [from, to] = [extent[0], extent[0] + extent[1]];
-    const inner = this.isGrant(i) ? to : from;
-    return { left: inner - half - 10, right: to + half + 10, y: top + 37 };
   },
 
   /** The mark of an operation in the storage's lane; a write that was never stored is drawn as missing. */
@@ -153,11 +126,7 @@ Object.assign(Swimlane.prototype, {
     const places = this.stored.get(operation);
     if (places) return { x: this.x(accepted.at[places[places.length - 1]]), y };
     if (ops.outcome[operation] === OUTCOME.REJECTED) return { x: this.x(ops.to[operation]), y: y - 14 };
-    if (ops.outcome[operation] === OUTCOME.OK && this.accused.has(operation)) {
-      const x = this.x(ops.to[operation]);
-      this.diamond(x, y, 7, this.colours.stale, true);
-      return { x, y };
-    }
+    if (ops.outcome[operation] === OUTCOME.OK && this.accused.has(operation)) return { x: this.x(ops.to[operation]), y, missing: true };
     return null;
   },
 
@@ -171,7 +140,6 @@ Object.assign(Swimlane.prototype, {
     const granted = this.isGrant(operation); // what counts is its end
     const badge = this.badges.get(operation);
     const colour = this.colourOf(operation);
-    this.thread(operation, left + wide / 2, top, colour);
     pen.strokeStyle = colour;
     pen.lineWidth = 2;
     if (granted) pen.strokeRect(left + wide - 5, top + 30, 7, 17);
@@ -188,25 +156,39 @@ Object.assign(Swimlane.prototype, {
     return this.scene.wrong && this.against.has(operation) ? this.colours.stale : this.colours.ink;
   },
 
-  /** A dotted line from an operation to what it did: its mark in the storage, or its lease. */
-  thread(operation, x, top, colour) {
+  /** The dotted lines from the operations to what they did: to their marks in the storage, or to their leases. */
+  takeThreads() {
+    this.threads = this.scene ? this.actors.map((operation) => this.thread(operation)).filter(Boolean) : [];
+    for (const { x0, y0, x1, y1 } of this.threads) {
+      const pieces = x0 === x1 ? 1 : Math.ceil(Math.abs(y1 - y0) / 6);
+      const [across, down] = [(x1 - x0) / pieces, (y1 - y0) / pieces];
+      for (let i = 0; i < pieces; i += 1) {
+        const [x, y] = [x0 + i * across, y0 + i * down];
+        this.take(Math.min(x, x + across) - 2, Math.max(x, x + across) + 2, Math.min(y, y + down), Math.max(y, y + down));
+      }
+    }
+  },
+
+  thread(operation) {
     const { operations: ops } = this.data;
-    const { pen } = this;
+    const top = this.row.get(ops.lane[operation]);
+    const extent = this.extent(ops.from[operation], ops.to[operation], 6);
+    if (top === undefined || !extent) return null;
     const mark = this.mark(operation);
+    if (mark) return { operation, x0: extent[0] + extent[1] / 2, y0: top + 50, x1: mark.x, y1: mark.y - 9 };
     const lock = this.isGrant(operation) ? this.locks.get(ops.resource[operation]) : undefined;
-    if (!mark && lock === undefined) return;
-    pen.strokeStyle = colour;
+    const end = this.x(ops.to[operation]);
+    return lock === undefined ? null : { operation, x0: end, y0: top + 28, x1: end, y1: lock + 4 + SIZES.leases };
+  },
+
+  paintThread({ operation, x0, y0, x1, y1 }) {
+    const { pen } = this;
+    pen.strokeStyle = this.colourOf(operation);
     pen.lineWidth = 1.5;
     pen.setLineDash([2, 3]);
     pen.beginPath();
-    if (mark) {
-      pen.moveTo(x, top + 50);
-      pen.lineTo(mark.x, mark.y - 9);
-    } else {
-      const end = this.x(ops.to[operation]);
-      pen.moveTo(end, top + 28);
-      pen.lineTo(end, lock + 4 + SIZES.leases);
-    }
+    pen.moveTo(x0, y0);
+    pen.lineTo(x1, y1);
     pen.stroke();
     pen.setLineDash([]);
   },
@@ -217,6 +199,7 @@ Object.assign(Swimlane.prototype, {
     if (away < 26) return; // too close for it to say anything
     const [x0, x1] = [from.x, to.x > from.x ? to.x - 11 : to.x + 11];
     const [y, way] = [to.y - 9, to.x > from.x ? 1 : -1];
+    this.take(Math.min(x0, x1), Math.max(x0, x1), from.y - 17, from.y);
     pen.strokeStyle = pen.fillStyle = colours.stale;
     pen.lineWidth = 2;
     pen.beginPath();

@@ -51,38 +51,6 @@ Object.assign(Swimlane.prototype, {
     this.text(words, left + 4, y, { ...options, align: "left" });
   },
 
-  /** What the bands are: next to the scene's bars if there is room, else on them, but on no other words. */
-  paintCaptions() {
-    for (const { ways, from, to, y, colour } of this.captions) {
-      const options = { colour, size: 12, weight: 600, align: "center" };
-      const gaps = [this.widestGap(this.taken, from, to, y), this.widestGap(this.taken.filter(({ bar }) => !bar), from, to, y)];
-      const fitting = gaps.flatMap((gap) => ways.map((words) => [words, gap])).find(([words, [start, end]]) => this.wide(words, 12, 600) + 10 <= end - start);
-      if (!fitting) continue;
-      const [words, [start, end]] = fitting;
-      this.label(words, (start + end) / 2, y, options);
-      this.taken.push(this.patch(words, (start + end) / 2, y, options));
-    }
-  },
-
-  /** The widest part of a line of words that none of some rectangles covers. */
-  widestGap(taken, from, to, y) {
-    const inTheWay = taken.filter(({ left, right, top, bottom }) => left < to && right > from && top < y + 8 && bottom > y - 8);
-    let [widest, start] = [[from, from], from];
-    for (const { left, right } of [...inTheWay.sort((a, b) => a.left - b.left), { left: to, right: to }]) {
-      if (left - start > widest[1] - widest[0]) widest = [start, left];
-      start = Math.max(start, right);
-    }
-    return widest;
-  },
-
-  /** The first of several places where words cover nothing, or at least no other words; the first of all if there is none. */
-  uncovered(words, places, options) {
-    const patches = places.map(({ x, y, align }) => this.patch(words, x, y, { ...options, align }));
-    const free = (taken) => patches.findIndex((one) => !taken.some((other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom));
-    const best = [this.taken, this.taken.filter(({ bar }) => !bar)].map(free).find((place) => place >= 0);
-    return places[best ?? 0];
-  },
-
   paintGutter() {
     const { pen, colours } = this;
     pen.fillStyle = colours.paper;
@@ -91,7 +59,7 @@ Object.assign(Swimlane.prototype, {
     pen.fillRect(0, this.below, this.gutter, this.height - this.below);
     pen.fillStyle = colours.rule;
     pen.fillRect(this.gutter - 1, 0, 1, this.height);
-    for (const top of this.tops()) pen.fillRect(0, top, this.gutter, 1);
+    for (const top of this.tops) pen.fillRect(0, top, this.gutter, 1);
     const narrow = this.width < 560;
     const [inset, small] = narrow ? [6, 12] : [14, 13.5];
     const room = this.gutter - inset - 4;
@@ -112,9 +80,5 @@ Object.assign(Swimlane.prototype, {
       const name = this.data.servers[server];
       this.fit([name, ...endings(name.slice(name.indexOf(":") + 1))], inset, top + SIZES.server / 2, { size: small - 0.5, room });
     }
-  },
-
-  tops() {
-    return [...this.locks.values(), ...this.row.values(), ...this.shelves.values(), ...this.racks.values()];
   },
 });

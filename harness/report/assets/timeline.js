@@ -6,6 +6,7 @@ const HOLD = { GRANTED: 0, LANE: 1, RESOURCE: 2, LEASED: 3, BELIEVED: 4, PROMISE
 const SIZES = { axis: 40, leases: 20, words: 16, lane: 54, store: 60, server: 28 };
 const FEW = 12; // lanes that can be taken in at once
 const MOST = 40;
+const STORAGE = -1; // beside the numbers of the clients' lanes
 
 /** The swimlane: the lock on top, then clients, the storage, and servers with their faults. */
 class Swimlane {
@@ -171,6 +172,16 @@ class Swimlane {
   paintOn(canvas, width) {
     this.width = width;
     this.gutter = width < 560 ? 74 : 112;
+    this.roomy = new Set(); // lanes with a line for words that have no room elsewhere
+    let before;
+    do {
+      before = this.roomy.size;
+      this.paintAll(canvas);
+      this.roomy = new Set([...this.roomy, ...this.cramped]);
+    } while (this.roomy.size > before);
+  }
+
+  paintAll(canvas) {
     this.lay();
     this.pen = sharpen(canvas, this.width, this.height);
     this.colours = palette();
@@ -182,7 +193,9 @@ class Swimlane {
     this.hits = [];
     this.captions = [];
     this.spots = new Map(); // of the badges
-    this.taken = []; // by words, badges and what the scene is about: no other words go there
+    this.taken = []; // by all that is drawn: no words go there
+    this.cramped = new Set(); // lanes without room for their words
+    this.takeThreads();
     this.paintGround();
     this.paintBands();
     this.paintLocks();
@@ -190,9 +203,8 @@ class Swimlane {
     this.paintOperations();
     this.paintStorage();
     this.placeBadges();
-    this.placeVerdict();
-    this.paintCaptions();
     this.paintProof();
+    this.paintLabels();
     this.paintGutter();
     this.paintAxis();
     this.paintMarks();
@@ -202,21 +214,29 @@ class Swimlane {
   /** Where each lane begins, from the top. */
   lay() {
     let top = SIZES.axis;
-    const row = (high) => (top += high) - high;
+    this.tops = [];
+    const row = (high) => {
+      this.tops.push(top);
+      return (top += high) - high;
+    };
     this.shown = this.lanes();
     this.stacks = new Map(this.stores().map((store) => [store, this.stacked(store)]));
-    this.locks = new Map([...this.stacks].map(([store, stack]) => [store, row(this.lockHeight(store, stack.rows))]));
-    this.row = new Map(this.shown.map((lane) => [lane, row(SIZES.lane)]));
+    this.locks = new Map([...this.stacks].map(([store, { rows }]) => [store, row(this.wrongWords(store) + this.leasesHeight(rows)) + this.wrongWords(store)]));
+    this.row = new Map(this.shown.map((lane) => [lane, row(SIZES.lane + this.words(lane))]));
     this.below = top;
-    this.shelves = new Map(this.stores().map((store) => [store, row(SIZES.store)]));
+    this.shelves = new Map(this.stores().map((store) => [store, row(SIZES.store + this.words(STORAGE))]));
     this.racks = new Map(this.servers().map((server) => [server, row(SIZES.server)]));
     this.height = top;
   }
 
-  /** Room for as many lines of leases as there are, and for what is wrong with them. */
-  lockHeight(store, rows) {
-    const words = this.scene?.resource === store && this.scene.spans.length ? SIZES.words : 0;
-    return 8 + SIZES.leases * Math.min(3, Math.max(1, rows)) + words;
+  /** Room for as many lines of leases as there are. */
+  leasesHeight(rows) {
+    return 8 + SIZES.leases * Math.min(3, Math.max(1, rows));
+  }
+
+  /** The line above the leases that says what is wrong with them, where no thread crosses it. */
+  wrongWords(store) {
+    return this.scene?.resource === store && this.scene.spans.length ? SIZES.words : 0;
   }
 
   x(moment) {

@@ -1,10 +1,10 @@
-"""Words in the drawing: none covers another, nor a step number, on any screen."""
+"""Words in the drawing: none covers another, a step number or anything else, on any screen."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,12 @@ from playwright.sync_api import Page
 
 from harness import report as reports
 from tests.harness.report.browser.conftest import Visitor, drawn
-from tests.support.painted import RECORD, STEP_NUMBER, painted
+from tests.support.painted import RECORD, STEP_NUMBER, painted, right_of
+from tests.support.recorded_runs import recorded
 from tests.support.sample_run import write_sample
+
+FIRST = 3  # findings of a run
+NARROW, WIDE = 74, 112  # pixels, of the names of the lanes
 
 
 def scenes(page: Page, report: Path) -> Iterator[int]:
@@ -57,6 +61,32 @@ def test_no_words_cover_other_words_or_a_step_number(
 
         assert any(each.words == STEP_NUMBER for each in seen)
         assert covered == [], scene
+
+
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "get-then-del-unlock",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in recorded() if name != "get-then-del-unlock"),
+    ],
+)
+def test_no_words_are_on_a_bar_a_mark_or_a_line(
+    visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
+) -> None:
+    report = reported(name)
+    page = visitor.open(report, own_page=True, viewport={"width": width, "height": 800}).page
+    page.add_init_script(RECORD)
+
+    for scene in islice(scenes(page, report), FIRST):
+        seen = right_of(painted(page), edge=NARROW if width < 560 else WIDE)
+        marks = [each for each in seen if each.kind == "mark"]
+        words = [each for each in seen if each.kind == "words" and each.words != STEP_NUMBER]
+        on_marks = {(one.words, other.words) for one in words for other in marks if one.covers(other)}
+
+        assert len(words) > 1
+        assert len(marks) > 1
+        assert on_marks == set(), scene
 
 
 @pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
