@@ -1,10 +1,40 @@
 "use strict";
 
-const KINDS = ["acquire", "write", "read", "release", "renew", "append", "fence", "revoke", "unanswered"];
-const COLOURS = {
-  light: ["#8a6d00", "#0a66b7", "#1f9bcf", "#59636f", "#b37a00", "#0a6b50", "#7a3fa0", "#444", "#c8102e"],
-  dark: ["#e0c060", "#5aa9ef", "#8fd3f7", "#9eabb8", "#e0a93b", "#5fd3ad", "#c79bea", "#bbb", "#ff5d6c"],
+/** How each kind of call is drawn: a shape around its point, as of an SVG path, and a colour for each scheme. */
+const KINDS = {
+  acquire: { shape: "M-2.7 0a2.7 2.7 0 1 0 5.4 0a2.7 2.7 0 1 0-5.4 0z", light: "#806400", dark: "#e0c060" },
+  write: { shape: "M-2.4-2.4h4.8v4.8h-4.8z", light: "#0a66b7", dark: "#5aa9ef" },
+  read: { shape: "M0-4l3.6 6.6h-7.2z", light: "#00786a", dark: "#3fd1b5" },
+  release: { shape: "M-3.4-2.2l1.2-1.2 2.2 2.2 2.2-2.2 1.2 1.2-2.2 2.2 2.2 2.2-1.2 1.2-2.2-2.2-2.2 2.2-1.2-1.2 2.2-2.2z", light: "#59636f", dark: "#9eabb8" },
+  renew: { shape: "M-4-1h3v-3h2v3h3v2h-3v3h-2v-3h-3z", light: "#a3309b", dark: "#f08be6" },
+  append: { shape: "M0-3.8l3.8 3.8-3.8 3.8-3.8-3.8z", light: "#5b3fc4", dark: "#b3a1ff" },
+  fence: { shape: "M0 4l3.6-6.6h-7.2z", light: "#444444", dark: "#dddddd" },
+  revoke: { shape: "M-4-1.2h8v2.4h-8z", light: "#7a4a1e", dark: "#d9a27a" },
+  unanswered: { shape: "M-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0-6.8 0z", light: "#c8102e", dark: "#ff5d6c", hollow: true },
 };
+
+/** All points of a series in its shape, as uPlot asks for them. */
+function pointsOf(shape) {
+  const [one, ratio] = [new Path2D(shape), window.devicePixelRatio || 1];
+  return (plot, series, from, to) => {
+    const points = new Path2D();
+    for (let i = from; i <= to; i += 1) {
+      const value = plot.data[series][i];
+      if (value === null) continue;
+      const [x, y] = [plot.valToPos(plot.data[0][i], "x", true), plot.valToPos(value, "y", true)];
+      points.addPath(one, new DOMMatrix([ratio, 0, 0, ratio, x, y]));
+    }
+    return { fill: points, stroke: points };
+  };
+}
+
+/** A kind of call in the legend: its shape, and its name. */
+function legendOf(kind, pen, fill) {
+  const label = document.createElement("span");
+  label.innerHTML = `<svg viewBox="-5 -5 10 10" aria-hidden="true"><path d="${KINDS[kind].shape}" stroke="${pen}" fill="${fill}"/></svg>`; // no text of a history is in it
+  label.append(kind);
+  return label;
+}
 
 /** Columns on one axis of time, as uPlot wants them, from a pair of columns for each kind. */
 function aligned(series, kinds) {
@@ -50,7 +80,7 @@ function bandsPlugin(bands, length) {
 
 /** Draw how long calls took; returns a function that redraws them, for another width or scheme. */
 function plotLatency(element, series, drawing) {
-  const kinds = KINDS.filter((kind) => series[kind]);
+  const kinds = Object.keys(KINDS).filter((kind) => series[kind]);
   if (!kinds.length) return () => {};
   element.hidden = false;
   const data = aligned(series, kinds);
@@ -58,14 +88,14 @@ function plotLatency(element, series, drawing) {
   return () => {
     if (!element.clientWidth) return; // the details are closed
     plot?.destroy();
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches && !matchMedia("print").matches;
+    const scheme = matchMedia("(prefers-color-scheme: dark)").matches && !matchMedia("print").matches ? "dark" : "light";
     const colours = palette();
-    const pens = COLOURS[dark ? "dark" : "light"];
     const axis = { stroke: colours.soft, grid: { stroke: colours.rule, width: 1 }, ticks: { stroke: colours.rule } };
     plot = new uPlot({
       width: element.clientWidth,
       height: element.clientWidth < 560 ? 260 : 330,
       plugins: [bandsPlugin(drawing.bands, drawing.length)],
+      legend: { markers: { show: false } },
       cursor: { drag: { x: true, y: false }, points: { size: 8 } },
       scales: { x: { time: false }, y: { distr: 3, log: 10 } },
       axes: [
@@ -75,12 +105,13 @@ function plotLatency(element, series, drawing) {
       series: [
         { label: "time", value: (_, seconds) => (seconds === null ? "–" : format.moment(seconds * 1e6)) },
         ...kinds.map((kind) => {
-          const pen = pens[KINDS.indexOf(kind)];
+          const { shape, hollow, [scheme]: pen } = KINDS[kind];
+          const fill = hollow ? colours.paper : pen;
           return {
-            label: kind,
+            label: legendOf(kind, pen, fill),
             stroke: pen,
             paths: () => null,
-            points: { show: true, size: 4.5, stroke: pen, fill: kind === "unanswered" ? colours.paper : pen, width: 1 },
+            points: { show: true, paths: pointsOf(shape), stroke: pen, fill, width: 1 },
             value: (_, ms) => (ms === null ? "–" : format.duration(ms * 1000)),
           };
         }),
