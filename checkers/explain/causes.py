@@ -131,7 +131,7 @@ def _before_its_token(n: Narrator, *grants: Op) -> Fault | None:
     It may have begun after the promised end of the lease, and so hit no hold: a client that does not know
     when its request was granted waits, and its promise counts from the call.
     """
-    found = (fault for grant in grants for fault in n.stops_of(grant))
+    found = (fault for grant in grants for fault in n.grant_stops.of(grant))
     return min(found, key=lambda each: each.began, default=None)
 
 

@@ -18,6 +18,7 @@ from checkers.explain.phrases import lock_on
 from checkers.explain.story import Step, step
 from checkers.facts.by_call import ByCall
 from checkers.facts.evidence import Evidence
+from checkers.facts.grant_stops import GrantStops
 from checkers.facts.history_index import HistoryIndex
 from checkers.facts.hits import hits_of
 from checkers.facts.holds import HoldIndex, holds_of
@@ -100,19 +101,10 @@ class Narrator:
             self._own[key] = ByCall([op for op in own if not names or op.f in names])
         return self._own[key].backwards(until, since)
 
-    def stops_of(self, grant: Op) -> Iterator[Fault]:
-        """Yield the faults that stopped a client inside this acquire, between the grant and its answer."""
-        end = math.inf if grant.returned is None else grant.returned
-        stops = self._stops_at_grants.get((grant.resource, grant.owner), ())
-        return (fault for fault in stops if fault.overlaps(grant.called, end))
-
     @cached_property
-    def _stops_at_grants(self) -> dict[tuple[str | None, str | None], list[Fault]]:
-        stops: dict[tuple[str | None, str | None], list[Fault]] = defaultdict(list)
-        for fault in faults_of(self.history.faults):
-            if fault.at == "granted" and fault.owner is not None:
-                stops[fault.resource, fault.owner].append(fault)
-        return stops
+    def grant_stops(self) -> GrantStops:
+        """The stops between a grant and its answer."""
+        return GrantStops(faults_of(self.history.faults))
 
     def faults_on(self, side: str, start: float, end: float) -> Iterator[Fault]:
         """Yield the faults on the lock service or the storage that were in force between two moments."""

@@ -140,7 +140,7 @@ def _waiting(rows: Ints, timeline: Timeline, scenes: Sequence[Scene]) -> list[in
 
 def _hold(hold: DrawnHold, scale: ChartScale) -> list[Any]:
     return [
-        scale.time(hold.granted),
+        scale.time(hold.held_from),
         scale.lanes[hold.lane],
         scale.resources[hold.resource],
         scale.time(hold.leased_until),

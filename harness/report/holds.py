@@ -1,4 +1,4 @@
-"""Holds of a lock: from when the client learned of its grant until its lease or its belief ended.
+"""Holds of a lock: from when the history shows the grant until the client's lease or its belief ended.
 
 The ends of leases come from the checkers; they are never computed here.
 """
@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from checkers.facts.beliefs import Beliefs
+from checkers.facts.grant_stops import GrantStops
 from checkers.facts.leases import Lease, leases_of
 from checkers.history.columns import (
     ABSENT,
@@ -44,6 +45,7 @@ class DrawnHold:
     resource: str
     owner: str | None
     token: int | None
+    held_from: int  # when the history first shows the grant: it may know of it before its answer came
     granted: int
     promised: int | None  # the end of the lease, by the checkers; None: nothing was promised
     ended: int | None  # when the client stopped believing in it, by the checkers; None: it never did
@@ -53,7 +55,7 @@ class DrawnHold:
     @property
     def leased_until(self) -> int:
         """The end of the time in which the lock was safely this client's."""
-        return max(self.granted, self.believed_until if self.promised is None else self.promised)
+        return max(self.held_from, self.believed_until if self.promised is None else self.promised)
 
     @property
     def believed_until(self) -> int:
@@ -64,8 +66,8 @@ class DrawnHold:
 class Holds:
     """The holds of a run; an owner's holds are computed when one of them is first needed."""
 
-    def __init__(self, operations: Sequence[Op], lanes: Lanes) -> None:
-        self._operations, self._lanes = Operations.of(operations), lanes
+    def __init__(self, operations: Sequence[Op], lanes: Lanes, stops: GrantStops) -> None:
+        self._operations, self._lanes, self._stops = Operations.of(operations), lanes, stops
         self.grants = Grants(self._operations)
         columns = self._operations.columns
         self._ends = ends(columns)
@@ -155,6 +157,7 @@ class Holds:
             resource=grant.resource,
             owner=grant.owner,
             token=grant.token,
+            held_from=min([granted, *(max(grant.called, stop.began) for stop in self._stops.of(grant))]),
             granted=granted,
             promised=int(lease.end) if math.isfinite(lease.end) else None,
             ended=int(ended) if math.isfinite(ended) else None,

@@ -210,7 +210,7 @@ def _staged(event: _Event, stage: Stage) -> Scene:
     spans = tuple(_spans(event, stage))
     hits = [*_hits(involved, event.proof, timeline.bands), *_named(event, timeline.bands)]
     moments = [moment for op in shown for moment in (matters_from(op), end_of(op))]
-    moments += [hold.granted for hold in involved]
+    moments += [hold.held_from for hold in involved]
     moments += [band.start for band in (*hits, *([cause] if cause else ()))]
     moments += [moment for span in spans for moment in (span.start, span.end)]
     moments += [timeline.accepted[place].at for place in unmatched]
@@ -268,7 +268,7 @@ def _hits(involved: Sequence[DrawnHold], proof: Sequence[Op], bands: Sequence[Ba
         for band in bands
         for hold in involved
         if band.lane == hold.lane
-        and hold.granted <= band.start <= min(last, hold.believed_until)
+        and hold.held_from <= band.start <= min(last, hold.believed_until)
         and (band.owner is None or band.owner == hold.owner)
     ]
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.facts.grant_stops import GrantStops
 from checkers.history.columns import Ints, Operations
+from checkers.history.faults import faults_of
 from checkers.history.reader import Op
 from harness.report.bands import Band, bands
 from harness.report.commit_times import AcceptedWrites, accepted
@@ -52,7 +54,7 @@ def timeline(recorded: RecordedRun, lanes: Lanes) -> Timeline | None:
     faults = [fault.time for fault in history.faults]
     return Timeline(
         operations=operations,
-        holds=Holds(operations, lanes),
+        holds=Holds(operations, lanes, GrantStops(faults_of(history.faults))),
         bands=bands(history.faults, lanes),
         accepted=accepted(history, recorded.commits),
         start=min([int(called.min()), *faults]),

@@ -1,0 +1,28 @@
+"""Stops between a grant and its answer: the client knew that it held the lock, but not yet its token."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from checkers.history.faults import Fault
+from checkers.history.records import Op
+
+
+class GrantStops:
+    """The faults of a run that stopped a client at `granted`, by the hold that they name."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self._stops: dict[tuple[str | None, str], list[Fault]] = defaultdict(list)
+        for fault in faults:
+            if fault.at == "granted" and fault.owner is not None:
+                self._stops[fault.resource, fault.owner].append(fault)
+
+    def of(self, grant: Op) -> Iterator[Fault]:
+        """Yield the faults that stopped a client inside this acquire, in the order of their beginnings."""
+        if grant.owner is None:
+            return
+        end = math.inf if grant.returned is None else grant.returned
+        stops = self._stops.get((grant.resource, grant.owner), ())
+        yield from (fault for fault in stops if fault.overlaps(grant.called, end))
