@@ -9,6 +9,7 @@ from checkers.text.printable import shorten
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
 from harness.core.paths import path_of
+from harness.core.printing import say
 from harness.core.suggestions import did_you_mean
 from harness.files import dated_folders, received, run_files
 from harness.files.run_folder import EVENTS, HISTORY
@@ -36,14 +37,35 @@ def run_folder(word: str, runs: Path) -> Path:
 
     Raises ConfigurationError if there is none.
     """
-    path = path_of(word)
+    found = file_or_folder(word, runs)
+    if found.is_file():
+        if is_run(found.parent):
+            return found.parent
+        raise ConfigurationError(f"{found} is not in the folder of a run: name that folder, or a file in it")
+    if is_run(found):
+        return found
+    raise _no_run(found)
+
+
+def file_or_folder(word: str, runs: Path) -> Path:
+    """Find what a word names: a file, a folder, or a target, for the folder of its newest run.
+
+    A plain name is a target if one of that name has run; a path, or a name with a suffix, only if there is
+    no such file. Raises ConfigurationError if there is nothing, or a target file in place of a run.
+    """
+    path, below = path_of(word), path_of(str(runs / word))
+    newest = None if path.exists() and _is_path(word) else _newest(runs, word)
+    if newest is not None:
+        if path.exists() and not path.samefile(below):
+            meant = f"{word} is taken as the newest run of that target, {newest}"
+            say(f"{meant}; for {_kind(path)} write ./{word}")
+        return newest
     if path.is_file():
-        return _run_of(path)
+        return _no_target_file(path, runs)
     if path.is_dir():
         return _run_in(path)
     if path.exists():
         raise ConfigurationError(f"{path} is neither a regular file nor a run's folder")
-    below = path_of(str(runs / path))
     if received.is_folder(runs, *path.parts):
         return _run_in(below)
     if below.is_dir():
@@ -58,10 +80,8 @@ def history_file(word: str, runs: Path) -> Path:
 
     Raises ConfigurationError if there is none.
     """
-    path = path_of(word)
-    if path.is_file():
-        return path
-    return history_of(run_folder(word, runs))
+    found = file_or_folder(word, runs)
+    return found if found.is_file() else history_of(found)
 
 
 def history_of(folder: Path) -> Path:
@@ -73,7 +93,7 @@ def history_of(folder: Path) -> Path:
             f"{folder} has no {HISTORY} yet: the run was killed",
             f"judge it first: {typed('recheck', folder)}",
         )
-    raise ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}{_file_in(folder)}")
+    raise _no_run(folder)
 
 
 def any_history(word: str, runs: Path) -> Path:
@@ -83,8 +103,8 @@ def any_history(word: str, runs: Path) -> Path:
     """
     if word == str(STANDARD_INPUT):
         return STANDARD_INPUT
-    folder = None if path_of(word).is_file() else run_folder(word, runs)
-    return history_file(word, runs) if folder is None else foreign_history(folder) or history_of(folder)
+    found = file_or_folder(word, runs)
+    return found if found.is_file() else foreign_history(found) or history_of(found)
 
 
 def foreign_history(folder: Path) -> Path | None:
@@ -108,17 +128,42 @@ def _has(folder: Path, *names: str) -> bool:
     return received.size(folder, *names, most=limits.HISTORY, remedy=limits.SPLIT) is not None
 
 
-def _file_in(folder: Path) -> str:
-    """The advice to name a file in a folder, if one may be a history."""
-    files = (name for name in received.listed(folder) if name.endswith(_RECORDED))
-    found = next((name for name in files if received.size_of(folder, name)), None)
-    return "" if found is None else f"; if {shorten(found)} in it is one, name that file"
+def _no_run(folder: Path) -> ConfigurationError:
+    """Say what to name instead: the file in a folder that may be a history, if only one may."""
+    files = [name for name in received.listed(folder) if name.endswith(_RECORDED)]
+    likely = [name for name in files if received.size_of(folder, name)]
+    remedy = (
+        f"if {shorten(likely[0])} in it is one, name that file"
+        if len(likely) == 1
+        else "name a run's folder, a target that has run, or a history file"
+    )
+    return ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}; {remedy}")
 
 
-def _run_of(file: Path) -> Path:
+def _newest(runs: Path, word: str) -> Path | None:
+    """Return the folder of a target's newest run; None if it has none."""
+    if not (received.COMPONENT.fullmatch(word) and received.is_folder(runs, word)):
+        return None
+    found = _run_in(runs / word)
+    return found if is_run(found) else None
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or bool(Path(word).suffix)
+
+
+def _kind(path: Path) -> str:
+    return "the folder" if path.is_dir() else "the file"
+
+
+def _no_target_file(file: Path, runs: Path) -> Path:
+    """Return a file that may be a history; for a target file of a run, the run's folder."""
+    if file.suffix != ".toml":
+        return file
     if is_run(file.parent):
         return file.parent
-    raise ConfigurationError(f"{file} is not in the folder of a run: name that folder, or a file in it")
+    named = file.stem if received.is_folder(runs, file.stem) else "its target's name, or the run's folder"
+    raise ConfigurationError(f"{file} is a target file; name a run of it: {named}")
 
 
 def _run_in(folder: Path) -> Path:

@@ -39,16 +39,14 @@ def recheck(
     if model is not None:
         return _recheck_by_model(recorded, commits, model, initial, verbose, output, runs)
     from harness.cli.recheck_history import recheck_and_print
-    from harness.cli.selection import STANDARD_INPUT, foreign_history, history_of, is_run, run_folder
+    from harness.cli.selection import STANDARD_INPUT, file_or_folder, foreign_history, history_of, is_run
     from harness.core.errors import ConfigurationError
-    from harness.core.paths import path_of
 
     if initial is not None:
         raise ConfigurationError("--initial goes with --model: a Fencepost history has its own initial value")
     if recorded == str(STANDARD_INPUT):
         raise ConfigurationError("standard input is read with --model; without, name a run or a file")
-    path = path_of(recorded)
-    path = path if path.is_file() else run_folder(recorded, runs)
+    path = file_or_folder(recorded, runs)
     if path.is_dir() and not is_run(path):
         path = foreign_history(path) or history_of(path)  # another tool's says how to judge it
     return recheck_and_print(

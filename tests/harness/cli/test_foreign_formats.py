@@ -333,7 +333,9 @@ def test_a_folder_that_is_no_run_has_no_history_to_judge_by_a_model(fencepost: A
     ran = fencepost("recheck", tmp_path, "--model", "set")
 
     assert ran.returncode == 4
-    assert ran.stderr == f"{tmp_path} is not a run folder: it has no history.jsonl\n"
+    assert ran.stderr.startswith(
+        f"{tmp_path} is not a run folder: it has no history.jsonl; name a run's folder"
+    )
 
 
 def test_an_imported_register_is_not_headed_by_a_lock(fencepost: Any) -> None:

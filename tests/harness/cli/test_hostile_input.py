@@ -231,9 +231,9 @@ def test_an_incomplete_run_folder_is_refused_in_a_sentence(refused: Any, tmp_pat
 
 
 def test_a_file_that_is_in_no_run_folder_is_refused_by_name(refused: Any, tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text('name = "mine"\n')
+    (tmp_path / "mine.txt").write_text("mine")
 
-    assert "mine.toml is not in the folder of a run" in refused("show", "mine.toml")
+    assert "mine.txt is not in the folder of a run" in refused("show", "mine.txt")
 
 
 @pytest.mark.parametrize("name", ["plan.json", "environment.json"])
