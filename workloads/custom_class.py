@@ -39,11 +39,12 @@ def load(path: str) -> Any:
         return getattr(import_module(module), name)
     except Exception as error:  # importing a user's module may raise anything
         raise InvalidClassError(
-            f"{path} cannot be loaded: {type(error).__name__}: {error} ({_searched()})"
+            f"{path} cannot be loaded: {type(error).__name__}: {error} ({searched()})"
         ) from error
 
 
-def _searched() -> str:
+def searched() -> str:
+    """Say where classes are looked for."""
     found_in = os.environ.get("PYTHONPATH")
     return (
         f"searched: PYTHONPATH, which is {found_in or 'not set'}; the installed packages;"

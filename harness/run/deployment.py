@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +20,7 @@ from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import servers_hit
 from harness.network.topology import FOLLOWERS, Address, AttachedSpec, ServerSpec, Topology
 from harness.processes.program import ProgramCommand, missing
-from harness.run import services
+from harness.run import own_classes, services
 from harness.spec import LockSpec, StorageSpec, Target
 from harness.spec.attached import running_at
 from harness.spec.executed import commands
@@ -31,7 +30,6 @@ from harness.spec.names import HAZARDS
 from harness.spec.own_locks import HazelcastOfProgram
 from harness.spec.passwords import password_of
 from harness.spec.storages import EtcdStorage, OwnStorage, PostgresStorage, SqliteStorage
-from workloads import custom_class
 from workloads.client import UNWRITTEN
 from workloads.line_protocol.program_client import start_fields
 from workloads.locks import LOCKS
@@ -193,16 +191,7 @@ def check(target: Target) -> None:
     """Raise ConfigurationError or ServerNotReadyError if the target names something that cannot be used."""
     for wrong in missing_programs(target):
         raise ConfigurationError(wrong)
-    check_storage = partial(custom_class.check_storage, fences=target.storage.fence_on_acquire)
-    for key, kind, check_class in (
-        ("lock.kind", target.lock.kind, custom_class.check_lock),
-        ("storage.kind", target.storage.kind, check_storage),
-    ):
-        if ":" in kind:
-            try:
-                check_class(kind)
-            except custom_class.InvalidClassError as error:
-                raise ConfigurationError(f"{key}: {error}") from error
+    own_classes.check(target)
     passwords(target)
     services.check(target)
     attached.check(attached_servers(target))

@@ -97,6 +97,12 @@ def commands(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield from ((f"faults.{index}.{key}", command) for key, command in fault.commands().items())
 
 
+def own_classes(target: Target) -> Iterator[tuple[str, str]]:
+    """Yield the classes of the user that a target names, each with its key."""
+    for name, side in _sides(target):
+        yield from _own_class(name, side)
+
+
 def executed_in(target: Target, place: Repetition) -> Executed:
     """Return what a run of a target executes whose programs and classes are found in this place."""
     in_folder = tuple(_found_in_folder(target))
@@ -109,9 +115,13 @@ def executed_in(target: Target, place: Repetition) -> Executed:
 def _found_in_folder(target: Target) -> Iterator[tuple[str, Any]]:
     yield from commands(target)
     for name, side in _sides(target):
-        if ":" in side.kind and not side.kind.startswith(_SHIPPED):
-            yield f"{name}.kind", side.kind
+        yield from _own_class(name, side)
         yield from ((f"{name}.{key}", getattr(side, key)) for key in _FILES if getattr(side, key, None))
+
+
+def _own_class(name: str, side: Any) -> Iterator[tuple[str, str]]:
+    if ":" in side.kind and not side.kind.startswith(_SHIPPED):
+        yield f"{name}.kind", side.kind
 
 
 def _anywhere(target: Target) -> Iterator[tuple[str, Any]]:

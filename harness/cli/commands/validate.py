@@ -16,12 +16,13 @@ from harness.core.printing import say, show
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     """Check target files, or all in a folder, and report every error.
 
+    Nothing that a file names is run: programs and classes are looked for, and not started or loaded.
     Reported too, but no errors: a valid target that this machine cannot run, because no engine can or because
-    a program is missing; one that sends a password in plain text to another machine; one whose green run
-    would mean little.
+    a program or a class is missing; one that sends a password in plain text to another machine; one whose
+    green run would mean little.
     """
     from harness.core.errors import ConfigurationError
-    from harness.run import deployment
+    from harness.run import deployment, own_classes
     from harness.run.engine_fit import engine_fit
     from harness.spec import load
     from harness.spec.plain_text import readable_passwords
@@ -42,6 +43,7 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
             where = "; on Docker only" if fit.on_docker_only else ""
             show(f"{file}: ok, {described(target)}{where}")
             unable = (fit.nowhere, *deployment.missing_programs(target))
-            for why in filter(None, (*unable, *readable_passwords(target), *warnings(target))):
+            classes = own_classes.not_loaded(target)
+            for why in filter(None, (*unable, *classes, *readable_passwords(target), *warnings(target))):
                 say(f"{file}: {why}")
     return code
