@@ -17,7 +17,7 @@ from harness.core.errors import ConfigurationError
 from harness.core.fields import STRICT, Duration, Size
 from harness.core.suggestions import did_you_mean
 from harness.spec.fields import NAME_PATTERN
-from harness.spec.file_errors import PATTERNS, Problem, report
+from harness.spec.file_errors import PATTERNS, Problem, in_words, report
 from harness.spec.reading import frozen, parse
 from harness.spec.toml import Key
 
@@ -58,9 +58,23 @@ def _shrink(value: object) -> int | None:
     """How long it may take (ns), or None for false."""
     if isinstance(value, bool):
         return SHRINKING if value else None
-    return parse_duration(value)
+    try:
+        return parse_duration(value)
+    except ValueError:
+        raise ValueError('must be true or false without quotes, or the longest time, such as "10m"') from None
 
 
+def _canary(value: object) -> object:
+    if isinstance(value, bool) or (isinstance(value, str) and value):
+        return value
+    raise ValueError("must be true or false, or the name of a planted bug; `fencepost zoo` runs all")
+
+
+CanaryField = Annotated[
+    bool | str,
+    BeforeValidator(_canary),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"minLength": 1, "type": "string"}]}),
+]
 ShrinkField = Annotated[
     int | None,
     BeforeValidator(_shrink),
@@ -141,7 +155,7 @@ class Campaign(BaseModel):
     """In place of `repeat`: a run of each cell with each of these seeds."""
     changes: tuple[str, ...] = Field((), alias="set")
     """Settings to change in every target, such as "workload.duration=60s"."""
-    canary: bool | Annotated[str, Field(min_length=1)] = True
+    canary: CanaryField = True
     """A planted bug of the zoo that is run with its twin, and must be found; true: another one each day."""
     corpus: Annotated[str, Field(min_length=1)] | None = None
     """The folder of a corpus: a cell of the same name first runs with the seeds stored there."""
@@ -207,16 +221,6 @@ def load(file: Path) -> Campaign:
     return campaign
 
 
-_WORDS = {
-    "bool_type": "must be true or false",
-    "missing": "is missing",
-    "tuple_type": "must be a list",
-    "too_short": "must not be empty",
-    "string_too_short": "must not be empty",
-    "date_type": "must be a date without quotes, such as 2027-01-31",
-}
-
-
 def _what(detail: ErrorDetails, data: Mapping[str, Any]) -> str:
     """Describe an error in words of the file."""
     key: Key = tuple(detail["loc"])
@@ -230,8 +234,10 @@ def _what(detail: ErrorDetails, data: Mapping[str, Any]) -> str:
             return f"unknown key in {where}{did_you_mean(str(key[-1]), model.model_fields)}"
         case "string_pattern_mismatch":
             return PATTERNS_HERE[detail["ctx"]["pattern"]]
-        case "value_error":
-            return str(detail["ctx"]["error"])
+        case "tuple_type" if key == ("seeds",):
+            return "must be a list in brackets, such as [1, 2]"
+        case "tuple_type" if key == ("seeds",):
+            return "must be a list in brackets, such as [1, 2]"
         case "model_type" | "model_attributes_type":
             return f"must be a table: write [[{key[0]}]], in two brackets, above each"
-    return _WORDS.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
+    return in_words(detail)

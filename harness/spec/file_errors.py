@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from checkers.text.nearest import nearest
 from checkers.text.printable import shorten, without_passwords
 from checkers.text.redaction import HIDDEN, names_a_password
 from harness.core.suggestions import did_you_mean
@@ -20,6 +21,7 @@ from harness.spec.fields import (
     ETCD_RELEASE_PATTERN,
     IMAGE_PATTERN,
     NAME_PATTERN,
+    OWN,
     VARIABLE_PATTERN,
     kind_of,
 )
@@ -33,17 +35,23 @@ from harness.spec.toml import Key
 KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES, "faults": FAULTS}
 """The sections with kinds, each of which has its own keys."""
 
+TABLE = "must be a table: write its name in brackets, and its keys below"
 WORDS = {
     "missing": "is missing",
-    "bool_type": "must be true or false",
-    "model_type": "must be a table",
-    "dict_type": "must be a table",
-    "union_tag_not_found": "must be a table",
-    "model_attributes_type": "must be a table",
+    "bool_type": "must be true or false, without quotes",
+    "int_type": "must be a whole number without quotes, such as 3",
+    "float_type": "must be a number without quotes, such as 0.5",
+    "string_type": 'must be a text in quotes, such as "r0"',
+    "date_type": "must be a date without quotes, such as 2027-01-31",
+    "model_type": TABLE,
+    "dict_type": TABLE,
+    "union_tag_not_found": TABLE,
+    "model_attributes_type": TABLE,
     "tuple_type": 'must be a list in brackets, such as ["a", "b"]',
     "string_too_short": "must not be empty",
     "too_short": "must not be empty",
 }
+"""The meaning of pydantic's errors, in target and campaign files."""
 
 WORDS_OF_FAULTS = {
     "model_attributes_type": "must be a table, such as [[faults]]",
@@ -60,6 +68,8 @@ PATTERNS = {
 }
 """The meaning of each pattern, in words."""
 
+EXAMPLE = "module:Class"
+"""A kind that stands for every class of the user's."""
 MISSING = object()
 LONGEST_VALUE = 60
 
@@ -95,11 +105,49 @@ def report(problems: Iterable[Problem], place: Callable[[Key], str]) -> list[str
 
 def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
     """Convert pydantic's errors to our own wording."""
+    details = error.errors(include_url=False)
+    kindless = [inner for detail in details for inner in _of_no_kind(detail)]
     return [
         Problem(key, _what(detail, key, data), data)
-        for detail in error.errors(include_url=False)
+        for detail in (*details, *kindless)
         for key in [_key(detail["loc"], detail["type"])]
     ]
+
+
+def in_words(detail: ErrorDetails, words: Mapping[str, str] = WORDS) -> str:
+    """Say what must change, for an error that is described by its type alone."""
+    context = detail.get("ctx", {})
+    match detail["type"]:
+        case "greater_than_equal":
+            return f"must be at least {context['ge']}"
+        case "less_than_equal":
+            return f"must be at most {context['le']}"
+        case "value_error":
+            return str(context["error"])
+    return words.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
+
+
+def _of_no_kind(detail: ErrorDetails) -> Iterator[ErrorDetails]:
+    """Yield what else is wrong in a section of unknown kind: for the nearest kind, or else for every one."""
+    given, section = detail["input"], detail["loc"]
+    if not detail["type"].startswith("union_tag_") or not isinstance(given, Mapping):
+        return
+    models = KINDS[section[0]]
+    near = nearest(str(given.get("kind")), models)
+    kinds = [near] if near else list(models)
+    each = [_errors(models[kind], {**given, "kind": EXAMPLE if kind == OWN else kind}) for kind in kinds]
+    for loc, error in each[0].items():
+        if all(loc in errors for errors in each):
+            shown = next((errors[loc] for errors in each if errors[loc]["type"] != "extra_forbidden"), error)
+            yield {**shown, "loc": (*section, kinds[0], *loc)}
+
+
+def _errors(model: type[BaseModel], data: Mapping[str, Any]) -> dict[Key, ErrorDetails]:
+    try:
+        model.model_validate(data)
+    except ValidationError as error:
+        return {detail["loc"]: detail for detail in error.errors(include_url=False)}
+    return {}
 
 
 def _by_line(line: tuple[str, str]) -> tuple[str, int]:
@@ -126,8 +174,6 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
             why = needless(key, data)
             hint = f"; {why}" if why else did_you_mean(str(key[-1]), _keys(key[:-1], data))
             return f"unknown key in {_section_name(key)}{hint}"
-        case "value_error":
-            return str(context["error"])
         case "union_tag_not_found" if isinstance(detail["input"], Mapping):
             return f"has no kind; there are: {', '.join(KINDS[key[0]])}"
         case "union_tag_invalid":
@@ -140,8 +186,7 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
         case "string_pattern_mismatch":
             return PATTERNS[context["pattern"]]
     is_fault = key[:1] == ("faults",) and len(key) <= 2  # noqa: PLR2004 - "faults" and its number
-    words = WORDS | WORDS_OF_FAULTS if is_fault else WORDS
-    return words.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
+    return in_words(detail, WORDS | WORDS_OF_FAULTS if is_fault else WORDS)
 
 
 def _section_name(key: Key) -> str:
@@ -152,12 +197,14 @@ def _section_name(key: Key) -> str:
 def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
     """Return the keys that a section may have."""
     if not section:
-        model: type[BaseModel] = Target
+        models: Iterable[type[BaseModel]] = (Target,)
     elif section[0] in KINDS:
-        model = KINDS[section[0]][kind_of(_at(data, section))]
+        kinds, kind = KINDS[section[0]], kind_of(_at(data, section))
+        models = (kinds[kind],) if isinstance(kind, str) and kind in kinds else kinds.values()
     else:
-        model = ClientSpec if section == ("client",) else WorkloadSpec
-    return [known.alias or name for name, known in model.model_fields.items()]
+        models = (ClientSpec if section == ("client",) else WorkloadSpec,)
+    names = (known.alias or name for model in models for name, known in model.model_fields.items())
+    return list(dict.fromkeys(names))
 
 
 def _near(value: object, expected: str) -> str:

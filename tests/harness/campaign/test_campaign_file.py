@@ -76,7 +76,7 @@ until = "2027-01-31"
         'nightly.toml:2: budgit = "55m": unknown key in a campaign; did you mean budget?',
         'nightly.toml:3: workers = 0: must be "auto", or a number from 1 to 64',
         "nightly.toml:5: cells.0.targets = []: must not be empty",
-        'nightly.toml:8: matrix.0.storage = "redis:script": must be a list',
+        'nightly.toml:8: matrix.0.storage = "redis:script": must be a list in brackets, such as ["a", "b"]',
         'nightly.toml:10: quarantine.0.fingerprint = "abc": must be as `campaign` prints it: a number, a dash, and 12 hexadecimal digits',
         'nightly.toml:12: quarantine.0.until = "2027-01-31": must be a date without quotes, such as 2027-01-31',
     ]
@@ -85,7 +85,7 @@ until = "2027-01-31"
 def test_a_list_with_a_wrong_item_is_one_mistake(tmp_path: Path) -> None:
     found = mistakes(tmp_path, 'name = "n"\nseeds = [-1]\n[[cells]]\ntargets = ["a"]')
 
-    assert found == ["nightly.toml:2: seeds.0 = -1: must be greater than or equal to 0"]
+    assert found == ["nightly.toml:2: seeds.0 = -1: must be at least 0"]
 
 
 def test_a_file_that_cannot_be_read_says_why_in_words(tmp_path: Path) -> None:
@@ -132,7 +132,19 @@ def test_a_pipe_is_no_campaign_file(tmp_path: Path) -> None:
         ),
         (
             'name = "n"\nshrink = 5\n[[cells]]\ntargets = ["a"]',
-            'shrink = 5: must be a duration with a unit, such as "2s", "1500ms" or "2m"',
+            'shrink = 5: must be true or false without quotes, or the longest time, such as "10m"',
+        ),
+        (
+            'name = "n"\nshrink = "yes"\n[[cells]]\ntargets = ["a"]',
+            'shrink = "yes": must be true or false without quotes, or the longest time, such as "10m"',
+        ),
+        (
+            'name = "n"\ncanary = 5\n[[cells]]\ntargets = ["a"]',
+            "canary = 5: must be true or false, or the name of a planted bug; `fencepost zoo` runs all",
+        ),
+        (
+            'name = "n"\nseeds = 5\n[[cells]]\ntargets = ["a"]',
+            "seeds = 5: must be a list in brackets, such as [1, 2]",
         ),
     ],
 )

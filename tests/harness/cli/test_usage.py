@@ -169,7 +169,7 @@ class TestTargets:
         assert done.stdout.endswith("expects valid\n")
         assert done.stderr.splitlines() == [
             "wrong.toml: storage: is missing",
-            "wrong.toml:3: lock = 3: must be a table",
+            "wrong.toml:3: lock = 3: must be a table: write its name in brackets, and its keys below",
         ]
 
     def test_validate_says_that_no_engine_here_can_run_a_valid_target(self, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_the_source_of_an_overridden_target_gives_the_same_target(tmp_path: Path
         ),
         (
             "workload.writes.x=3",
-            "--set workload.writes.x=3: workload.writes: must be a valid integer",
+            "--set workload.writes.x=3: workload.writes: must be a whole number without quotes, such as 3",
         ),
         (
             "lock.ttl=1s",
@@ -74,7 +74,7 @@ def test_the_errors_of_all_overrides_are_reported_together() -> None:
         "--set faults.3.at=acquired: the target has no such key",
         "--set lock.ttl: write it as key=value, such as workload.clients=10",
         '--set lock.tll=3s: lock.tll = "3s": unknown key in [lock]; did you mean ttl?',
-        '--set workload.clients=ten: workload.clients = "ten": must be a valid integer',
+        '--set workload.clients=ten: workload.clients = "ten": must be a whole number without quotes, such as 3',
     ]
 
 

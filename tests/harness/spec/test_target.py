@@ -123,16 +123,18 @@ def test_all_errors_are_reported_with_line_value_and_suggestion(write: Any) -> N
         't.toml:2: expcet = "valid": unknown key in a target; did you mean expect?',
         't.toml:3: expect = ["stale-wirte"]: unknown anomaly stale-wirte; did you mean stale-write?',
         't.toml:5: lock.kind = "etdc": there is no such kind; did you mean etcd?',
+        't.toml:6: lock.ttl = "1s": must be at least 2s: etcd grants no shorter lease',
         't.toml:9: storage.fencing = "conditional_update": must be "none", "conditional-update", "select-for-update" or "upsert"; did you mean conditional-update?',
-        "t.toml:11: workload.clients = 500: must be less than or equal to 200",
+        "t.toml:11: workload.clients = 500: must be at most 200",
         "t.toml:12: workload.cleints = 5: unknown key in [workload]; did you mean clients?",
         't.toml:13: workload.duration = 20: must be a duration with a unit, such as "2s", "1500ms" or "2m"',
+        "t.toml:14: faults.0.target: is missing",
         't.toml:15: faults.0.kind = "pasue": there is no such kind; did you mean pause?',
         't.toml:18: faults.1.target = "hodler": must be a client ("holder", "holder:r0" or "client:0") or a member of a cluster ("lock:leader" or a name such as "etcd-2")',
         't.toml:20: faults.1.lasts = "4s": must be shorter than every: 4s is not less than 2s',
         't.toml:21: faults.1.frm = "lock": unknown key in this fault; did you mean from?',
         "t.toml:23: require.stale_write_attempted = 1: unknown coverage stale_write_attempted; did you mean stale_writes_attempted?",
-        "t.toml:24: require.pauses = -1: must be greater than or equal to 0",
+        "t.toml:24: require.pauses = -1: must be at least 0",
     ]
 
 
@@ -154,13 +156,14 @@ def test_values_of_the_wrong_type_are_refused_not_converted(write: Any) -> None:
         "t.toml: name: is missing",
         't.toml:1: expect = []: must be "valid", or a list of anomalies that must be found, such as ["stale-write"]',
         't.toml:2: may = "stale-read": must be a list in brackets, such as ["a", "b"]',
-        't.toml:3: lock = "etcd": must be a table',
-        "t.toml:4: storage = []: must be a table",
-        "t.toml:5: faults.0.target = 3: must be a valid string",
+        't.toml:3: lock = "etcd": must be a table: write its name in brackets, and its keys below',
+        "t.toml:4: storage = []: must be a table: write its name in brackets, and its keys below",
+        't.toml:5: faults.0.target = 3: must be a text in quotes, such as "r0"',
         "t.toml:5: faults.1 = 5: must be a table, such as [[faults]]",
         "t.toml:5: faults.2: has no kind; there are: pause, partition, delay, slow, kill, throttle, failover, clock, script",
-        "t.toml:7: workload.clients = true: must be a valid integer",
-        "t.toml:8: workload.writes = 2.5: must be a valid integer",
+        "t.toml:5: faults.2.target: is missing",
+        "t.toml:7: workload.clients = true: must be a whole number without quotes, such as 3",
+        "t.toml:8: workload.writes = 2.5: must be a whole number without quotes, such as 3",
     ]
 
 
@@ -182,7 +185,9 @@ def test_a_pause_starts_and_ends_in_one_way(write: Any, fault: str, problem: str
 
 
 def test_a_fault_of_unknown_kind_still_counts_as_a_fault(write: Any) -> None:
-    (error,) = errors_of(write(SMALL + '[[faults]]\nkind = "pasue"\n[require]\npauses = 1\n'))
+    fault = '[[faults]]\nkind = "pasue"\ntarget = "holder"\nhazards = "all"\n'
+
+    (error,) = errors_of(write(SMALL + fault + "[require]\npauses = 1\n"))
 
     assert "did you mean pause?" in error
 

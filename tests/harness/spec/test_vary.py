@@ -148,5 +148,5 @@ def test_too_many_combinations_are_refused() -> None:
 
 
 def test_vary_is_a_table() -> None:
-    with pytest.raises(ConfigurationError, match="vary = 3: must be a table"):
+    with pytest.raises(ConfigurationError, match="vary = 3: must be a table: "):
         load_text(f"vary = 3\n{SMALL}", "t.toml")
