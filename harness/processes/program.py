@@ -118,7 +118,13 @@ def missing(words: tuple[str, ...]) -> str | None:
     """Say why a command cannot be started; None if it can."""
     if shutil.which(words[0]):
         return None
-    where = " on PATH"
-    if "/" in words[0]:
-        where = "" if Path(words[0]).is_absolute() else f" from the current folder, {Path.cwd()}"
+    here = Path(words[0])
+    if "/" not in words[0]:
+        hint = f"; for the file in the current folder write ./{here}" if here.is_file() else ""
+        return f"there is no executable program {here} on PATH{hint}"
+    if here.is_dir():
+        return f"{here} is a folder, not a program"
+    if here.is_file():
+        return f"{words[0]} is not executable: run chmod +x {shlex.quote(words[0])}"
+    where = "" if here.is_absolute() else f" from the current folder, {Path.cwd()}"
     return f"there is no executable program {words[0]}{where}"

@@ -127,9 +127,10 @@ def _lock(
 ) -> Iterator[Check]:
     wait = LEASES * expected.ttl // MILLISECOND
     granted, check = _acquire(first, "r0", "0-1", wait, expected)
-    yield check
     if granted is None:
+        yield _alone(check, "everything else of the lock")
         return
+    yield check
     while_held = asked(second, "acquire", resource="r0", owner="1-1", wait_ms=SHORT_WAIT)
     yield one_of("acquire of a held lock", while_held, "failed")
     asked(second, "revoke", resource="r0", owner="1-1")
@@ -139,8 +140,10 @@ def _lock(
     again = asked(first, "release", resource="r0", owner="0-1")
     yield one_of("release without the lock", again, "failed")
     next_one, check = _acquire(second, "r0", "1-2", wait, expected)
-    yield check
-    if next_one is not None:
+    if next_one is None:
+        yield _alone(check, "the token of the next holder")
+    else:
+        yield check
         yield _tokens(granted.token, next_one.token, expected)
     asked(second, "release", resource="r0", owner="1-2")
     yield one_of("reconnect", asked(first, "reconnect", side="lock"), "ok")
@@ -156,7 +159,7 @@ def _foreign_owner(first: ProgramClient, second: ProgramClient, expected: Expect
     ttl = expected.ttl // MILLISECOND
     granted, check = _acquire(first, "r0", "0-5", LEASES * ttl, expected)
     if granted is None:
-        yield check
+        yield _alone(check, "the release by another owner")
         return
     yield from foreign_release(second, ttl)
     asked(first, "release", resource="r0", owner="0-5")
@@ -166,7 +169,7 @@ def _revoke(first: ProgramClient, second: ProgramClient, wait: int, expected: Ex
     """An acquire is undone, as after an unknown outcome, and the lock is free at once."""
     granted, check = _acquire(first, "r1", "0-2", wait, expected)
     if granted is None:
-        yield check
+        yield _alone(check, "revoke")
         return
     asked(first, "reconnect", side="lock")
     revoked = asked(first, "revoke", resource="r1", owner="0-2")
@@ -183,7 +186,7 @@ def _lapse(first: ProgramClient, second: ProgramClient, expected: Expected) -> I
     called = time.monotonic_ns()
     granted, check = _acquire(first, "r0", "0-3", wait, expected)
     if granted is None:
-        yield check
+        yield _alone(check, "the lock of a killed program")
         return
     first.close()
     answer = asked(second, "acquire", resource="r0", owner="1-4", wait_ms=wait, within=2 * wait / 1000)
@@ -228,6 +231,11 @@ def _acquire(
     token = "no token" if granted.token is None else f"token {granted.token}"
     found = f"{token}{moment}, {lease}{sent}{_advice(answer.fields['token'])}"
     return granted, Check(request="acquire", fits=True, found=found)
+
+
+def _alone(check: Check, unchecked: str) -> Check:
+    """Say what a failed acquire leaves unchecked."""
+    return replace(check, found=f"{check.found}; not checked because of that: {unchecked}")
 
 
 def _unaimed(answer: Outcome, event: str, expected: Expected) -> str:

@@ -26,6 +26,25 @@ _BIG_NUMBERS = ("token", "attempt_ns", "called_ns")
 """Fields that may also be strings of digits: not every language has integers of 64 bits (Node)."""
 _DIGITS = re.compile(r"-?[0-9]{1,19}")
 
+_NO_OBJECT = (
+    "this is no JSON object, and standard output carries only the protocol, one object a line:"
+    " write logs and debug output to standard error"
+)
+_INTEGER = "an integer from 0 to 2^63 - 1, or its digits as a string"
+_MEANINGS = {
+    "id": "the number of the request that it answers, as an integer",
+    "token": f"{_INTEGER}; null if there is none",
+    "ttl_ms": "an integer of milliseconds above 0; null if the lock promises no length",
+    "attempt_ns": f"{_INTEGER}, on CLOCK_MONOTONIC",
+    "called_ns": f"{_INTEGER}, on CLOCK_MONOTONIC",
+    "value": "the text that was written; null before the first write",
+    "outcome": "ok, failed, stale, unknown or unsupported",
+    "reason": "a text",
+    "resource": "the name of the request's resource",
+    "owner": "the owner of the request",
+}
+"""What each field must be, for the author of a program."""
+
 Milliseconds = Annotated[int, Meta(gt=0, le=10**12)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 T = TypeVar("T")
@@ -97,10 +116,13 @@ def parse_line(line: bytes) -> tuple[Line, Mapping[str, Any]]:
     """Parse a line of the program; Unknown if it is not valid in the protocol."""
     try:
         fields = msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Unknown(f"{UNUSABLE}{truncated(line)}: {_NO_OBJECT}") from error
+    try:
         json.loads(line, object_pairs_hook=_distinct)
-        return msgspec.convert(fields, Line), fields
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except (ValueError, RecursionError) as error:
         raise Unknown(f"{UNUSABLE}{truncated(line)}: {error}") from error
+    return convert_fields(Line, fields), fields
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> None:
@@ -111,10 +133,27 @@ def _distinct(pairs: list[tuple[str, Any]]) -> None:
 
 def convert_fields(kind: type[T], fields: Mapping[str, Any]) -> T:
     """Convert the fields of a line; Unknown if one is missing or wrong."""
+    given = {name: _number(name, value) for name, value in fields.items()}
     try:
-        return msgspec.convert({name: _number(name, value) for name, value in fields.items()}, kind)
+        return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
-        raise Unknown(f"{UNUSABLE}{truncated(msgspec.json.encode(fields))}: {error}") from error
+        wrong = _misfit(kind, given) or error
+        raise Unknown(f"{UNUSABLE}{truncated(msgspec.json.encode(fields))}: {wrong}") from error
+
+
+def _misfit(kind: type, given: Mapping[str, Any]) -> str | None:
+    """Say what the first wrong field must be; None if only the fields together are wrong."""
+    for field in msgspec.structs.fields(kind):
+        meaning = _MEANINGS.get(field.name, "see docs/adapters.md")
+        if field.name not in given:
+            if field.required:
+                return f"`{field.name}` is missing: {meaning}"
+            continue
+        try:
+            msgspec.convert(given[field.name], field.type)
+        except msgspec.ValidationError as error:
+            return f"{error}: `{field.name}` must be {meaning}"
+    return None
 
 
 def _number(name: str, value: Any) -> Any:

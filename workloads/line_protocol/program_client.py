@@ -40,6 +40,7 @@ GRACE = 1.0  # seconds beyond the timeout that the program knows
 BOTH_SIDES = frozenset(("lock", "storage"))
 KEPT_OPEN = "and a child process of it keeps its standard output open"
 EVENTS = frozenset(("commit", "granted", "renewed", "sent"))
+_OUTCOMES = "there are: ok, failed, stale (of write and fence), unknown, unsupported"
 _FENCED = ("write", "fence")  # requests that a fence can reject
 
 Event = Callable[[str, Mapping[str, Any]], None]
@@ -265,7 +266,9 @@ class ProgramClient:
             return Line() if early else Line(id=self._requests, event=line.event), carried
         if line.event is not None and line.event not in EVENTS:
             raise Unknown(f"{UNUSABLE}{truncated(said)}, and there is no such event")
-        if line.id is None or line.id > self._requests:
+        if line.id is None:
+            raise Unknown(f"{UNUSABLE}{truncated(said)}, without the `id` of the request that it answers")
+        if line.id > self._requests:
             raise Unknown(f"{UNUSABLE}{truncated(said)}, and no request with that id was made")
         if early and line.id == self._requests:
             made = "before that request was made, or before the go-on that it had asked for"
@@ -310,5 +313,5 @@ def _settled(op: str, answer: Line, carried: Fields) -> Fields:
         case "unknown":
             raise Unknown(shorten(answer.reason) or "the program does not know")
         case None:
-            raise Unknown(f"{UNUSABLE}no outcome in its answer to {op}")
-    raise Unknown(f"{UNUSABLE}outcome {quoted(answer.outcome)} in its answer to {op}")
+            raise Unknown(f"{UNUSABLE}no outcome in its answer to {op}; {_OUTCOMES}")
+    raise Unknown(f"{UNUSABLE}outcome {quoted(answer.outcome)} in its answer to {op}; {_OUTCOMES}")

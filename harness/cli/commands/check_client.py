@@ -18,9 +18,27 @@ from harness.cli.options import ENGINE, OVERRIDES
     show_default=True,
     help="What the program does.",
 )
-@click.option("--lock", "lock", metavar="KIND", default="client", help="The lock service to start for it.")
-@click.option("--storage", metavar="KIND", default="client", help="The storage to start for it.")
-@click.option("--fencing", default="none", show_default=True, help="How the storage fences writes.")
+@click.option(
+    "--lock",
+    metavar="KIND",
+    default="client",
+    show_default=True,
+    help="The lock service to start for it, such as etcd; client: none, it brings its own.",
+)
+@click.option(
+    "--storage",
+    metavar="KIND",
+    default="client",
+    show_default=True,
+    help="The storage to start for it, such as postgres; client: none, it brings its own.",
+)
+@click.option(
+    "--fencing",
+    metavar="HOW",
+    default="none",
+    show_default=True,
+    help="How the storage fences writes, such as conditional-update.",
+)
 @OVERRIDES
 @ENGINE
 def check_client(
@@ -34,7 +52,8 @@ def check_client(
 ) -> int:
     """Play every request of the line protocol against COMMAND, without faults, and say what does not fit.
 
-    COMMAND is the program with its arguments, as one word: "python3 my_lock.py".
+    COMMAND is the program with its arguments, as one word: "python3 my_lock.py". A lease is 2s long, and
+    each answer must come within 1s: --set lock.ttl=5s and --set workload.timeout=3s change that.
     """
     from harness.cli.check_client import check_program, target_of
 

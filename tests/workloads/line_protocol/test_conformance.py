@@ -269,6 +269,13 @@ def test_no_moment_is_named_of_a_program_that_reports_every_event(played: Any) -
     assert not [each for each in found if each.startswith("events: ")]
 
 
+def test_a_failed_acquire_says_what_it_leaves_unchecked(played: Any) -> None:
+    (wrong,) = played('"token": ', '"tokn": ', "lock")
+
+    assert "`token` is missing: an integer from 0 to 2^63 - 1" in wrong
+    assert wrong.endswith("; not checked because of that: everything else of the lock")
+
+
 def matches(found: str, said: str) -> bool:
     beginning, _, rest = found.partition(".*")
     return said.startswith(beginning) and rest in said

@@ -130,7 +130,7 @@ def test_what_is_wrong_between_requests_makes_the_next_outcome_unknown(speak: An
     lock.acquire("r0", "0-1")
     assert wait_for(lambda: client._unheard)
 
-    with pytest.raises(Unknown, match=r"the program said .*renewed.*: Object missing required field `owner`"):
+    with pytest.raises(Unknown, match=r"the program said .*renewed.*: `owner` is missing"):
         lock.release("r0", "0-1")
 
     client.reconnect("lock")
