@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from harness.campaign.fault_sets import FAULT_SETS
@@ -18,7 +26,7 @@ from harness.core.fields import STRICT, Duration, Size
 from harness.core.suggestions import did_you_mean
 from harness.spec.fields import NAME_PATTERN
 from harness.spec.file_errors import PATTERNS, Problem, in_words, report
-from harness.spec.reading import frozen, parse
+from harness.spec.reading import Document, frozen, parse
 from harness.spec.toml import Key
 
 SHRINKING = 5 * NS["m"]
@@ -172,6 +180,14 @@ class Campaign(BaseModel):
     matrix: tuple[Matrix, ...] = ()
     quarantine: tuple[Quarantine, ...] = ()
 
+    _document: Document | None = PrivateAttr(default=None)
+
+    def at(self, key: Key, what: str) -> str:
+        """Return a sentence about a value, with its place if the campaign was read from a file."""
+        if self._document is None:
+            return what
+        return report([Problem(key, what, self._document.data)], self._document.place)[0]
+
     @model_validator(mode="after")
     def _selects_something(self) -> Campaign:
         if not self.cells and not self.matrix:
@@ -218,6 +234,7 @@ def load(file: Path) -> Campaign:
     ]
     if unknown:
         raise ConfigurationError(*report(unknown, document.place))
+    campaign._document = document  # noqa: SLF001 (no key of the file, so no field)
     return campaign
 
 

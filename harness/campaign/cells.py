@@ -18,8 +18,8 @@ from harness.core.errors import ConfigurationError
 from harness.core.suggestions import did_you_mean
 from harness.run.reuse import servers_to_reuse
 from harness.spec.locks import LockSpec
-from harness.spec.reading import frozen, load, load_text, parse, shipped
-from harness.spec.selection import Selection, found, targets
+from harness.spec.reading import find, frozen, load, load_text, parse, shipped
+from harness.spec.selection import found, targets
 from harness.spec.toml import dumps
 
 UNFENCED = "none"
@@ -54,15 +54,16 @@ def expand(campaign: Campaign) -> Expansion:
     """
     found: dict[str, CampaignCell] = {}
     errors: list[str] = []
-    selection = _selected(word for cells in campaign.cells for word in cells.targets)
-    for name in selection.names:
+    names, empty = _named(campaign, errors.append)
+    for name in names:
         _add(found, errors, partial(of_file, name, campaign.changes, reuse=campaign.reuse))
-    for matrix in campaign.matrix:
+    for at, matrix in enumerate(campaign.matrix):
+        errors += _unknown(campaign, at, matrix)
         for lock, storage, faults in _combinations(matrix):
             _add(found, errors, partial(_of_combination, lock, storage, faults, campaign))
     if errors:
         raise ConfigurationError(*dict.fromkeys(errors))
-    return Expansion(tuple(found.values()), selection.empty)
+    return Expansion(tuple(found.values()), empty)
 
 
 def _add(found: dict[str, CampaignCell], errors: list[str], make: Callable[[], CampaignCell]) -> None:
@@ -76,9 +77,34 @@ def _add(found: dict[str, CampaignCell], errors: list[str], make: Callable[[], C
         errors.append(f"two different targets are called {cell.name}: rename one of them")
 
 
-def _selected(words: Iterable[str]) -> Selection:
-    """Select targets as the command line does; `mine/*.toml` names files."""
-    return targets(itertools.chain.from_iterable(_files(word) or [word] for word in words))
+def _named(campaign: Campaign, refuse: Callable[[str], None]) -> tuple[Iterable[str], tuple[str, ...]]:
+    """Return the names of target files, each once, and a sentence for each word that selects none."""
+    names: dict[str, None] = {}
+    empty: list[str] = []
+    for at, cells in enumerate(campaign.cells):
+        for index, word in enumerate(cells.targets):
+            key = ("cells", at, "targets", index)
+            try:
+                selected = targets(_files(word) or [word])
+                for name in selected.names:
+                    find(name)
+            except ConfigurationError as error:
+                for line in error.lines:
+                    refuse(campaign.at(key, line))
+            else:
+                names |= dict.fromkeys(selected.names)
+                empty += [campaign.at(key, why) for why in selected.empty]
+    return names, tuple(empty)
+
+
+def _unknown(campaign: Campaign, at: int, matrix: Matrix) -> Iterator[str]:
+    """Yield a sentence about each lock and each storage of a matrix that no shipped target has."""
+    for kind, names in (("lock", matrix.lock), ("storage", matrix.storage)):
+        known = _shipped_sections()[kind]
+        for index, name in enumerate(names):
+            if name not in known:
+                what = f'no shipped target has "{name}"{did_you_mean(name, known)}'
+                yield campaign.at(("matrix", at, kind, index), what)
 
 
 def _files(pattern: str) -> list[str]:
@@ -106,7 +132,10 @@ def of_file(name: str, changes: Sequence[str], *, reuse: bool = False) -> Campai
 
 
 def _combinations(matrix: Matrix) -> Iterator[tuple[str, str, str]]:
-    for combination in itertools.product(matrix.lock, matrix.storage, matrix.faults):
+    """Yield those that are not excluded, of a lock and a storage that shipped targets have."""
+    known = _shipped_sections()
+    locks, storages = filter(known["lock"].get, matrix.lock), filter(known["storage"].get, matrix.storage)
+    for combination in itertools.product(locks, storages, matrix.faults):
         if not any(_excludes(exclusion, combination) for exclusion in matrix.exclude):
             yield combination
 
@@ -119,11 +148,6 @@ def _excludes(exclusion: Exclusion, combination: tuple[str, str, str]) -> bool:
 def _of_combination(lock: str, storage: str, faults: str, campaign: Campaign) -> CampaignCell:
     """Make the target of a combination from the sections that shipped targets have."""
     sections = _shipped_sections()
-    for kind, name in (("lock", lock), ("storage", storage)):
-        if name not in sections[kind]:
-            raise ConfigurationError(
-                f'matrix.{kind}: no shipped target has "{name}"{did_you_mean(name, sections[kind])}'
-            )
     is_fenced = not storage.endswith(f":{UNFENCED}")
     data = {
         "name": f"{lock}-{storage.replace(':', '-')}-{faults}",

@@ -116,7 +116,7 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), *, faults: boo
     `faults=False` leaves out the faults, and the checks of their contradictions.
     Raises ConfigurationError, whose message lists all errors.
     """
-    return _validated(parse(_find(path_or_name)), overrides, faults=faults)
+    return _validated(parse(find(path_or_name)), overrides, faults=faults)
 
 
 def load_text(text: str, name: str, overrides: Sequence[str] = (), *, faults: bool = True) -> Target:
@@ -151,7 +151,8 @@ def _checked(data: Mapping[str, Any], *, faults: bool) -> tuple[Target | None, l
         return None, problems + passwords + [found for found in contradicting if found.key not in wrong]
 
 
-def _find(path_or_name: str | Path) -> Path:
+def find(path_or_name: str | Path) -> Path:
+    """Return the path of a target file, or of a shipped target; ConfigurationError if there is none."""
     path = path_of(str(path_or_name))
     if path.is_file():
         return path

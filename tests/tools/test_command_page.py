@@ -51,3 +51,34 @@ def test_a_command_has_its_options_and_no_hidden_one_is_listed() -> None:
 
     assert [name for name in options if f"`{name}" not in section] == []
     assert "### fencepost campaign worker" not in PAGE
+
+
+def named_options() -> list[tuple[str, str, str]]:
+    """Each option of a command that the documentation shows: the page, the words before it, and the option."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    lines = [(page.name, line) for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
+    return [
+        (page, shown, option)
+        for page, line in lines
+        for shown in re.findall(r"\bfencepost ((?:[a-z][a-z-]+)\b[^`|;&#]*)", line)
+        for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", shown)
+    ]
+
+
+def options_of(words: list[str]) -> set[str] | None:
+    """The options of a command and of its subcommands; None for another word after the program's name."""
+    command = next((each for each in COMMANDS if each.name == words[0]), None)
+    if command is None:
+        return None
+    inner = list(command.commands.values()) if isinstance(command, click.Group) else []
+    params = [param for each in (command, *inner) for param in each.params]
+    return {"--help", *(name for each in params if isinstance(each, click.Option) for name in each.opts)}
+
+
+def test_every_option_that_the_documentation_shows_exists() -> None:
+    shown = named_options()
+    known = [(page, line, option, options_of(line.split())) for page, line, option in shown]
+    wrong = [(page, line, option) for page, line, option, has in known if has and option not in has]
+
+    assert len(shown) > 50
+    assert wrong == []

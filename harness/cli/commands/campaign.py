@@ -62,27 +62,10 @@ class _CampaignGroup(click.Group):
 
 @click.group(cls=_CampaignGroup, short_help="Run many targets, every night.")
 def campaign() -> None:
-    r"""Run many targets, every night, and compare each night with those before it.
+    """Run many targets, every night: `fencepost campaign FILE` is short for `fencepost campaign run FILE`.
 
-    `fencepost campaign FILE` is short for `fencepost campaign run FILE`, and takes its options.
-    `fencepost campaign COMMAND --help` explains those of each command:
-
-    \b
-    run      --dry-run          what would run, and what cannot run here
-             --history FILE     remember all nights, and compare with them
-             --resume           go on with a night that was killed
-             --fail-fast        start no run after a violation
-             --allow-unknown    an unknown run is no error
-             --shard K/N        one part, in one of several CI jobs
-             --dask ADDRESS     on a Dask cluster
-             --format json      a document for each run that has ended
-             --engine, --workers, --nights
-    merge    --campaign FILE    your campaign file, for its quarantine
-             --history FILE, --allow-unknown, --nights
-    seeds    --history FILE, --targets DIR
-    recheck  --history FILE
-
-    `fencepost corpus` keeps runs that failed; a campaign runs their seeds first.
+    `fencepost campaign --dry-run FILE` only prints the plan: what would run, for how long, and what cannot
+    run here. `fencepost campaign run --help` has all options.
     """
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.campaign.campaign_file import Campaign
+from harness.campaign.campaign_file import Campaign, load
 from harness.campaign.cells import expand
 from harness.campaign.schedule import jobs
 from harness.core.duration import NS
@@ -110,8 +110,35 @@ def test_all_that_cannot_be_run_is_named_with_its_remedy() -> None:
 
     found = str(refused.value)
     assert "unknown target etcd-postgrez" in found
-    assert 'matrix.lock: no shipped target has "etcdd"; did you mean etcd?' in found
+    assert 'no shipped target has "etcdd"; did you mean etcd?' in found
     assert 'exclude = [{ lock = "etcd", storage = "sqlite:none", faults = "kill-storage" }]' in found
+
+
+def test_what_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "nightly.toml"
+    file.write_text(
+        'name = "n"\n[[cells]]\ntargets = ["gone/away.toml"]\n[[cells]]\ntargets = ["etcd-sqlite", "no-*"]\n'
+        '[[matrix]]\nlock = ["etcd", "etcdd"]\nstorage = ["sqlite:nothing"]\n'
+    )
+
+    with pytest.raises(ConfigurationError) as refused:
+        expand(load(file))
+
+    gone, lock, storage = refused.value.lines
+    assert gone == f'{file}:3: cells.0.targets.0 = "gone/away.toml": there is no file gone/away.toml'
+    assert lock.startswith(
+        f'{file}:7: matrix.0.lock.1 = "etcdd": no shipped target has "etcdd"; did you mean'
+    )
+    assert storage.startswith(f'{file}:8: matrix.0.storage.0 = "sqlite:nothing": no shipped target has')
+
+
+def test_a_pattern_that_selects_nothing_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "nightly.toml"
+    file.write_text('name = "n"\n[[cells]]\ntargets = ["etcd-sqlite", "no-*"]\n')
+
+    expansion = expand(load(file))
+
+    assert expansion.empty == (f'{file}:3: cells.0.targets.1 = "no-*": no shipped target matches no-*',)
 
 
 def test_two_targets_of_one_name_are_refused(tmp_path: Path) -> None:

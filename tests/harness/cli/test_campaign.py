@@ -130,7 +130,7 @@ def test_mistakes_are_reported_before_anything_starts(tmp_path: Path, campaign: 
     done = refused(tmp_path, "campaign", campaign)
 
     assert done.returncode == ExitCode.CONFIGURATION
-    assert 'matrix.storage: no shipped target has "sqlite:nothing"' in done.stderr
+    assert 'matrix.0.storage.0 = "sqlite:nothing": no shipped target has "sqlite:nothing"' in done.stderr
     assert not (tmp_path / "nights").exists()
 
 
