@@ -1,6 +1,5 @@
 """The options that docs/nightly.md names: `fencepost campaign COMMAND --help` has them."""
 
-
 from __future__ import annotations
 
 import re
