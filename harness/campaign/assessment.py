@@ -64,7 +64,8 @@ def _reason(of: Finished) -> str:
     prefix = f"{of.job.cell}: "
     ours = [line for line in of.message.splitlines() if line and not line.startswith(" ")]
     named = [line for line in ours if line.startswith(prefix)]
-    said = next((line for line in named if KIND in line), "") or next(iter([*named, *ours]), "")
+    failed = [line for line in named if KIND in line] or named[-1:] or ours  # a run begins with a named line
+    said = failed[0] if failed else ""
     return said.removeprefix(prefix).removeprefix(KIND).partition("; its last l")[0].removesuffix(":")
 
 
