@@ -15,7 +15,7 @@ import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from workloads.client import NotApplied, Unknown
-from workloads.settings import LockSettings, StorageSettings
+from workloads.settings import EtcdStorageSettings, Settings
 
 _FIELD = descriptor_pb2.FieldDescriptorProto
 _KINDS = {
@@ -296,17 +296,13 @@ class Connection:
         self._channels.clear()
 
 
-def connection(settings: LockSettings | StorageSettings, first: int = 0) -> Connection:
+def connection(settings: Settings, first: int = 0) -> Connection:
     """Make a connection to the servers of a client, which the first call opens."""
+    who = settings.login
     made = Connection(
-        settings.endpoints,
-        settings.timeout,
-        first,
-        user=settings.user,
-        password=settings.password,
-        ticket=settings.ticket,
+        settings.endpoints, settings.timeout, first, user=who.user, password=who.password, ticket=who.ticket
     )
-    made.round_robin = isinstance(settings, StorageSettings) and settings.round_robin
+    made.round_robin = isinstance(settings, EtcdStorageSettings) and settings.round_robin
     return made
 
 

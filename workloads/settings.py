@@ -9,49 +9,83 @@ REDIS_ADMINISTRATOR = "fencepost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LockSettings:
-    """Where a client finds its lock service, and how it uses it."""
+class Tls:
+    """What a client needs to speak TLS to a server itself."""
 
-    kind: str
-    endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges; a path may follow
-    ttl: int  # ns
-    timeout: float  # seconds; of each call
-    client: int
-    token: str  # what serves as the fencing token
-    wait_for_replica: bool = False  # does a grant count only once a replica has it? (Redis only)
-    run: str = ""  # names the run, to a service that outlives it
-    names: str = (
-        ""  # is in every name of this run, on servers that other runs use as well; "": they are its own
-    )
-    password: str = field(default="", repr=False)  # that the servers ask for; "": for none
-    user: str = ""  # whose password that is, on servers that we did not start
-    ticket: str = field(default="", repr=False)  # of a login that was made for all clients (etcd only)
+    ca_file: str  # its certificate authority
+    cert_file: str = ""  # what clients show it, and the key of that; "": nothing
+    key_file: str = ""
+    host: str = ""  # the host in its certificate; "": the one that the client connects to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StorageSettings:
-    """Where a client finds its storage, and how the storage fences writes."""
+class Login:
+    """Who a client is to a server."""
+
+    password: str = field(default="", repr=False, compare=False)  # "": the server asks for none
+    user: str = ""  # whose password that is; "": the one of servers that Fencepost starts
+    database: str = ""  # the one to use there; "": the one named like the user
+    ticket: str = field(default="", repr=False, compare=False)  # of a login that was made for all clients
+    tls: Tls | None = None  # None: what the client connects to speaks no TLS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where a client finds the servers of one side, and how it reaches them."""
 
     kind: str
-    endpoints: tuple[str, ...]  # as for the lock; or a file
-    fencing: str
-    policy: str
-    fence_on_acquire: bool = False
+    endpoints: tuple[
+        str, ...
+    ]  # host:port of each server, through this client's own edges; or a URL, or a file
     timeout: float  # seconds; of each call
     run: str = ""  # names the run, to a service that outlives it
     names: str = (
         ""  # is in every name of this run, on servers that other runs use as well; "": they are its own
     )
-    password: str = field(default="", repr=False)  # that the servers ask for; "": for none
-    user: str = ""  # whose password that is, on servers that we did not start
-    ticket: str = field(default="", repr=False)  # of a login that was made for all clients (etcd only)
-    round_robin: bool = False  # does each call go to the next server? (etcd only)
-    database: str = ""  # the one to use there (PostgreSQL only)
-    ca_file: str = ""  # the certificate authority of servers that speak TLS to clients (PostgreSQL only)
-    cert_file: str = ""  # what clients show them, and the key of that; "": nothing
-    key_file: str = ""
-    certified: str = ""  # the host in their certificate
+    login: Login = Login()
+
+    @property
+    def password(self) -> str:
+        """The password that the servers ask for; "" if they ask for none."""
+        return self.login.password
+
+    @property
+    def user(self) -> str:
+        """The user whose password that is; "" on servers that Fencepost starts."""
+        return self.login.user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockSettings(Settings):
+    """Where a client finds its lock service, and how it uses it."""
+
+    ttl: int  # ns
+    client: int
+    token: str  # what serves as the fencing token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedisLockSettings(LockSettings):
+    """The same for one Redis server."""
+
+    wait_for_replica: bool = False  # does a grant count only once a replica has it?
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSettings(Settings):
+    """Where a client finds its storage, and how the storage fences writes."""
+
+    fencing: str
+    policy: str
+    fence_on_acquire: bool = False
     recorded: int = 0  # bytes that all clients recorded, once they are done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EtcdStorageSettings(StorageSettings):
+    """The same for etcd."""
+
+    round_robin: bool = False  # does each call go to the next server?
 
 
 def named(names: str, name: str) -> str:

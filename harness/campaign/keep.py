@@ -24,7 +24,7 @@ from harness.core.exit_codes import ExitCode
 from harness.files import received, run_files
 from harness.files.run_files import REPORT
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, LOGS, VERDICT
-from harness.run.deployment import STORAGE_FILE
+from harness.spec.storages import STORAGE_FILE
 
 Keep = Literal["all", "failures"] | int
 """All runs; those that failed; or also the last passed runs of each cell."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,14 @@ from typing import Any
 from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.engines.readiness import unlike
 from harness.files.log_file import open_log
-from harness.network.systems import SYSTEMS
-from harness.network.tls_relay import POSTGRES, Front, Relay, is_relayed, relay_for
+from harness.network.systems import SYSTEMS, asks_for_tls
+from harness.network.tls_relay import Front, Relay, is_relayed, relay_for
 from harness.network.tls_stream import context_of
 from harness.network.topology import Address, AttachedSpec, NetworkEdge, Server
 from workloads.client import NotApplied
+from workloads.settings import Tls
 
 CONNECTING = 5.0  # s
-LOGIN = 10.0  # s
 ALERT = 0.3  # s; in which a server refuses a certificate, unless it is busy
 LATE_ALERT = 5.0  # s; for one that answers nothing afterwards
 POSTGRES_AGREES = b"S"  # its answer to a request for TLS
@@ -75,7 +75,7 @@ def reached(servers: Sequence[AttachedSpec], logs: Path) -> Iterator[Attached]:
             Server(
                 name=server.name,
                 system=server.system,
-                address=replace(address, ticket=tickets[server.key]),
+                address=replace(address, login=replace(address.login, ticket=tickets[server.key])),
                 upstream=server.address,
             )
             for server, address in zip(servers, addresses, strict=True)
@@ -86,16 +86,14 @@ def reached(servers: Sequence[AttachedSpec], logs: Path) -> Iterator[Attached]:
 def _ticket(key: str, servers: Sequence[AttachedSpec], addresses: Sequence[Address]) -> str:
     """Log in to the cluster of one side, for all clients; "" where each connection does that."""
     members = [at for server, at in zip(servers, addresses, strict=True) if server.key == key]
-    if {server.system for server in servers if server.key == key} != {"etcd"} or not members[0].user:
+    (system,) = {server.system for server in servers if server.key == key}
+    log_in = SYSTEMS[system].log_in if system else None
+    if log_in is None or not members[0].login.user:
         return ""
-    from workloads.etcd_api import Connection  # slow to import
-
-    at = tuple(map(str, members))
-    with closing(Connection(at, LOGIN, user=members[0].user, password=members[0].password)) as connection:
-        try:
-            return connection.log_in()
-        except NotApplied as error:
-            raise ServerNotReadyError(f"{key}: {error}") from error
+    try:
+        return log_in(members)
+    except NotApplied as error:
+        raise ServerNotReadyError(f"{key}: {error}") from error
 
 
 def check(servers: Sequence[AttachedSpec]) -> None:
@@ -105,8 +103,8 @@ def check(servers: Sequence[AttachedSpec]) -> None:
     """
     for server in servers:
         _check_that_it_listens(server)
-        if server.ca_file:
-            _check_its_certificate(server)
+        if tls := server.address.login.tls:
+            _check_its_certificate(server, tls)
     with relay_for(servers) as relay:
         for server in servers:
             if server.system:
@@ -126,14 +124,15 @@ def _check_its_answer(server: AttachedSpec, address: Address) -> None:
     answer = unlike(server.system, address)
     if answer is None:
         return
-    if server.ca_file and not answer:
-        _check_its_certificate(server, LATE_ALERT)
+    tls = server.address.login.tls
+    if tls and not answer:
+        _check_its_certificate(server, tls, LATE_ALERT)
     raise _of_another_kind(server, answer)
 
 
-def _check_its_certificate(server: AttachedSpec, alert: float = ALERT) -> None:
+def _check_its_certificate(server: AttachedSpec, tls: Tls, alert: float = ALERT) -> None:
     side, _, _ = server.key.partition(".")
-    context = _context(server, side)
+    context = _context(tls, side)
     try:
         _shake_hands(server, context, alert)
     except ssl.SSLCertVerificationError as error:
@@ -143,7 +142,7 @@ def _check_its_certificate(server: AttachedSpec, alert: float = ALERT) -> None:
         ) from None
     except (NoTlsError, ssl.SSLError, ConnectionError) as error:  # it was reached a moment ago
         if isinstance(error, ssl.SSLError) and any(word in str(error.reason) for word in OURS_REFUSED):
-            raise ConfigurationError(_refused(server, side, str(error.reason))) from None
+            raise ConfigurationError(_refused(server, tls, side, str(error.reason))) from None
         answer = unlike(server.system, server.address)
         if answer is not None:
             raise _of_another_kind(server, answer) from None
@@ -161,10 +160,10 @@ def _remedy(server: AttachedSpec, side: str, verify_code: int) -> str:
     return "replace it"
 
 
-def _context(server: AttachedSpec, side: str) -> ssl.SSLContext:
+def _context(tls: Tls, side: str) -> ssl.SSLContext:
     """Return what speaks TLS to a server; ConfigurationError names the file that cannot be used."""
     for key in ("ca_file", "cert_file", "key_file"):
-        if file := getattr(server, key):
+        if file := getattr(tls, key):
             try:
                 content = Path(file).read_bytes()
             except OSError as error:
@@ -173,26 +172,26 @@ def _context(server: AttachedSpec, side: str) -> ssl.SSLContext:
                 what = "private key" if key == "key_file" else "certificate"
                 raise ConfigurationError(_unusable(side, key, file, f"it has no {what} in PEM"))
     try:
-        context_of(server.ca_file)
+        context_of(Tls(ca_file=tls.ca_file))
     except ssl.SSLError:
         why = "it has no certificate in PEM"
-        raise ConfigurationError(_unusable(side, "ca_file", server.ca_file, why)) from None
+        raise ConfigurationError(_unusable(side, "ca_file", tls.ca_file, why)) from None
     try:
-        return context_of(server.ca_file, server.cert_file, server.key_file)
+        return context_of(tls)
     except ssl.SSLError as error:
         why = f"it is encrypted, damaged, or not the key of {side}.cert_file"
         if error.reason == "KEY_VALUES_MISMATCH":
             why = f"it is not the key of {side}.cert_file"
-        raise ConfigurationError(_unusable(side, "key_file", server.key_file, why)) from None
+        raise ConfigurationError(_unusable(side, "key_file", tls.key_file, why)) from None
 
 
 def _unusable(side: str, key: str, file: str, why: str) -> str:
     return f'{side}.{key} = "{file}": cannot be used: {why}'
 
 
-def _refused(server: AttachedSpec, side: str, reason: str) -> str:
+def _refused(server: AttachedSpec, tls: Tls, side: str, reason: str) -> str:
     said = reason.lower().replace("_", " ")
-    if not server.cert_file:
+    if not tls.cert_file:
         return (
             f"{_of(server)} asks for a client certificate ({said}): give {side}.cert_file and {side}.key_file"
         )
@@ -210,8 +209,8 @@ def _shake_hands(server: AttachedSpec, context: ssl.SSLContext, alert: float) ->
     """
     at = (server.address.host, server.address.port)
     with socket.create_connection(at, CONNECTING) as connection:
-        if server.system == POSTGRES:
-            connection.sendall(SYSTEMS[POSTGRES].probe)
+        if request := asks_for_tls(server.system):
+            connection.sendall(request)
             if connection.recv(1) != POSTGRES_AGREES:
                 raise NoTlsError
         with context.wrap_socket(connection, server_hostname=server.address.host) as secured:
@@ -232,12 +231,13 @@ def _of_another_kind(server: AttachedSpec, answer: bytes) -> ConfigurationError:
         else f"does not answer as {server.system} does"
     )
     side, _, _ = server.key.partition(".")
-    may_speak_tls = not server.ca_file and server.system != POSTGRES  # which is asked for TLS in plain text
+    tls = server.address.login.tls
+    may_speak_tls = not tls and not asks_for_tls(server.system)  # which is asked in plain text
     hint = f"; if it speaks TLS, give {side}.ca_file" if may_speak_tls else ""
-    if server.ca_file and not answer:
+    if tls and not answer:
         hint = (
             f", and whether it accepts the certificate of {side}.cert_file"
-            if server.cert_file
+            if tls.cert_file
             else f"; if it asks for a client certificate, give {side}.cert_file and {side}.key_file"
         )
     forwarded = "" if answer else ", and that the server runs if this is a forwarded port"

@@ -31,7 +31,7 @@ from harness.engines.readiness import is_ready
 from harness.files.atomic_files import replace_file
 from harness.network import patroni_server
 from harness.network.clock_shift import Shift
-from harness.network.systems import POSTGRES_PASSWORD, SYSTEMS, Unfit
+from harness.network.systems import SYSTEMS, Unfit
 from harness.network.topology import Address, Link, NetworkEdge, Server, ServerSpec, Topology, Way
 from harness.network.toxiproxy import Toxiproxy
 from harness.processes import ownership
@@ -40,6 +40,7 @@ from harness.processes.duty_cycle import Throttled, Throttling
 from harness.processes.run_notes import leave_note
 from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Supervisor
+from workloads.settings import Login
 
 READY_TIMEOUT = 120.0  # s; they take one to three, a Patroni standby on a loaded machine more than 60
 POLL = 0.03  # s
@@ -73,7 +74,7 @@ class DockerCluster:
 
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server: its own proxy."""
-        return self.proxies[NetworkEdge(client, server)].with_login_of(self.known[server].address)
+        return replace(self.proxies[NetworkEdge(client, server)], login=self.known[server].address.login)
 
     def environment(self) -> dict[str, Any]:
         """Return the versions of the servers and of Docker, and the images with their ids and digests."""
@@ -297,8 +298,8 @@ def _served(spec: ServerSpec, project: Project, containers: Mapping[str, Contain
 
 def _published(container: Container, system: str) -> Address:
     """Return a server's address and password: containers require none, or a known one."""
-    password = POSTGRES_PASSWORD if system == "postgres" else ""
-    return replace(container.published(SYSTEMS[system].port), password=password)
+    known = SYSTEMS[system]
+    return replace(container.published(known.port), login=Login(password=known.password))
 
 
 def _in_parallel(work: Callable[[Container], None], containers: Sequence[Container]) -> None:

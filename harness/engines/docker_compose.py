@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ class Project:
         """Create and start everything; ServerNotReadyError with compose's output if that fails."""
         replace_file(self.override, [json.dumps(self._override(), indent=1)])
         # etcd members that start together delay each other: see etcd.yaml.
-        later = [spec.name for spec in _members(self.topology, "etcd")[1:]]
+        later = [spec.name for spec in self.members.cluster("etcd")[1:]]
         # The container with the clocks fills their volume when it is created.
         clocks = [CLOCK] if self.topology.clocks else []
         first = [service for service in self.images() if service not in (*clocks, *later)]
@@ -85,46 +84,22 @@ class Project:
 
     def environment(self) -> dict[str, str]:
         """Return the docker command's environment: the user's, less the variables that affect compose."""
-        members = ",".join(
-            f"{spec.name}={self.members.etcd_peer(spec)}" for spec in _members(self.topology, "etcd")
-        )
         users = {key: value for key, value in os.environ.items() if not key.startswith("COMPOSE_")}
         return {
             **users,
-            "FENCEPOST_ETCD_CLUSTER": members,
-            "FENCEPOST_ZOOKEEPER_ENSEMBLE": self._zookeeper_ensemble(),
-            **self._redis(),
-            **self._postgres(),
-            **self._hazelcast(),
+            **self.members.variables(),
+            **self._primaries(),
+            **{name: value for spec in self.topology.servers for name, value in spec.variables.items()},
         }
 
-    def _zookeeper_ensemble(self) -> str:
-        """Return ZooKeeper's members as it reads them from its configuration."""
-        return " ".join(
-            starmap(self.members.zookeeper_peer, enumerate(_members(self.topology, "zookeeper"), 1))
-        )
-
-    def _redis(self) -> dict[str, str]:
-        """Return the variables for Redis as a lock service."""
-        settings = {}
+    def _primaries(self) -> dict[str, str]:
+        """Return the variables that tell each replica where it reaches its primary."""
+        variables: dict[str, str] = {}
         for spec in self.topology.servers:
-            if not spec.durable:
-                settings["FENCEPOST_REDIS_APPENDONLY"] = "no"
-            if spec.follows and spec.system == "redis":
-                address = self.link_address(spec)
-                settings["FENCEPOST_REDIS_PRIMARY"] = address.host
-                settings["FENCEPOST_REDIS_PRIMARY_PORT"] = str(address.port)
-        return settings
-
-    def _hazelcast(self) -> dict[str, str]:
-        """Return the variables for Hazelcast."""
-        sessions = [f"{spec.session}" for spec in self.topology.servers if spec.session]
-        return {"FENCEPOST_HAZELCAST_SESSION": sessions[0]} if sessions else {}
-
-    def _postgres(self) -> dict[str, str]:
-        """Return the variables for PostgreSQL with a standby."""
-        links = [link_to_primary(link) for _, _, link in self._postgres_links()]
-        return {"FENCEPOST_POSTGRES_LINK": links[0]} if links else {}
+            if spec.follows:
+                primary, name = self.link_address(spec), f"FENCEPOST_{spec.system.upper()}_PRIMARY"
+                variables |= {name: primary.host, f"{name}_PORT": str(primary.port)}
+        return variables
 
     def _postgres_links(self) -> list[tuple[ServerSpec, ServerSpec, Address]]:
         """Return each primary of PostgreSQL, its standby, and the address that leads to the primary."""
@@ -135,7 +110,7 @@ class Project:
 
     def _patroni(self) -> Mapping[str, Mapping[str, Any]]:
         """Return what the override file adds to services that Patroni runs."""
-        etcd = [spec.name for spec in _members(self.topology, "etcd")]
+        etcd = [spec.name for spec in self.members.cluster("etcd")]
         managed = [each for each in self._postgres_links() if each[0].manager]
         return {
             name: added
@@ -195,8 +170,3 @@ def _merge(service: dict[str, Any], added: Mapping[str, Any]) -> None:
     for name, value in added.items():
         is_partial = isinstance(service.get(name), dict)
         service[name] = {**service[name], **value} if is_partial else value
-
-
-def _members(topology: Topology, system: str) -> list[ServerSpec]:
-    """Return the members of the cluster; the target says how many, so the compose file does not list them."""
-    return [spec for spec in topology.servers if spec.system == system and spec.cluster != "storage"]

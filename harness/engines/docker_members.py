@@ -10,7 +10,7 @@ network that it leaves, which takes half a minute with five members.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,9 +47,13 @@ class DockerMembers:
         """Return the name by which Toxiproxy reaches a server: a member's usual name may be its own."""
         return f"member-{server}" if server in self.names else server
 
-    def etcd_peer(self, spec: ServerSpec) -> str:
-        """Return the URL at which other members of etcd reach this one."""
-        return f"http://{spec.name}:{self.port(spec.name, ETCD)}"
+    def cluster(self, system: str) -> list[ServerSpec]:
+        """Return the members of the lock's cluster; only the target says how many there are."""
+        return [each for each in self.topology.servers if each.system == system and each.cluster != "storage"]
+
+    def variables(self) -> dict[str, str]:
+        """Return the variables that tell each cluster its members."""
+        return {name: listed(self, self.cluster(system)) for system, (name, listed) in CLUSTERS.items()}
 
     def port(self, server: str, port: int) -> int:
         """Return the port at which other members reach a server."""
@@ -59,11 +63,6 @@ class DockerMembers:
         """Return Toxiproxy's port in its container for the way into each link that is probed."""
         probed = probed_links(self.topology)
         return {Entrance(link): FIRST_ENTRANCE_PORT + index for index, link in enumerate(probed)}
-
-    def zookeeper_peer(self, number: int, spec: ServerSpec) -> str:
-        """Return a member of ZooKeeper as its configuration names it."""
-        quorum, election = (self.port(spec.name, port) for port in ZOOKEEPER)
-        return f"server.{number}={spec.name}:{quorum}:{election};2181"
 
     def doors(self) -> dict[Link, int]:
         """Return Toxiproxy's port in its container for the harness' own way to each member."""
@@ -87,15 +86,8 @@ class DockerMembers:
         }
         for spec in self.topology.servers:
             if spec.name in members:
-                members[spec.name]["environment"] = self._environment(spec)
+                members[spec.name]["environment"] = ENVIRONMENTS[spec.system](self, spec)
         return {**members, toxiproxy: {"networks": {"default": {}, **self._others()}}}
-
-    def _environment(self, spec: ServerSpec) -> Mapping[str, str]:
-        """Return the settings of a member that others do not have."""
-        if spec.system == "zookeeper":
-            return {"ZOO_SYNC_LIMIT": SYNC_LIMIT, "ZOO_INIT_LIMIT": INIT_LIMIT}
-        listen = f"http://0.0.0.0:{self.port(spec.name, ETCD)}"
-        return {"ETCD_INITIAL_ADVERTISE_PEER_URLS": self.etcd_peer(spec), "ETCD_LISTEN_PEER_URLS": listen}
 
     def _others(self) -> Mapping[str, Any]:
         """Return the names that lead to Toxiproxy in the network of each member."""
@@ -108,3 +100,43 @@ class DockerMembers:
         return {
             name: {"aliases": [other.name for other in of[name] if other.name != name]} for name in self.names
         }
+
+
+def _etcd_peer(members: DockerMembers, spec: ServerSpec) -> str:
+    """Return the URL at which other members of etcd reach this one."""
+    return f"http://{spec.name}:{members.port(spec.name, ETCD)}"
+
+
+def _etcd_cluster(members: DockerMembers, cluster: Sequence[ServerSpec]) -> str:
+    return ",".join(f"{spec.name}={_etcd_peer(members, spec)}" for spec in cluster)
+
+
+def _etcd_environment(members: DockerMembers, spec: ServerSpec) -> Mapping[str, str]:
+    listen = f"http://0.0.0.0:{members.port(spec.name, ETCD)}"
+    return {"ETCD_INITIAL_ADVERTISE_PEER_URLS": _etcd_peer(members, spec), "ETCD_LISTEN_PEER_URLS": listen}
+
+
+def _zookeeper_ensemble(members: DockerMembers, ensemble: Sequence[ServerSpec]) -> str:
+    """Return ZooKeeper's members as it reads them from its configuration."""
+    ports = [[members.port(spec.name, port) for port in ZOOKEEPER] for spec in ensemble]
+    return " ".join(
+        f"server.{number}={spec.name}:{quorum}:{election};2181"
+        for number, (spec, (quorum, election)) in enumerate(zip(ensemble, ports, strict=True), 1)
+    )
+
+
+def _zookeeper_environment(_members: DockerMembers, _spec: ServerSpec) -> Mapping[str, str]:
+    return {"ZOO_SYNC_LIMIT": SYNC_LIMIT, "ZOO_INIT_LIMIT": INIT_LIMIT}
+
+
+CLUSTERS: Mapping[str, tuple[str, Callable[[DockerMembers, Sequence[ServerSpec]], str]]] = {
+    "etcd": ("FENCEPOST_ETCD_CLUSTER", _etcd_cluster),
+    "zookeeper": ("FENCEPOST_ZOOKEEPER_ENSEMBLE", _zookeeper_ensemble),
+}
+"""For each system with members, the variable of its compose file that lists them, and how."""
+
+ENVIRONMENTS: Mapping[str, Callable[[DockerMembers, ServerSpec], Mapping[str, str]]] = {
+    "etcd": _etcd_environment,
+    "zookeeper": _zookeeper_environment,
+}
+"""The settings of a member of a split cluster that others do not have."""

@@ -40,6 +40,7 @@ from harness.processes.duty_cycle import Throttling, duty_cycle
 from harness.processes.run_notes import leave_note
 from harness.processes.supervisor import Child, Supervisor
 from harness.processes.unprivileged import unprivileged_user
+from workloads.settings import Login
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -77,7 +78,7 @@ class LocalCluster:
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server: its own proxy, or else the server itself."""
         direct = {each.name: each.address for each in self.servers}[server]
-        return self.proxies.get(NetworkEdge(client, server), direct).with_login_of(direct)
+        return replace(self.proxies.get(NetworkEdge(client, server), direct), login=direct.login)
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if a server ended that no fault has killed."""
@@ -290,13 +291,13 @@ def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
 
     All require one password, generated for this run.
     """
-    password = secrets.token_hex(16)
+    login = Login(password=secrets.token_hex(16))
     return tuple(
         Server(
             name=spec.name,
             system=spec.system,
             cluster=spec.cluster,
-            address=replace(address, password=password if spec.system in WITH_PASSWORD else ""),
+            address=replace(address, login=login if spec.system in WITH_PASSWORD else Login()),
             upstream=address,
             durable=spec.durable,
             synchronous=spec.synchronous,

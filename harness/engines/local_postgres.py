@@ -54,7 +54,7 @@ def home_of_servers(folder: Path, run_id: str) -> Path:
 
 
 def _create(server: Server, data: Path, supervisor: Supervisor, programs: Path) -> None:
-    password = supervisor.file(f"{server.name}.password", f"{server.address.password}\n")
+    password = supervisor.file(f"{server.name}.password", f"{server.address.login.password}\n")
     initdb: list[str | Path] = [programs / "initdb", f"--pgdata={data}", *CLUSTER, *LOGIN, *QUICKLY]
     supervisor.run_to_completion(server.name, [*initdb, f"--pwfile={password}"], timeout=SET_UP_TIMEOUT)
     password.unlink()
@@ -85,7 +85,7 @@ def _replicated(
 ) -> list[str | Path]:
     """Return the command of a server that replicates, which finds its data and programs by environment."""
     script = (folder_of("postgres") / SCRIPT).read_text(encoding="utf-8")
-    password = f"*:*:*:*:{server.address.password}\n"
+    password = f"*:*:*:*:{server.address.login.password}\n"
     return [
         "/usr/bin/env",
         f"PGDATA={data}",

@@ -32,7 +32,7 @@ def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
             "appendfsync always",
             "repl-diskless-sync yes",
             "repl-diskless-sync-delay 0",  # no wait for further replicas
-            *redis_server.access(server.address.password),
+            *redis_server.access(server.address.login.password),
         ]
         if server.follows:
             settings.append(f"replicaof {server.follows.host} {server.follows.port}")

@@ -27,7 +27,7 @@ def is_ready(name: str, address: Address) -> bool:
     if not answer:
         _expect_silence(name, address)
         return False
-    locked_out = bool(system.locked) and answer.startswith(system.locked) and not address.password
+    locked_out = bool(system.locked) and answer.startswith(system.locked) and not address.login.password
     if locked_out or not _fits(system, answer):
         raise Unfit(_is_another(name, answer))
     if not system.is_usable(address):

@@ -89,8 +89,8 @@ def _asked(address: Address, command: bytes) -> Iterator[BinaryIO]:
         socket.create_connection((address.host, address.port), TIMEOUT) as connection,
         connection.makefile("rb") as answer,
     ):
-        if address.password:
-            connection.sendall(_login(address.user or REDIS_ADMINISTRATOR, address.password))
+        if address.login.password:
+            connection.sendall(_login(address.login.user or REDIS_ADMINISTRATOR, address.login.password))
             if not (said := answer.readline(MOST)).startswith(b"+OK"):
                 raise PermissionError(f"Redis at {address}: {said.decode(errors='replace').strip()}")
         connection.sendall(command + b"\r\n")

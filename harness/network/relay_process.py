@@ -25,6 +25,7 @@ from typing import Any
 from harness.network.peers import user_of
 from harness.network.ports import HOST
 from harness.network.tls_stream import TlsStream, context_of, received, sent
+from workloads.settings import Tls
 
 CONNECTING = 5.0  # s
 BACKLOG = 128
@@ -37,15 +38,12 @@ RESETTING = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends a reset
 class RelayedServer:
     """A server, as the orders name it."""
 
-    name: str  # the host that its certificate is for
     host: str  # where to connect: the server, or a proxy in front of it
     port: int
-    ca_file: str
-    cert_file: str
-    key_file: str
+    tls: Tls
 
     def __str__(self) -> str:
-        return f"{self.name}, at {self.host}:{self.port}"
+        return f"{self.tls.host}, at {self.host}:{self.port}"
 
 
 class Door:
@@ -143,7 +141,9 @@ async def _pass_on_requests(client: socket.socket, upstream: TlsStream, server: 
     first = data = await _request(client)
     if first:
         # gRPC needs h2 negotiated, and HTTP/1.1 must not have it.
-        await upstream.start(_context(server, "h2" if first.startswith(HTTP2) else "http/1.1"), server.name)
+        await upstream.start(
+            _context(server, "h2" if first.startswith(HTTP2) else "http/1.1"), server.tls.host
+        )
     while data:
         await upstream.send(data)
         data = await _request(client)
@@ -166,7 +166,7 @@ async def _answer(client: socket.socket, data: bytes) -> None:
 
 @cache
 def _context(server: RelayedServer, protocol: str) -> ssl.SSLContext:
-    context = context_of(server.ca_file, server.cert_file, server.key_file)
+    context = context_of(server.tls)
     context.set_alpn_protocols([protocol])
     context.options |= ssl.OP_NO_RENEGOTIATION  # otherwise sending might have to wait for an answer
     return context
@@ -176,7 +176,7 @@ async def _obey(order: dict[str, Any], doors: dict[int, Door]) -> int:
     """Do what a line says, and return the port that it is about."""
     ((what, about),) = order.items()
     if what == "open":
-        door = Door(RelayedServer(**about))
+        door = Door(RelayedServer(host=about["host"], port=about["port"], tls=Tls(**about["tls"])))
         doors[door.port] = door
         door.accept()
         return door.port

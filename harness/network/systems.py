@@ -6,7 +6,8 @@ import http.client
 import re
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -15,8 +16,10 @@ from harness.core.duration import NS
 from harness.network import hazelcast_server, redis_server
 from harness.network.http_requests import header_of, json_answer
 from harness.network.topology import Address
+from workloads.settings import Login
 
 TIMEOUT = 2.0  # s; per request
+LOGIN = 10.0  # s
 MOST = 2**20  # bytes of one answer
 HALF = 0.5  # s; the middle of the second that a Date shows
 KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
@@ -61,6 +64,9 @@ class System:
     probe: bytes  # sent over a new connection, this is answered immediately ...
     answers: tuple[bytes, ...]  # ... with one of these prefixes ...
     speaks: bytes = b""  # ... and this content
+    tls_request: bytes = b""  # its clients send this, in plain text, before they speak TLS themselves
+    password: str = ""  # in our images; the engine may set another
+    log_in: Callable[[Sequence[Address]], str] | None = None  # of its members, once for all clients: a ticket
     locked: bytes = b""  # the answer if it requires a password
     oldest: tuple[int, ...] = ()  # the oldest release that clients support; (): it reports none
     stop_signal: str = "SIGTERM"  # for an orderly end
@@ -99,6 +105,19 @@ def etcd_is_led(address: Address) -> bool:
         return False
 
 
+def etcd_ticket(members: Sequence[Address]) -> str:
+    """Log in to a cluster for all clients, each of which would otherwise take the server's time for hashing.
+
+    Raises NotApplied or Unknown if it is refused.
+    """
+    from workloads.etcd_api import Connection  # slow to import
+
+    who = members[0].login
+    at = tuple(map(str, members))
+    with closing(Connection(at, LOGIN, user=who.user, password=who.password)) as connection:
+        return connection.log_in()
+
+
 def postgres_is_usable(address: Address) -> bool:
     """Log in as user `fencepost` to the database of that name; a standby must receive from its primary.
 
@@ -125,7 +144,7 @@ def postgres_version(address: Address) -> str:
 
 def pgbouncer_version(address: Address) -> str:
     """Return such as "PgBouncer 1.24.1 before PostgreSQL 17.5 (Debian 17.5-1)"."""
-    console = replace(address, user="fencepost", database="pgbouncer")
+    console = replace(address, login=Login(user="fencepost", database="pgbouncer"))
     return f"{postgres_row(console, 'SHOW VERSION')[0]} before PostgreSQL {postgres_version(address)}"
 
 
@@ -223,6 +242,7 @@ SYSTEMS: dict[str, System] = {
         speaks=b"etcdserver",
         clock=ServerClock(read=http_clock, shown_by="the Date of its answers", in_vdso=True),
         oldest=(3, 4),
+        log_in=etcd_ticket,
         leads=etcd_leads,
         is_led=etcd_is_led,
     ),
@@ -232,6 +252,8 @@ SYSTEMS: dict[str, System] = {
         version=postgres_version,
         probe=POSTGRES_PROBE,
         answers=(b"S", b"N"),
+        tls_request=POSTGRES_PROBE,
+        password=POSTGRES_PASSWORD,
         oldest=(14,),  # has the setting recovery_init_sync_method
         stop_signal="SIGINT",  # with SIGTERM, it waits for its clients to leave
         clock=ServerClock(read=postgres_clock, shown_by="clock_timestamp()"),
@@ -291,18 +313,24 @@ SYSTEMS: dict[str, System] = {
 }
 
 
+def asks_for_tls(system: str) -> bytes:
+    """Return what clients of a system send before they speak TLS themselves; empty if they speak none."""
+    return SYSTEMS[system].tls_request if system in SYSTEMS else b""
+
+
 def postgres_row(address: Address, query: str) -> tuple[Any, ...]:
     """Return the row that a query on a PostgreSQL server returns; psycopg.OperationalError if it fails."""
     import psycopg
 
     where = f"host={address.host} port={address.port} connect_timeout={TIMEOUT:.0f}"
-    login: dict[str, Any] = {"password": address.password or POSTGRES_PASSWORD}
-    if address.user:  # of a server that we did not start
-        login = {"user": address.user, "password": address.password, "dbname": address.database}
-    if address.ca_file:
-        login |= {"sslmode": "verify-full", "sslrootcert": address.ca_file}
-    if address.cert_file:
-        login |= {"sslcert": address.cert_file, "sslkey": address.key_file}
+    known = address.login
+    login: dict[str, Any] = {"password": known.password or POSTGRES_PASSWORD}
+    if known.user:  # of a server that we did not start
+        login = {"user": known.user, "password": known.password, "dbname": known.database}
+    if known.tls:
+        login |= {"sslmode": "verify-full", "sslrootcert": known.tls.ca_file}
+    if known.tls and known.tls.cert_file:
+        login |= {"sslcert": known.tls.cert_file, "sslkey": known.tls.key_file}
     with psycopg.connect(f"{where} {POSTGRES_LOGIN}", **login, autocommit=True) as connection:
         row: tuple[Any, ...] | None = connection.execute(query.encode()).fetchone()
     assert row is not None, f"it has one row: {query}"  # noqa: S101

@@ -29,15 +29,14 @@ from typing import IO
 from harness.core.errors import InfrastructureError
 from harness.network.ports import HOST
 from harness.network.relay_process import RelayedServer
+from harness.network.systems import asks_for_tls
 from harness.network.topology import Address, AttachedSpec
 from harness.processes.companion import companion
-
-POSTGRES = "postgres"
 
 
 def is_relayed(server: AttachedSpec) -> bool:
     """Does the relay speak TLS to it for clients?"""
-    return bool(server.ca_file) and server.system != POSTGRES
+    return bool(server.address.login.tls) and not asks_for_tls(server.system)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +48,19 @@ class Relay:
 
     def address_of(self, server: AttachedSpec) -> Address:
         """Return where to reach a server without TLS; itself, if it speaks none to us."""
-        if is_relayed(server):
-            return replace(server.address, host=HOST, port=self._opened(server, server.address))
-        return replace(
-            server.address,
-            ca_file=server.ca_file,
-            cert_file=server.cert_file,
-            key_file=server.key_file,
-            certified=server.address.host,
-        )
+        if not is_relayed(server):
+            return server.address
+        login = replace(server.address.login, tls=None)
+        return Address(HOST, self._opened(server, server.address), login)
 
     def front(self, server: AttachedSpec, proxy: Address) -> Front:
         """Open a port in front of a server's proxy."""
         return Front(self, Address(HOST, self._opened(server, proxy)))
 
     def _opened(self, server: AttachedSpec, at: Address) -> int:
-        order = RelayedServer(
-            name=server.address.host,
-            host=at.host,
-            port=at.port,
-            ca_file=server.ca_file,
-            cert_file=server.cert_file,
-            key_file=server.key_file,
-        )
-        return self.ask("open", asdict(order))
+        tls = server.address.login.tls
+        assert tls is not None  # noqa: S101 - it is relayed
+        return self.ask("open", asdict(RelayedServer(host=at.host, port=at.port, tls=tls)))
 
     def ask(self, what: str, about: object) -> int:
         """Give an order to the process, and return the port that it answers with."""

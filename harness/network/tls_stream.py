@@ -12,20 +12,22 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
+from workloads.settings import Tls
+
 MOST = 1 << 16  # bytes read at a time, and kept in each direction
 
 
-def context_of(ca_file: str, cert_file: str = "", key_file: str = "") -> ssl.SSLContext:
+def context_of(tls: Tls) -> ssl.SSLContext:
     """Return what verifies a server's certificate and name, and shows ours.
 
     It accepts what OpenSSL and libpq do, on every Python: 3.13 also demands extensions that private
     authorities often lack, such as the key usage, and trusts an intermediate authority alone.
     OSError or ssl.SSLError if a file cannot be read; an encrypted key is one that cannot be.
     """
-    context = ssl.create_default_context(cafile=ca_file)
+    context = ssl.create_default_context(cafile=tls.ca_file)
     context.verify_flags = ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST
-    if cert_file:
-        context.load_cert_chain(cert_file, key_file, password="")  # else OpenSSL would ask on the terminal
+    if tls.cert_file:  # without a password, OpenSSL would ask for one on the terminal
+        context.load_cert_chain(tls.cert_file, tls.key_file, password="")
     return context
 
 

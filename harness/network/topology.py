@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
+
+from workloads.settings import Login
 
 REPLICA = "redis-replica"
 STANDBY = "postgres-standby"
@@ -13,35 +16,14 @@ FOLLOWERS = (REPLICA, STANDBY)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server or proxy listens, and its password, if any."""
+    """Where a server or proxy listens, and how to log in there."""
 
     host: str
     port: int
-    password: str = field(default="", repr=False, compare=False)  # of this run; in no file that outlives it
-    user: str = ""  # whose password that is; "": the one of servers that we start
-    database: str = ""  # "": the same (PostgreSQL only)
-    ticket: str = field(default="", repr=False, compare=False)  # of a login for all clients (etcd only)
-    ca_file: str = ""  # the certificate authority of a server that speaks TLS here (PostgreSQL only)
-    cert_file: str = ""  # what clients show it there, and the key of that; "": nothing
-    key_file: str = ""
-    certified: str = ""  # the host in its certificate
+    login: Login = field(default_factory=Login)  # of this run; in no file that outlives it
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    def with_login_of(self, other: Address) -> Address:
-        """Return this address with the login of another, to which it leads."""
-        return replace(
-            self,
-            password=other.password,
-            user=other.user,
-            database=other.database,
-            ticket=other.ticket,
-            ca_file=other.ca_file,
-            cert_file=other.cert_file,
-            key_file=other.key_file,
-            certified=other.certified,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +33,6 @@ class AttachedSpec:
     name: str  # "etcd-1", as if we had started it
     system: str  # "" for one that only a program or a class of the user knows
     address: Address  # as the target names it
-    ca_file: str = ""  # the certificate authority of its TLS; "": it speaks no TLS to us
-    cert_file: str = ""  # what we show it, and the key of that; "": nothing
-    key_file: str = ""
     key: str = ""  # where the target names it, such as "lock.servers"
 
 
@@ -64,14 +43,14 @@ class ServerSpec:
     name: str  # "etcd-1", "postgres"
     system: str  # "etcd", "postgres": the compose file, and the image's folder
     image: str | None = None  # an official image instead of ours
-    release: str = ""  # build this release, such as "3.6.7" (etcd only)
+    release: str = ""  # build this release, such as "3.6.7"
     memory: int = 0  # bytes; its limit on Docker; 0: the one of its compose file
     cluster: str = ""  # servers of the same system and cluster form one cluster
-    durable: bool = True  # is every acknowledged write on disk? (Redis only)
-    session: int = 0  # s; how long a client's session lasts without a heartbeat (Hazelcast only)
-    follows: str = ""  # its primary (Redis and PostgreSQL only)
-    synchronous: bool = False  # does a commit wait for the standby? (PostgreSQL with a standby only)
-    manager: str = ""  # "patroni" decides which server leads; "": nothing does (the same only)
+    durable: bool = True  # is every acknowledged write on disk?
+    variables: Mapping[str, str] = field(default_factory=dict, hash=False)  # of its compose file
+    follows: str = ""  # its primary
+    synchronous: bool = False  # does a commit wait for the standby?
+    manager: str = ""  # such as "patroni": it decides which server leads; "": nothing does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

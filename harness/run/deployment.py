@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,19 +26,15 @@ from harness.spec import LockSpec, StorageSpec, Target
 from harness.spec.attached import running_at
 from harness.spec.executed import commands
 from harness.spec.hazards import hazard_table
-from harness.spec.locks import EtcdLock, EtcdService, RedisLock
 from harness.spec.names import HAZARDS
-from harness.spec.own_locks import HazelcastOfProgram
 from harness.spec.passwords import password_of
-from harness.spec.storages import EtcdStorage, OwnStorage, PostgresStorage, SqliteStorage
 from workloads.client import UNWRITTEN
 from workloads.line_protocol.program_client import start_fields
 from workloads.locks import LOCKS
-from workloads.settings import LockSettings, StorageSettings, host_and_port
+from workloads.settings import LockSettings, Login, StorageSettings, host_and_port
 from workloads.storages import STORAGES
 
 SECOND = 1_000_000_000  # ns
-STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
 SETTING_UP = 30.0  # seconds; of each call of the harness itself, also on a busy machine
 
 
@@ -66,10 +63,7 @@ def attached_servers(target: Target) -> tuple[AttachedSpec, ...]:
         AttachedSpec(
             name=name,
             system=side.system,
-            address=_login(side, cluster, at),
-            ca_file=_resolved(getattr(side, "ca_file", None)),
-            cert_file=_resolved(getattr(side, "cert_file", None)),
-            key_file=_resolved(getattr(side, "key_file", None)),
+            address=_attached_at(side, cluster, at),
             key=f"{cluster}.{type(side).model_fields['running'].alias}",
         )
         for cluster, side in (("lock", target.lock), ("storage", target.storage))
@@ -77,34 +71,16 @@ def attached_servers(target: Target) -> tuple[AttachedSpec, ...]:
     )
 
 
-def _resolved(file: str | None) -> str:
-    return str(Path(file).resolve()) if file else ""
-
-
-def _login(side: LockSpec | StorageSpec, cluster: str, at: str) -> Address:
+def _attached_at(side: LockSpec | StorageSpec, cluster: str, at: str) -> Address:
     host, port = host_and_port(at)
-    password, user = password_of(side, cluster), getattr(side, "user", "")
-    database = getattr(side, "database", None) or user
-    user = user or ("default" if password and side.system == "redis" else "")
-    return Address(host.strip("[]"), port, password=password, user=user, database=database)
+    host = host.strip("[]")
+    return Address(host, port, side.login(password_of(side, cluster), host))
 
 
 def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec:
     follows = side.servers[0] if name in FOLLOWERS else ""
-    replication = side.replication if isinstance(side, PostgresStorage | OwnStorage) else None
-    return ServerSpec(
-        name=name,
-        system=side.system,
-        image=side.image,
-        release=(side.version or "") if isinstance(side, EtcdLock | EtcdService | EtcdStorage) else "",
-        memory=getattr(side, "memory", None) or 0,
-        cluster=cluster,
-        durable=side.durable if isinstance(side, RedisLock) else True,
-        session=side.ttl // SECOND if isinstance(side, HazelcastOfProgram) else 0,
-        follows=follows,
-        synchronous=replication == "synchronous" and not follows,
-        manager=(side.manager or "") if isinstance(side, PostgresStorage) else "",
-    )
+    spec = ServerSpec(name=name, system=side.system, image=side.image, cluster=cluster, follows=follows)
+    return side.started(spec)
 
 
 def _hit_by(
@@ -271,27 +247,23 @@ def names_of(side: LockSpec | StorageSpec, cluster: Cluster, folder: Path) -> st
 
 def storage_side(target: Target) -> LockSpec | StorageSpec:
     """Return the side whose servers have the storage."""
-    shared = isinstance(target.storage, EtcdStorage) and target.storage.is_in_the_lock
-    return target.lock if shared else target.storage
+    return target.lock if target.storage.is_in_the_lock else target.storage
 
 
 def lock_settings(
     target: Target, addresses: Sequence[Address], folder: Path, client: int, timeout: float, names: str
 ) -> LockSettings:
     """Return how a client uses the lock service at these addresses."""
-    return LockSettings(
+    return target.lock.settings(
         kind=target.lock.kind,
-        endpoints=services.endpoints(target.lock, map(str, addresses)),
-        password=_password(addresses) or password_of(target.lock, "lock"),
-        user=_user(addresses),
-        ticket=next((each.ticket for each in addresses), ""),
+        endpoints=target.lock.endpoints(map(str, addresses), folder),
+        login=_login(addresses, target.lock, "lock"),
         run=folder.name,
         names=names,
         ttl=target.lock.ttl,
         timeout=timeout,
         client=client,
         token=target.lock.token,
-        wait_for_replica=isinstance(target.lock, RedisLock) and target.lock.wait_for_replica,
     )
 
 
@@ -299,34 +271,20 @@ def storage_settings(
     target: Target, addresses: Sequence[Address], folder: Path, timeout: float, names: str
 ) -> StorageSettings:
     """Return how a client uses the storage at these addresses."""
-    file = str(folder.resolve() / STORAGE_FILE)
-    is_file = isinstance(target.storage, SqliteStorage)
-    return StorageSettings(
+    return target.storage.settings(
         kind=target.storage.kind,
-        endpoints=(file,) if is_file else services.endpoints(target.storage, map(str, addresses)),
-        password=_password(addresses) or password_of(target.storage, "storage"),
-        user=_user(addresses),
-        ticket=next((each.ticket for each in addresses), ""),
-        database=next((each.database for each in addresses), ""),
-        ca_file=next((each.ca_file for each in addresses), ""),
-        cert_file=next((each.cert_file for each in addresses), ""),
-        key_file=next((each.key_file for each in addresses), ""),
-        certified=next((each.certified for each in addresses), ""),
+        endpoints=target.storage.endpoints(map(str, addresses), folder),
+        login=_login(addresses, target.storage, "storage"),
         run=folder.name,
         names=names,
         fencing=target.storage.fencing,
         policy=target.storage.policy,
         fence_on_acquire=target.storage.fence_on_acquire,
-        round_robin=isinstance(target.storage, EtcdStorage) and target.storage.round_robin,
         timeout=timeout,
     )
 
 
-def _user(addresses: Sequence[Address]) -> str:
-    """Return the user that one side's servers know, if they were not started."""
-    return next((each.user for each in addresses), "")
-
-
-def _password(addresses: Sequence[Address]) -> str:
-    """Return the password of one side's servers, which all have the same one or none."""
-    return next((each.password for each in addresses), "")
+def _login(addresses: Sequence[Address], side: LockSpec | StorageSpec, name: str) -> Login:
+    """Return the login of one side's servers, which all have the same; its own password if it has none."""
+    login = next((each.login for each in addresses), Login())
+    return login if login.password else replace(login, password=password_of(side, name))

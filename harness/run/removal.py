@@ -103,20 +103,10 @@ def _removed(belongings: Belongings) -> int:
     with relay_for(belongings.servers) as relay:
         addresses = [relay.address_of(server) for server in belongings.servers]
         at = tuple(map(str, addresses))
-        first = addresses[0]
         if belongings.lock:
-            lock = replace(belongings.lock, endpoints=at)
-            return locks.remove(lock)
+            return locks.remove(replace(belongings.lock, endpoints=at))
         assert belongings.storage is not None  # noqa: S101 - one of them is given
-        storage = replace(
-            belongings.storage,
-            endpoints=at,
-            ca_file=first.ca_file,
-            cert_file=first.cert_file,
-            key_file=first.key_file,
-            certified=first.certified,
-        )
-        return storages.remove(storage)
+        return storages.remove(replace(belongings.storage, endpoints=at, login=addresses[0].login))
 
 
 def by_hand(belongings: Belongings) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 
-from harness.core.fields import STRICT
 from harness.nemesis.contradictions import SettingConflict
-from harness.spec.fields import VARIABLE_PATTERN, Memory
+from harness.spec.fields import VARIABLE_PATTERN
+from harness.spec.sides import LimitedMemory, Side
+from workloads.settings import Login, Tls
 
 AT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):([0-9]{1,5})")
 SCHEMA_PATTERN = r"^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):[0-9]{1,5}$"
@@ -19,7 +21,6 @@ PORTS = {"dynamodb": 8000, "postgres": 5432, "redis": 6379, "redlock": 6379, "zo
 """The usual port of each kind that is not etcd."""
 MOST_PORTS = 65536
 MOST_SERVERS = 9
-FEWEST_OF_REDLOCK = 3
 
 
 def _address(text: str, info: ValidationInfo) -> str:
@@ -47,12 +48,9 @@ _Addresses = Annotated[tuple[ServerAddress, ...], AfterValidator(_different)]
 _Path = Annotated[str, Field(min_length=1)]
 
 
-class _Running(BaseModel):
-    """Servers that may already run, and their password."""
+class _Running(Side):
+    """A side whose servers may already run, and need a password."""
 
-    model_config = STRICT
-
-    kind: str
     password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
     """The environment variable with the password, for servers that already run."""
     password_file: _Path | None = None
@@ -66,8 +64,18 @@ class MayHaveEndpoints(_Running):
     """The addresses of its servers; it gets a proxy in front of each instead."""
 
 
-class MayRunAlready(_Running):
+class MayRunAlready(_Running, LimitedMemory):
     """A side whose servers Fencepost starts, if the target does not name some that already run."""
+
+    fewest_running: ClassVar[int] = 1
+    most_running: ClassVar[int] = MOST_SERVERS
+    default_user: ClassVar[str] = ""
+    """The user whose password it is if the target names none; "": it must name one."""
+    may_trust_user: ClassVar[bool] = False
+    """Can a server let a user in without a password?"""
+    needs_user: ClassVar[bool] = False
+    shows_password: ClassVar[str | None] = ""
+    """The condition under which the password goes over the network as it is; "": always; None: never."""
 
     running: _Addresses | None = Field(None, alias="servers")
     """The addresses of servers that already run, such as ["127.0.0.1:2379"]."""
@@ -79,8 +87,14 @@ class MayRunAlready(_Running):
     """The certificate that clients show to servers that already run, with key_file."""
     key_file: _Path | None = None
     """The private key of cert_file, not encrypted."""
-    memory: Memory | None = None
-    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
+
+    def login(self, password: str, host: str) -> Login:
+        """Return how to log in to servers that already run, at this host."""
+        files = (self.ca_file, self.cert_file, self.key_file)
+        ca_file, cert_file, key_file = (str(Path(file).resolve()) if file else "" for file in files)
+        tls = Tls(ca_file=ca_file, cert_file=cert_file, key_file=key_file, host=host) if ca_file else None
+        user = self.user or (self.default_user if password else "")
+        return Login(password=password, user=user, database=self.user, tls=tls)
 
 
 ACCESS = ("user", "password_env", "password_file", "ca_file", "cert_file", "key_file", "database")
@@ -88,9 +102,6 @@ ACCESS = ("user", "password_env", "password_file", "ca_file", "cert_file", "key_
 OF_STARTED = ("nodes", "image", "memory", "version", "replica", "durable", "replication", "server")
 """The keys about servers that Fencepost starts."""
 GENERATED = "Fencepost generates the password of the servers that it starts: remove the key"
-_SINGLE = ("redis", "postgres", "dynamodb")
-_WITHOUT_PASSWORD = ("postgres",)  # pg_hba.conf may trust a user
-_WITHOUT_USER = ("redis", "redlock")  # a password may be that of the user "default"
 
 
 def names(first: str, running: tuple[str, ...] | None, started: int = 1) -> tuple[str, ...]:
@@ -143,11 +154,11 @@ def _of_running(keys: Iterator[tuple[str, str]]) -> Iterator[SettingConflict]:
 
 def _login(side: str, spec: Any) -> Iterator[SettingConflict]:
     password = spec.password_env or spec.password_file
-    if spec.kind == "postgres" and not spec.user:
+    if spec.needs_user and not spec.user:
         yield SettingConflict((side, "servers"), f"needs the user to log in as: give {side}.user")
-    if spec.user and not password and spec.kind not in _WITHOUT_PASSWORD:
+    if spec.user and not password and not spec.may_trust_user:
         yield SettingConflict((side, "user"), "needs its password: give password_env, or password_file")
-    elif password and not spec.user and spec.kind not in _WITHOUT_USER:
+    elif password and not (spec.user or spec.default_user):
         key = "password_env" if spec.password_env else "password_file"
         yield SettingConflict((side, key), "needs the user whose password it is: give user")
 
@@ -165,11 +176,11 @@ def _certificate(side: str, spec: Any) -> Iterator[SettingConflict]:
 
 def _count(side: str, spec: Any) -> Iterator[SettingConflict]:
     count, key = len(spec.running), (side, "servers")
-    if spec.kind in _SINGLE and count > 1:
+    if count > spec.most_running:
         yield SettingConflict(key, f'must name one server: {side}.kind "{spec.kind}" uses no other')
-    if spec.kind == "redlock" and count < FEWEST_OF_REDLOCK:
+    if count < spec.fewest_running:
         yield SettingConflict(
-            key, f"must name at least {FEWEST_OF_REDLOCK} servers, most of which must grant"
+            key, f"must name at least {spec.fewest_running} servers, most of which must grant"
         )
     if getattr(spec, "is_in_the_lock", False):
         yield SettingConflict(

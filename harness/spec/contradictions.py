@@ -16,11 +16,9 @@ from harness.nemesis.moments import never_comes
 from harness.nemesis.patroni_failover import is_managed
 from harness.spec import attached
 from harness.spec.fields import PROGRAM
-from harness.spec.locks import LOCKS, EtcdLock, EtcdService
+from harness.spec.locks import LOCKS
 from harness.spec.names import HAZARDS
-from harness.spec.own_locks import SERVERS_OF_PROGRAMS
 from harness.spec.sections import Sections
-from harness.spec.storages import EtcdStorage
 from workloads.client import GIVES_NONE
 
 NO_TOKEN = "none"  # noqa: S105 - no password
@@ -79,7 +77,7 @@ def _program(sections: Sections) -> Iterator[SettingConflict]:
                 f"needs a program, but client.side leaves the {side} to Fencepost: "
                 'name another kind, or set client.side to "both"',
             )
-        if isinstance(spec, SERVERS_OF_PROGRAMS) and side not in sections.program_sides:
+        if spec and spec.only_servers and side not in sections.program_sides:
             yield SettingConflict(
                 (side, "kind"),
                 f"needs a program: Fencepost has no lock of its own on {spec.kind}; "
@@ -130,7 +128,7 @@ def _attached(sections: Sections) -> Iterator[SettingConflict]:
 
 def _versions(sections: Sections) -> Iterator[SettingConflict]:
     for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
-        if isinstance(spec, EtcdLock | EtcdService | EtcdStorage) and spec.version and spec.image:
+        if spec and spec.image and getattr(spec, "version", None):
             yield SettingConflict((side, "version"), f"cannot be combined with {side}.image: give only one")
 
 
@@ -170,7 +168,7 @@ def _fence_on_acquire(sections: Sections) -> Iterator[SettingConflict]:
 
 def _round_robin(sections: Sections) -> Iterator[SettingConflict]:
     lock, storage = sections.lock, sections.storage
-    if not (isinstance(storage, EtcdStorage) and storage.round_robin and lock):
+    if not (storage and storage.changes_servers and lock):
         return
     if len(lock.servers if storage.is_in_the_lock else storage.servers) == 1:
         yield SettingConflict(
@@ -182,9 +180,9 @@ def _round_robin(sections: Sections) -> Iterator[SettingConflict]:
 def _lock_key(sections: Sections) -> Iterator[SettingConflict]:
     """Yield settings that contradict a storage in the lock's own etcd, which checks only the lock's key."""
     lock, storage = sections.lock, sections.storage
-    if not (isinstance(storage, EtcdStorage) and storage.is_in_the_lock):
+    if not (storage and storage.is_in_the_lock):
         return
-    if lock and not isinstance(lock, EtcdLock | EtcdService):
+    if lock and not lock.is_key_in_etcd:
         yield SettingConflict(
             ("storage", "fencing"),
             f'checks a key in the etcd of the lock, but lock.kind is "{lock.kind}": '
@@ -218,7 +216,7 @@ def _manager(sections: Sections) -> Iterator[SettingConflict]:
     if not is_managed(sections):
         return
     lock = sections.lock
-    if lock and (not isinstance(lock, EtcdLock | EtcdService) or attached.running_at(lock)):
+    if lock and (not lock.is_key_in_etcd or attached.running_at(lock)):
         yield SettingConflict(
             ("storage", "manager"),
             'keeps its state in the etcd of the lock, which Fencepost must start: set lock.kind "etcd" or '

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from harness.core.duration import NS
-from harness.core.fields import STRICT, Duration
-from harness.network.topology import REPLICA
-from harness.spec.attached import MayRunAlready, numbered
-from harness.spec.fields import EtcdRelease, Image, Memory
+from harness.core.fields import Duration
+from harness.network.topology import REPLICA, ServerSpec
+from harness.spec.attached import numbered
+from harness.spec.fields import Image
 from harness.spec.kinds import models_by_kind, selected_by_kind
 from harness.spec.own_locks import (
     HazelcastOfProgram,
@@ -19,36 +21,25 @@ from harness.spec.own_locks import (
     ProgramLock,
     ServerOfProgram,
 )
-from harness.spec.ttls import (
-    TWO_SECONDS,
-    is_valid_for_etcd,
-    is_valid_for_zookeeper,
-    is_whole_milliseconds,
-)
-from harness.spec.url import Url
+from harness.spec.sides import DEFAULT_TTL, LimitedMemory, Lock
+from harness.spec.systems import OfEtcd, OfRedis, OfZookeeper
+from harness.spec.ttls import TWO_SECONDS, is_valid_for_etcd, is_valid_for_zookeeper, is_whole_milliseconds
+from harness.spec.url import Url, endpoint
+from workloads.settings import LockSettings, RedisLockSettings
 
 REDLOCK_SERVERS = 5
 
 
-class EtcdLock(MayRunAlready):
-    """etcd: a key created with a lease, if it is absent, in one transaction."""
-
-    system: ClassVar[str] = "etcd"
+class _InEtcd(Lock, OfEtcd):
     complete_at_once: ClassVar[None] = None
+    is_key_in_etcd: ClassVar[bool] = True
 
-    kind: Literal["etcd"]
     nodes: Literal[1, 3, 5] = 3
     """Members of the cluster."""
     ttl: Annotated[Duration, AfterValidator(is_valid_for_etcd)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
+        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a keep-alive."""
-    token: Literal["create-revision", "none"] = "create-revision"  # noqa: S105 - no password
-    """The fencing token; none: your program's lock gives none."""
-    image: Image | None = None
-    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
-    version: EtcdRelease | None = None
-    """A release to build from its source instead of running Debian's, such as 3.6.7."""
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -56,43 +47,29 @@ class EtcdLock(MayRunAlready):
         return numbered("etcd", self.running, self.nodes)
 
 
-class EtcdService(MayRunAlready):
+class EtcdLock(_InEtcd):
+    """etcd: a key created with a lease, if it is absent, in one transaction."""
+
+    kind: Literal["etcd"]
+    token: Literal["create-revision", "none"] = "create-revision"  # noqa: S105 - no password
+    """The fencing token; none: your program's lock gives none."""
+
+
+class EtcdService(_InEtcd):
     """etcd's own lock service: the server queues the waiting clients."""
 
-    system: ClassVar[str] = "etcd"
-    complete_at_once: ClassVar[None] = None
-
     kind: Literal["etcd-lock"]
-    nodes: Literal[1, 3, 5] = 3
-    """Members of the cluster."""
-    ttl: Annotated[Duration, AfterValidator(is_valid_for_etcd)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
-    )
-    """How long a grant lasts without a keep-alive."""
     token: Literal["create-revision", "header-revision", "none"] = "create-revision"  # noqa: S105 - no password
     """The fencing token; header-revision, of the answer, is a common mistake; none: your program's lock gives
     none."""
-    image: Image | None = None
-    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
-    version: EtcdRelease | None = None
-    """A release to build from its source instead of running Debian's, such as 3.6.7."""
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The names of its servers."""
-        return numbered("etcd", self.running, self.nodes)
 
 
-class RedisLock(MayRunAlready):
+class RedisLock(Lock, OfRedis):
     """Redis, one server: a key set if it is absent, with an expiry, in one script with the token."""
 
-    system: ClassVar[str] = "redis"
+    most_running: ClassVar[int] = 1
 
     kind: Literal["redis"]
-    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
-    )
-    """How long a grant lasts without a renewal."""
     token: Literal["counter", "none"] = "counter"  # noqa: S105 - no password
     """The fencing token: a counter, incremented in the script that grants; none: your program's lock gives
     none."""
@@ -102,8 +79,6 @@ class RedisLock(MayRunAlready):
     """A second server, redis-replica, follows redis-1 and can replace it (fault "failover")."""
     wait_for_replica: bool = False
     """A grant or a renewal counts only once the replica has it (WAIT 1); needs replica."""
-    image: Image | None = None
-    """An official image to run instead of Fencepost's own, such as redis:8."""
 
     @model_validator(mode="after")
     def _has_a_replica_to_wait_for(self) -> Self:
@@ -121,25 +96,31 @@ class RedisLock(MayRunAlready):
         """The names of its servers; clients speak to the first."""
         return ("redis-1", REPLICA) if self.replica else ("redis-1",)
 
+    def started(self, server: ServerSpec) -> ServerSpec:
+        """Return a server that writes to disk, or does not."""
+        variables = {} if self.durable else {"FENCEPOST_REDIS_APPENDONLY": "no"}
+        return replace(super().started(server), durable=self.durable, variables=variables)
 
-class ZookeeperLock(MayRunAlready):
+    def settings(self, **shared: Any) -> LockSettings:
+        """Return what a client gets."""
+        return RedisLockSettings(**shared, wait_for_replica=self.wait_for_replica)
+
+
+class ZookeeperLock(Lock, OfZookeeper):
     """ZooKeeper: a queue of ephemeral sequential znodes; the first one holds the lock."""
 
-    system: ClassVar[str] = "zookeeper"
     complete_at_once: ClassVar[None] = None
 
     kind: Literal["zookeeper"]
     nodes: Literal[1, 3, 5] = 3
     """Members of the ensemble."""
     ttl: Annotated[Duration, AfterValidator(is_valid_for_zookeeper)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
+        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
     )
     """The session's timeout: how long a grant lasts without a heartbeat."""
     token: Literal["czxid", "sequence", "none"] = "czxid"  # noqa: S105 - no password
     """The fencing token: the transaction that created the znode, or (wrong) the number in its name,
     which starts again at 0 when the queue's parent is recreated; none: your program's lock gives none."""
-    image: Image | None = None
-    """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -147,20 +128,14 @@ class ZookeeperLock(MayRunAlready):
         return numbered("zookeeper", self.running, self.nodes)
 
 
-class Redlock(MayRunAlready):
+class Redlock(Lock, OfRedis):
     """Redlock on five Redis servers, most of which must grant. It has no fencing token."""
 
-    system: ClassVar[str] = "redis"
+    fewest_running: ClassVar[int] = 3
 
     kind: Literal["redlock"]
-    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
-    )
-    """How long a grant lasts without a renewal."""
     token: Literal["highest-counter", "wall-clock", "random", "none"]
     """The substitute for a fencing token, none of which is correct; none: your program's lock gives none."""
-    image: Image | None = None
-    """An official image to run instead of Fencepost's own, such as redis:8."""
 
     @property
     def complete_at_once(self) -> str | None:
@@ -173,24 +148,17 @@ class Redlock(MayRunAlready):
         return numbered("redis", self.running, REDLOCK_SERVERS)
 
 
-class KahunaLock(BaseModel):
+class KahunaLock(Lock, LimitedMemory):
     """Kahuna, one server, over its REST API: persistent locks."""
 
-    model_config = STRICT
     system: ClassVar[str] = "kahuna"
     complete_at_once: ClassVar[str] = 'lock.kind "kahuna"'
 
     kind: Literal["kahuna"]
-    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
-    )
-    """How long a grant lasts without a renewal."""
     token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
     """The fencing token; none: your program's lock gives none."""
     image: Image = "kahunakv/kahuna:latest"
     """The image to run: Fencepost does not build one."""
-    memory: Memory | None = None
-    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -198,12 +166,12 @@ class KahunaLock(BaseModel):
         return ("kahuna-1",)
 
 
-class HttpLock(BaseModel):
+class HttpLock(Lock):
     """Your own running lock service, which implements the contract of docs/http.md."""
 
-    model_config = STRICT
     system: ClassVar[str] = ""
     servers: ClassVar[tuple[str, ...]] = ()
+    has_servers: ClassVar[bool] = False
     image: ClassVar[None] = None
     complete_at_once: ClassVar[str] = 'lock.kind "http"'
 
@@ -211,11 +179,15 @@ class HttpLock(BaseModel):
     url: Url
     """Where it listens, such as http://127.0.0.1:8420."""
     ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
+        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
     )
     """The length of the lease that clients request."""
     token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
     """The fencing token; none: the service gives none."""
+
+    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002
+        """Return where it listens."""
+        return (endpoint(self.url),)
 
 
 AnyLock = (

@@ -14,7 +14,7 @@ from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import ServersOfSides
 from harness.spec.fields import NAME_PATTERN, Anomalies, Expectation, Minima
 from harness.spec.locks import LockSpec
-from harness.spec.storages import EtcdStorage, StorageSpec
+from harness.spec.storages import StorageSpec
 
 LONGEST_RUN = 24 * NS["h"]
 LONGEST_TIMEOUT = NS["m"]
@@ -143,8 +143,7 @@ class Target(BaseModel):
     @property
     def storage_servers(self) -> tuple[str, ...]:
         """The names of the storage's servers, even if they are the lock's."""
-        shared = isinstance(self.storage, EtcdStorage) and self.storage.is_in_the_lock
-        return self.lock.servers if shared else self.storage.servers
+        return self.lock.servers if self.storage.is_in_the_lock else self.storage.servers
 
     @property
     def most_writes(self) -> int:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from harness.core.duration import NS
-from harness.core.fields import STRICT, Duration
+from harness.core.fields import Duration
+from harness.network.topology import ServerSpec
 from harness.spec.attached import MayHaveEndpoints, numbered
-from harness.spec.fields import CLASS_PATTERN, Image, Memory
-from harness.spec.ttls import (
-    TWO_SECONDS,
-    is_at_most_an_hour,
-    is_valid_for_hazelcast,
-    is_whole_milliseconds,
-)
+from harness.spec.fields import CLASS_PATTERN, Image
+from harness.spec.sides import DEFAULT_TTL, LimitedMemory, Lock
+from harness.spec.ttls import TWO_SECONDS, is_at_most_an_hour, is_valid_for_hazelcast
 
 CP_MEMBERS = 3
 
 
-class OwnLock(MayHaveEndpoints):
+class OwnLock(Lock, MayHaveEndpoints, LimitedMemory):
     """Your own class, as "package.module:Class"."""
 
     complete_at_once: ClassVar[None] = None
@@ -31,15 +29,13 @@ class OwnLock(MayHaveEndpoints):
     nodes: Annotated[int, Field(ge=1, le=5)] = 1
     """The number of servers: members of one etcd or ZooKeeper cluster, or independent Redis servers."""
     ttl: Annotated[Duration, AfterValidator(is_at_most_an_hour)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
+        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
     token: str = ""
     """The choice of the fencing token, passed to the class; none: its lock gives none."""
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
-    memory: Memory | None = None
-    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @model_validator(mode="after")
     def _has_servers_to_count(self) -> Self:
@@ -64,23 +60,23 @@ class OwnLock(MayHaveEndpoints):
         return numbered("lock", self.running, 0)
 
 
-class ServerOfProgram(BaseModel):
-    """A server for the lock of the program of [client]; Fencepost has no lock of its own on it."""
-
-    model_config = STRICT
+class _OfProgram(Lock):
     complete_at_once: ClassVar[None] = None
 
-    kind: Literal["dynamodb", "postgres"]
-    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
-    )
-    """How long a grant lasts without a renewal."""
     token: str = ""
     """The choice of the fencing token, passed to the program; none: its lock gives none."""
+
+
+class _ServersOfProgram(_OfProgram, LimitedMemory):
+    only_servers: ClassVar[bool] = True
+
+
+class ServerOfProgram(_ServersOfProgram):
+    """A server for the lock of the program of [client]; Fencepost has no lock of its own on it."""
+
+    kind: Literal["dynamodb", "postgres"]
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as postgres:18."""
-    memory: Memory | None = None
-    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @property
     def system(self) -> str:
@@ -93,69 +89,47 @@ class ServerOfProgram(BaseModel):
         return numbered(self.kind, None, 1)
 
 
-class PgbouncerOfProgram(BaseModel):
+class PgbouncerOfProgram(_ServersOfProgram):
     """PostgreSQL behind PgBouncer in transaction mode, for the lock of the program of [client]."""
 
-    model_config = STRICT
     system: ClassVar[str] = "pgbouncer"
     image: ClassVar[str] = "fencepost/postgres"  # official images have no PgBouncer
     servers: ClassVar[tuple[str, ...]] = ("pgbouncer-1",)
-    complete_at_once: ClassVar[None] = None
 
     kind: Literal["pgbouncer"]
-    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
-    )
-    """How long a grant lasts without a renewal."""
-    token: str = ""
-    """The choice of the fencing token, passed to the program; none: its lock gives none."""
-    memory: Memory | None = None
-    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
 
-class HazelcastOfProgram(BaseModel):
+class HazelcastOfProgram(_ServersOfProgram):
     """Hazelcast for the lock of the program of [client]: three members of the CP subsystem, in memory."""
 
-    model_config = STRICT
     system: ClassVar[str] = "hazelcast"
-    complete_at_once: ClassVar[None] = None
 
     kind: Literal["hazelcast"]
     ttl: Annotated[Duration, AfterValidator(is_valid_for_hazelcast)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
+        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
     )
     """How long a CP session lasts without a heartbeat, which clients send each second."""
-    token: str = ""
-    """The choice of the fencing token, passed to the program; none: its lock gives none."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as hazelcast/hazelcast:5.3.8."""
-    memory: Memory | None = None
-    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @property
     def servers(self) -> tuple[str, ...]:
         """The names of its members."""
         return numbered("hazelcast", None, CP_MEMBERS)
 
+    def started(self, server: ServerSpec) -> ServerSpec:
+        """Return a member whose sessions last as long as the TTL."""
+        variables = {"FENCEPOST_HAZELCAST_SESSION": f"{self.ttl // NS['s']}"}
+        return replace(super().started(server), variables=variables)
 
-SERVERS_OF_PROGRAMS = (HazelcastOfProgram, PgbouncerOfProgram, ServerOfProgram)
-"""The kinds that have no lock of Fencepost's own, only servers."""
 
-
-class ProgramLock(MayHaveEndpoints):
+class ProgramLock(_OfProgram, MayHaveEndpoints):
     """The lock that the program of [client] uses; no server is started for it."""
 
     system: ClassVar[str] = ""
-    complete_at_once: ClassVar[None] = None
     image: ClassVar[None] = None
 
     kind: Literal["client"]
-    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
-    )
-    """How long a grant lasts without a renewal."""
-    token: str = ""
-    """The choice of the fencing token, passed to the program; none: its lock gives none."""
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from checkers.history.files import read_bytes
 from checkers.text.errors import HistoryError
 from checkers.text.redaction import has_password, is_option, names_a_password
@@ -16,6 +14,7 @@ from harness.core.errors import ConfigurationError
 from harness.spec.attached import GENERATED
 from harness.spec.fields import kind_of
 from harness.spec.locks import LOCKS
+from harness.spec.sides import Side
 from harness.spec.storages import STORAGES
 from harness.spec.toml import Key
 
@@ -28,9 +27,8 @@ REMEDY_OF_COMMAND = (
 )
 REMEDIES = (REMEDY, REMEDY_OF_COMMAND)
 NONE = "this kind takes no password: remove the key"
-_WITHOUT = {"http", "sqlite"}  # kinds without a server of ours
 _NAMING = {"password_env", "password_file"}
-_SIDES: Mapping[str, Mapping[str, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES}
+_SIDES: Mapping[str, Mapping[str, type[Side]]] = {"lock": LOCKS, "storage": STORAGES}
 _MOST = 1 << 16  # bytes of a file
 
 
@@ -62,7 +60,7 @@ def needless(key: Key, data: Mapping[str, Any]) -> str | None:
     if _NAMING & model.model_fields.keys():
         started = model.model_fields["running"].alias == "servers" and "servers" not in data[side]
         return GENERATED if started else None
-    return NONE if kind in _WITHOUT else GENERATED
+    return GENERATED if model.has_servers else NONE
 
 
 def _says_a_password(key: Key, value: str) -> bool:

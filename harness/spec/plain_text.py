@@ -12,9 +12,6 @@ from workloads.settings import host_and_port
 if TYPE_CHECKING:
     from harness.spec.models import Target
 
-_ONLY_SIGNS = ("dynamodb",)  # its requests carry a signature, never the password
-_IF_ASKED = {"postgres": ", if the server asks for it so"}  # by default it asks for a proof (SCRAM)
-
 
 def readable_passwords(target: Target) -> Iterator[str]:
     """Yield a sentence for each side that logs in without TLS to servers on other machines.
@@ -22,13 +19,13 @@ def readable_passwords(target: Target) -> Iterator[str]:
     A program or class of the user's with `endpoints` may speak TLS itself: nothing is known about that.
     """
     for side, spec in (("lock", target.lock), ("storage", target.storage)):
-        if not isinstance(spec, MayRunAlready) or spec.ca_file or spec.kind in _ONLY_SIGNS:
+        if not isinstance(spec, MayRunAlready) or spec.ca_file or spec.shows_password is None:
             continue
         far = [at for at in spec.running or () if not _is_this_machine(at)]
         if far and (spec.password_env or spec.password_file):
             yield (
                 f"{side}.servers: the password goes to {', '.join(far)} in plain text"
-                f"{_IF_ASKED.get(spec.kind, '')}, and others on the network can read it: "
+                f"{spec.shows_password}, and others on the network can read it: "
                 f"give {side}.ca_file if the servers speak TLS"
             )
 

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from harness.core.fields import STRICT
-from harness.network.topology import STANDBY
+from harness.network.topology import STANDBY, ServerSpec
 from harness.spec.attached import MayHaveEndpoints, MayRunAlready, names, numbered
-from harness.spec.fields import CLASS_PATTERN, EtcdRelease, Image, Memory
+from harness.spec.fields import CLASS_PATTERN, Image
 from harness.spec.kinds import models_by_kind, selected_by_kind
-from harness.spec.url import Url
+from harness.spec.sides import LimitedMemory, Storage
+from harness.spec.systems import OfEtcd, OfRedis, OfZookeeper
+from harness.spec.url import Url, endpoint
+from workloads.settings import EtcdStorageSettings, Login, StorageSettings
 
-Policy = Literal["strict", "inclusive"]
+STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
 Replication = Literal["asynchronous", "synchronous"]
 REPLICATION_NEEDS_OUR_IMAGE = "replication needs Fencepost's own image of PostgreSQL"
-
-
-class Storage(BaseModel):
-    """The settings that all storages have."""
-
-    model_config = STRICT
-
-    kind: str
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
 
 
 class PostgresStorage(Storage, MayRunAlready):
     """PostgreSQL: one row per resource."""
 
     system: ClassVar[str] = "postgres"
+    most_running: ClassVar[int] = 1
+    needs_user: ClassVar[bool] = True
+    may_trust_user: ClassVar[bool] = True  # as pg_hba.conf says
+    shows_password: ClassVar[str] = ", if the server asks for it so"  # noqa: S105 - by default, it asks for proof
 
     kind: Literal["postgres"]
     fencing: Literal["none", "conditional-update", "select-for-update", "upsert"]
@@ -68,12 +65,19 @@ class PostgresStorage(Storage, MayRunAlready):
         """Does a write take one message, so that no stopped client can hold a transaction open?"""
         return self.fencing != "select-for-update"
 
+    def started(self, server: ServerSpec) -> ServerSpec:
+        """Return the primary or the standby of two servers, or a server alone."""
+        server = _replicating(super().started(server), self.replication)
+        return replace(server, manager=self.manager or "")
 
-class EtcdStorage(Storage, MayRunAlready):
+    def login(self, password: str, host: str) -> Login:
+        """Return how to log in to the database of a server that already runs."""
+        login = super().login(password, host)
+        return replace(login, database=self.database or login.user)
+
+
+class EtcdStorage(Storage, OfEtcd):
     """etcd: one key per resource, which holds the mark and the value."""
-
-    system: ClassVar[str] = "etcd"
-    writes_in_one_message: ClassVar[bool] = True
 
     kind: Literal["etcd"]
     fencing: Literal["none", "transaction", "lock-key"]
@@ -82,10 +86,6 @@ class EtcdStorage(Storage, MayRunAlready):
     round_robin: bool = False
     """Each call goes to the next member, as those of etcd's own clients do; so a holder reads through another
     member than it has written to. Without it, only a call without an answer moves a client on."""
-    image: Image | None = None
-    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
-    version: EtcdRelease | None = None
-    """A release to build from its source instead of running Debian's, such as 3.6.7."""
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -97,18 +97,24 @@ class EtcdStorage(Storage, MayRunAlready):
         """Does it share the lock's servers?"""
         return self.fencing == "lock-key"
 
+    @property
+    def changes_servers(self) -> bool:
+        """Does each call go to the next server?"""
+        return self.round_robin
 
-class RedisStorage(Storage, MayRunAlready):
+    def settings(self, **shared: Any) -> StorageSettings:
+        """Return what a client gets."""
+        return EtcdStorageSettings(**shared, round_robin=self.round_robin)
+
+
+class RedisStorage(Storage, OfRedis):
     """Redis: one hash per resource, with the mark and the value."""
 
-    system: ClassVar[str] = "redis"
-    writes_in_one_message: ClassVar[bool] = True
+    most_running: ClassVar[int] = 1
 
     kind: Literal["redis"]
     fencing: Literal["none", "script"]
     """How a stale write is refused: a script compares and writes; none: it is not."""
-    image: Image | None = None
-    """An official image to run instead of Fencepost's own, such as redis:8."""
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -116,18 +122,13 @@ class RedisStorage(Storage, MayRunAlready):
         return ("redis-storage",)
 
 
-class ZookeeperStorage(Storage, MayRunAlready):
+class ZookeeperStorage(Storage, OfZookeeper):
     """ZooKeeper: one znode per resource, with the mark and the value."""
-
-    system: ClassVar[str] = "zookeeper"
-    writes_in_one_message: ClassVar[bool] = True
 
     kind: Literal["zookeeper"]
     fencing: Literal["none", "version-check"]
     """How a stale write is refused: read the mark, compare, and write if its version has not changed;
     none: it is not."""
-    image: Image | None = None
-    """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -139,7 +140,8 @@ class DynamodbStorage(Storage, MayRunAlready):
     """DynamoDB Local: one item per resource, created by its first write."""
 
     system: ClassVar[str] = "dynamodb"
-    writes_in_one_message: ClassVar[bool] = True
+    most_running: ClassVar[int] = 1
+    shows_password: ClassVar[None] = None  # its requests carry a signature
 
     kind: Literal["dynamodb"]
     fencing: Literal["none", "conditional-expression"]
@@ -159,11 +161,16 @@ class SqliteStorage(Storage):
     system: ClassVar[str] = "sqlite"
     writes_in_one_message: ClassVar[bool] = False  # a client between UPDATE and COMMIT locks the file
     servers: ClassVar[tuple[str, ...]] = ()
+    has_servers: ClassVar[bool] = False
     image: ClassVar[None] = None
 
     kind: Literal["sqlite"]
     fencing: Literal["none", "conditional-update"]
     """How a stale write is refused; none: it is not."""
+
+    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002
+        """Return its file."""
+        return (str(folder.resolve() / STORAGE_FILE),)
 
 
 SERVERS_OF_STORAGES = {
@@ -176,10 +183,8 @@ SERVERS_OF_STORAGES = {
 """The name of each system's server as a storage."""
 
 
-class OwnStorage(Storage, MayHaveEndpoints):
+class OwnStorage(Storage, MayHaveEndpoints, LimitedMemory):
     """Your own class, as "package.module:Class"."""
-
-    writes_in_one_message: ClassVar[bool] = True
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
     server: Literal["dynamodb", "etcd", "postgres", "redis", "zookeeper"] | None = None
@@ -190,8 +195,6 @@ class OwnStorage(Storage, MayHaveEndpoints):
     """With server = "postgres": a second server, postgres-standby, follows it, as for kind = "postgres"."""
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
-    memory: Memory | None = None
-    """The most memory of each server started on Docker, such as "1GB"; without it, the system's own."""
 
     @model_validator(mode="after")
     def _replicates_postgres(self) -> Self:
@@ -214,14 +217,18 @@ class OwnStorage(Storage, MayHaveEndpoints):
         first = (SERVERS_OF_STORAGES[self.server],) if self.server else numbered("storage", self.running, 0)
         return (*first, STANDBY) if self.replication else first
 
+    def started(self, server: ServerSpec) -> ServerSpec:
+        """Return the primary or the standby of two servers, or a server alone."""
+        return _replicating(super().started(server), self.replication)
+
 
 class HttpStorage(Storage):
     """Your own running storage, which implements the contract of docs/http.md."""
 
     system: ClassVar[str] = ""
     servers: ClassVar[tuple[str, ...]] = ()
+    has_servers: ClassVar[bool] = False
     image: ClassVar[None] = None
-    writes_in_one_message: ClassVar[bool] = True
 
     kind: Literal["http"]
     url: Url
@@ -229,13 +236,16 @@ class HttpStorage(Storage):
     fencing: Literal["none", "service"]
     """service: it refuses stale writes; none: it does not."""
 
+    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002
+        """Return where it listens."""
+        return (endpoint(self.url),)
+
 
 class ProgramStorage(Storage, MayHaveEndpoints):
     """The storage that the program of [client] uses; no server is started for it."""
 
     system: ClassVar[str] = ""
     image: ClassVar[None] = None
-    writes_in_one_message: ClassVar[bool] = True
 
     kind: Literal["client"]
     fencing: str
@@ -245,6 +255,10 @@ class ProgramStorage(Storage, MayHaveEndpoints):
     def servers(self) -> tuple[str, ...]:
         """The names of its servers, if the target has their addresses."""
         return numbered("storage", self.running, 0)
+
+
+def _replicating(server: ServerSpec, replication: Replication | None) -> ServerSpec:
+    return replace(server, synchronous=replication == "synchronous" and not server.follows)
 
 
 AnyStorage = (

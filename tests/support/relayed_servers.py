@@ -6,7 +6,7 @@ import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -16,7 +16,7 @@ from harness.network.topology import Address, AttachedSpec, ServerSpec, Topology
 from tests.support.certificates import certified
 from tests.support.tls_terminator import terminated
 from tests.support.waiting import PATIENCE
-from workloads.settings import host_and_port
+from workloads.settings import Tls, host_and_port
 
 PLAIN, OVER_TLS = "redis-1", "redis-2"  # two names of the same server
 
@@ -44,7 +44,7 @@ class Relayed:
     @property
     def login(self) -> bytes:
         """What every client sends first."""
-        return f"AUTH {self.redis.password}\r\n".encode()
+        return f"AUTH {self.redis.login.password}\r\n".encode()
 
     def has(self, key: str) -> bool:
         """Is there such a key, as the harness sees it?"""
@@ -60,13 +60,17 @@ def relayed_servers(engine: Engine, folder: Path) -> Iterator[Relayed]:
         redis = started.servers[0].address
         with terminated(str(redis), certificates) as over_tls:
             plain = AttachedSpec(name=PLAIN, system="redis", address=redis, key="lock.servers")
-            secured = AttachedSpec(
-                name=OVER_TLS,
-                system="redis",
-                address=Address(*host_and_port(over_tls), password=redis.password),
+            host, port = host_and_port(over_tls)
+            tls = Tls(
                 ca_file=str(certificates.authority),
                 cert_file=str(certificates.certificate),
                 key_file=str(certificates.key),
+                host=host,
+            )
+            secured = AttachedSpec(
+                name=OVER_TLS,
+                system="redis",
+                address=Address(host, int(port), replace(redis.login, tls=tls)),
                 key="storage.servers",
             )
             attached = Topology(servers=(), clients=2, attached=(plain, secured), partitions=True)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Self
 
 from harness.engines.engine import Cluster
@@ -14,7 +15,7 @@ from harness.network.topology import Address, ServerSpec, Topology
 from tests.support.waiting import PATIENCE
 from workloads.client import Grant, Lock, Storage
 from workloads.redis_connection import RedisConnection
-from workloads.settings import LockSettings, StorageSettings
+from workloads.settings import LockSettings, Login, RedisLockSettings, StorageSettings
 from workloads.storages import load_kind
 
 SECOND = 1_000_000_000
@@ -44,7 +45,7 @@ class Endpoint(str):
 
 def endpoint_of(address: Address) -> Endpoint:
     """An address as a client gets it."""
-    return Endpoint(str(address), address.password)
+    return Endpoint(str(address), address.login.password)
 
 
 def password_of(endpoints: Sequence[str]) -> str:
@@ -54,7 +55,7 @@ def password_of(endpoints: Sequence[str]) -> str:
 
 def redis_at(address: Address, timeout: float = 10.0) -> RedisConnection:
     """A connection to a Redis server that an engine has started."""
-    return RedisConnection(str(address), timeout, address.password)
+    return RedisConnection(str(address), timeout, address.login.password)
 
 
 class Memory:
@@ -81,15 +82,17 @@ def lock_settings(
     token: str = "",
     ttl: int = TTL,
     names: str = "",
+    wait_for_replica: bool = False,
 ) -> LockSettings:
-    return LockSettings(
+    made = partial(RedisLockSettings, wait_for_replica=True) if wait_for_replica else LockSettings
+    return made(
         kind=kind,
         endpoints=tuple(endpoints),
         ttl=ttl,
         timeout=timeout,
         client=client,
         token=token,
-        password=password_of(endpoints),
+        login=Login(password=password_of(endpoints)),
         names=names,
     )
 
@@ -109,7 +112,7 @@ def storage_settings(
         fencing=fencing,
         policy=policy,
         timeout=timeout,
-        password=password_of(endpoints),
+        login=Login(password=password_of(endpoints)),
         names=names,
     )
 

@@ -85,7 +85,7 @@ def postgres_server(servers: Cluster) -> Any:
 
 def wire(server: Any, endpoint: Any) -> PostgresConnection:
     return postgres.make_connection(
-        storage_settings("postgres", [Endpoint(endpoint, server.address.password)], timeout=5)
+        storage_settings("postgres", [Endpoint(endpoint, server.address.login.password)], timeout=5)
     )
 
 
@@ -145,7 +145,7 @@ def redis_server(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory)
 def test_pending_redis_data_is_not_the_next_answer(redis_server: Any) -> None:
     with (
         between(redis_server.address) as (endpoint, say),
-        closing(RedisConnection(endpoint, 5, redis_server.address.password)) as connection,
+        closing(RedisConnection(endpoint, 5, redis_server.address.login.password)) as connection,
     ):
         assert connection.execute("ECHO", "first") == "first"
         say(b"+forged\r\n")

@@ -17,7 +17,7 @@ from contextlib import closing
 from workloads.client import NotApplied, Session, Unknown
 from workloads.locks.polling import Lease, PollingLock
 from workloads.redis_connection import connection
-from workloads.settings import LockSettings, named
+from workloads.settings import LockSettings, RedisLockSettings, named
 
 MILLISECOND = 1_000_000  # ns
 
@@ -45,7 +45,8 @@ class RedisLockService:
         self._connection = connection(settings)
         self._names = settings.names
         self._ttl = settings.ttl  # ns
-        self._wait = round(settings.timeout * 1000 / 2) if settings.wait_for_replica else 0  # ms
+        waits = isinstance(settings, RedisLockSettings) and settings.wait_for_replica
+        self._wait = round(settings.timeout * 1000 / 2) if waits else 0  # ms
 
     def try_lock(self, resource: str, owner: str) -> Lease | None:
         """Set the owner's key if there is none, and increment the counter."""

@@ -91,9 +91,10 @@ def _quoted(value: str) -> str:
 
 def _login(settings: StorageSettings) -> dict[str, str]:
     """Return how to log in to a server that was not started."""
-    login = {"user": settings.user, "dbname": settings.database} if settings.user else {}
-    shown = {"sslcert": settings.cert_file, "sslkey": settings.key_file} if settings.cert_file else {}
-    return login | ({"sslrootcert": settings.ca_file} if settings.ca_file else {}) | shown
+    known, tls = settings.login, settings.login.tls
+    login = {"user": known.user, "dbname": known.database} if known.user else {}
+    shown = {"sslcert": tls.cert_file, "sslkey": tls.key_file} if tls and tls.cert_file else {}
+    return login | ({"sslrootcert": tls.ca_file} if tls else {}) | shown
 
 
 def one_message(fencing: str) -> bool:
@@ -238,8 +239,9 @@ def make_connection(settings: StorageSettings, endpoint: str = "") -> PostgresCo
     """Make a connection, which the first statement opens; by default to the first server."""
     host, port = host_and_port(endpoint or settings.endpoints[0])
     login = _login(settings)
-    if settings.certified not in ("", host):  # a proxy, which has no certificate of its own
-        host, login["hostaddr"] = settings.certified, host
+    tls = settings.login.tls
+    if tls and tls.host != host:  # a proxy, which has no certificate of its own
+        host, login["hostaddr"] = tls.host, host
     known = conninfo(host, port, settings.password, schema_of(settings.names), **login)
     return PostgresConnection(known, settings.timeout)
 

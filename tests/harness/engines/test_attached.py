@@ -7,6 +7,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,13 @@ from harness.network.ports import free_addresses
 from harness.network.topology import Address, AttachedSpec
 from tests.support.certificates import Certificates, certified, openssl
 from tests.support.http_servers import answer, answering
+from workloads.settings import Login, Tls
 
 
 def spec(address: Address, system: str = "etcd", ca_file: str = "", **files: str) -> AttachedSpec:
+    tls = Tls(ca_file=ca_file, host=address.host, **files) if ca_file else None
     return AttachedSpec(
-        name="etcd-1", system=system, address=address, ca_file=ca_file, key="lock.servers", **files
+        name="etcd-1", system=system, address=replace(address, login=Login(tls=tls)), key="lock.servers"
     )
 
 

@@ -14,6 +14,7 @@ from harness.network.topology import ServerSpec, Topology
 from tests.support.systems import run_named
 from tests.support.waiting import wait_for
 
+SESSION = {"FENCEPOST_HAZELCAST_SESSION": "2"}
 NAMES = ("hazelcast-1", "hazelcast-2", "hazelcast-3")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -21,7 +22,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 @pytest.fixture(scope="module")
 def members(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    servers = tuple(ServerSpec(name=name, system="hazelcast", cluster="lock", session=2) for name in NAMES)
+    servers = tuple(
+        ServerSpec(name=name, system="hazelcast", cluster="lock", variables=SESSION) for name in NAMES
+    )
     topology = Topology(servers=servers, clients=1, partitions=True)
     with docker_engine.start(
         topology, run_named("hazelcast"), tmp_path_factory.mktemp("run"), print

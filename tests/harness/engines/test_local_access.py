@@ -97,7 +97,7 @@ def test_redis_denies_the_harness_commands_that_no_fault_needs(
     run: tuple[dict[str, Address], str, Path], command: tuple[str, ...]
 ) -> None:
     at = run[0]["redis"]
-    connection = RedisConnection(str(at), 1.0, at.password, REDIS_ADMINISTRATOR)
+    connection = RedisConnection(str(at), 1.0, at.login.password, REDIS_ADMINISTRATOR)
 
     with pytest.raises(NotApplied, match="has no permissions"):
         connection.execute(*command)
@@ -122,9 +122,9 @@ def test_each_run_has_another_password(
     spec = ServerSpec(name="redis", system="redis")
     topology = Topology(servers=(spec,), clients=1, partitions=False)
     with local_engine.start(topology, run_named("another"), tmp_path, print) as cluster:
-        other = cluster.servers[0].address.password
+        other = cluster.servers[0].address.login.password
 
-    passwords = {address.password for name, address in run[0].items() if name != "etcd"}
+    passwords = {address.login.password for name, address in run[0].items() if name != "etcd"}
     assert len(passwords) == 1
     assert other not in passwords
     assert min(map(len, (other, *passwords))) >= 32
@@ -132,7 +132,9 @@ def test_each_run_has_another_password(
 
 def test_postgres_asks_for_the_password_by_scram_alone(run: tuple[dict[str, Address], str, Path]) -> None:
     at = run[0]["postgres"]
-    with psycopg.connect(f"host={at.host} port={at.port} {POSTGRES_LOGIN}", password=at.password) as login:
+    with psycopg.connect(
+        f"host={at.host} port={at.port} {POSTGRES_LOGIN}", password=at.login.password
+    ) as login:
         ways = login.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
         kept = login.execute("SELECT left(rolpassword, 14) FROM pg_authid WHERE rolpassword <> ''").fetchall()
 
@@ -170,7 +172,7 @@ def test_the_password_is_in_no_command_line_and_no_remaining_file(
     topology = Topology(servers=specs, clients=1, partitions=False)
     run_id = run_named("secret")
     with local_engine.start(topology, run_id, tmp_path, print) as cluster:
-        password = cluster.servers[1].address.password
+        password = cluster.servers[1].address.login.password
         lines = [" ".join(each.cmdline()) for each in processes_of(run_id)]
         environments = [str(each.environ()) for each in processes_of(run_id)]
         shown = f"{cluster} {cluster.environment()} {cluster.logs()}"
@@ -201,8 +203,8 @@ def test_shown_settings_hide_the_password(run: tuple[dict[str, Address], str, Pa
         fencing="none",
         policy="strict",
         timeout=5,
-        password=at.password,
+        login=at.login,
     )
 
-    assert at.password not in f"{settings} {at} {at!r}"
+    assert at.login.password not in f"{settings} {at} {at!r}"
     assert postgres.make_connection(settings).execute("SELECT 1") == [(b"1",)]

@@ -60,7 +60,7 @@ def member_names(address: Address) -> set[Any]:
 def test_postgresql_speaks_utf8(servers: Cluster) -> None:
     address = servers.servers[-1].address
     where = f"host={address.host} port={address.port} {POSTGRES_LOGIN}"
-    with psycopg.connect(where, password=address.password) as connection:
+    with psycopg.connect(where, password=address.login.password) as connection:
         row = connection.execute("SELECT 'ü', current_database(), current_setting('fsync')").fetchone()
 
     assert row == ("ü", "fencepost", "on")

@@ -37,7 +37,7 @@ def landed(cluster: Cluster) -> Iterator[Any]:
     """The values in a table of PostgreSQL, as the harness sees them."""
     address = cluster.servers[-1].address
     direct = f"host={address.host} port={address.port} {POSTGRES_LOGIN}"
-    with psycopg.connect(direct, password=address.password or None, autocommit=True) as harness:
+    with psycopg.connect(direct, password=address.login.password or None, autocommit=True) as harness:
         harness.execute("DROP TABLE IF EXISTS landed; CREATE TABLE landed (value text)")
         yield lambda: [value for (value,) in harness.execute("SELECT value FROM landed").fetchall()]
 
@@ -46,7 +46,7 @@ def landed(cluster: Cluster) -> Iterator[Any]:
 def postgres(cluster: Cluster) -> Iterator[PostgresConnection]:
     """Client 0's own connection, which waits `SILENCE` s for an answer, and is open."""
     edge = cluster.edge(0, "postgres")
-    connection = PostgresConnection(conninfo(edge.host, edge.port, edge.password), SILENCE)
+    connection = PostgresConnection(conninfo(edge.host, edge.port, edge.login.password), SILENCE)
     connection.execute("SELECT 1")
     yield connection
     connection.close()
@@ -66,7 +66,7 @@ def test_what_was_held_back_arrives_in_order(cluster: Any, landed: Any) -> None:
     edge = cluster.edge(0, "postgres")
     login = f"host={edge.host} port={edge.port} {POSTGRES_LOGIN}"
     with (
-        psycopg.connect(login, password=edge.password or None, autocommit=True) as client,
+        psycopg.connect(login, password=edge.login.password or None, autocommit=True) as client,
         client.pipeline(),
         delay(cluster, 0, ["postgres"], lambda: None),
     ):

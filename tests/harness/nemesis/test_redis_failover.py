@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,8 +147,8 @@ def test_writes_acknowledged_while_the_link_is_held_are_lost(cluster_of_each_eng
 
 
 def test_a_grant_that_waits_for_a_held_link_is_unknown(cluster: Any) -> None:
-    settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))])
-    lock = connect(replace(settings, wait_for_replica=True), RecordedSession(Memory(), 1, 2))
+    settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))], wait_for_replica=True)
+    lock = connect(settings, RecordedSession(Memory(), 1, 2))
     first = lock.acquire("r0", "a").token
     lock.release("r0", "a")
 
@@ -169,12 +168,12 @@ def test_a_grant_that_waits_for_a_held_link_is_unknown(cluster: Any) -> None:
 
 def test_granted_is_reported_before_the_wait_for_the_replica(unchanged_cluster: Any) -> None:
     cluster, reported = unchanged_cluster, []
-    settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))])
+    settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))], wait_for_replica=True)
     session = RecordedSession(
         Memory(), 1, 2, granted=lambda *hold: reported.append((*hold, over_edge(cluster, "GET", key)))
     )
     key = lock_key("r7")
-    lock = connect(replace(settings, wait_for_replica=True), session)
+    lock = connect(settings, session)
 
     lock.acquire("r7", "a")
 
@@ -185,7 +184,7 @@ def test_granted_is_reported_before_the_wait_for_the_replica(unchanged_cluster: 
 def test_a_wait_on_another_connection_does_not_confirm_a_grant(unchanged_cluster: Any) -> None:
     """As after a pause with a failover: WAIT on a new connection has nothing to wait for, and succeeds."""
     address = endpoint_of(unchanged_cluster.edge(0, "redis-1"))
-    settings = replace(lock_settings("redis", [address]), wait_for_replica=True)
+    settings = lock_settings("redis", [address], wait_for_replica=True)
     opened: list[Any] = []
     session = RecordedSession(Memory(), 1, 2, granted=lambda *_hold: opened[0].reconnect())
     opened.append(connect(settings, session))

@@ -30,7 +30,7 @@ def postgres(cluster: Cluster) -> Iterator[Any]:
     """Client 0's own open connection; returns how long a statement with some bytes takes (s)."""
     edge = cluster.edge(0, "postgres")
     login = f"host={edge.host} port={edge.port} {POSTGRES_LOGIN}"
-    with psycopg.connect(login, password=edge.password or None, autocommit=True) as connection:
+    with psycopg.connect(login, password=edge.login.password or None, autocommit=True) as connection:
 
         def seconds(size: int = 1) -> float:
             started = time.monotonic()

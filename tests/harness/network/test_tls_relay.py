@@ -21,6 +21,7 @@ from harness.network.topology import Address, AttachedSpec
 from tests.support.certificates import Certificates, certified
 from tests.support.other_user import ask_as
 from tests.support.waiting import PATIENCE
+from workloads.settings import Login, Tls
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +56,9 @@ def listening(certificates: Certificates) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def spec(port: int, ca_file: Path | str, *, host: str = "localhost", system: str = "redis") -> AttachedSpec:
-    address = Address(host, port, password="secret", user="u")
-    return AttachedSpec(
-        name="redis-1", system=system, address=address, ca_file=str(ca_file), key="lock.servers"
-    )
+    tls = Tls(ca_file=str(ca_file), host=host) if ca_file else None
+    address = Address(host, port, Login(password="secret", user="u", tls=tls))
+    return AttachedSpec(name="redis-1", system=system, address=address, key="lock.servers")
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def test_plain_text_reaches_a_server_that_speaks_tls(
         answer = asked(at, request_)
 
     assert (answer, got) == (b"%s after %d" % (protocol, len(request_)), [request_])
-    assert (at.user, at.password, at.host) == ("u", "secret", "127.0.0.1")
+    assert (at.login.user, at.login.password, at.host) == ("u", "secret", "127.0.0.1")
 
 
 def test_a_server_of_another_authority_gets_nothing(certificates: Certificates, tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_servers_without_tls_and_postgres_are_reached_directly() -> None:
 
     with relay_for([plain, postgres]) as relay:
         first, second = map(relay.address_of, [plain, postgres])
-        assert (first.port, first.ca_file) == (1, "")
-        assert (second.port, second.ca_file, second.certified) == (2, "ca.pem", "localhost")
+        assert (first.port, first.login.tls) == (1, None)
+        assert (second.port, second.login.tls) == (2, Tls(ca_file="ca.pem", host="localhost"))
 
 
 def test_the_name_is_verified_that_the_target_names_not_that_of_a_proxy(

@@ -11,6 +11,7 @@ import pytest
 
 from harness.network.tls_stream import context_of
 from tests.support.certificates import Certificates, certified, openssl
+from workloads.settings import Tls
 
 
 def shake_hands(server: Certificates, ca_file: Path) -> None:
@@ -29,7 +30,7 @@ def shake_hands(server: Certificates, ca_file: Path) -> None:
     serving = threading.Thread(target=serve)
     serving.start()
     try:
-        context_of(str(ca_file)).wrap_socket(ours, server_hostname="localhost").close()
+        context_of(Tls(ca_file=str(ca_file))).wrap_socket(ours, server_hostname="localhost").close()
     finally:
         ours.close()
         serving.join()

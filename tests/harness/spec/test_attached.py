@@ -11,6 +11,7 @@ from harness.core.errors import ConfigurationError
 from harness.run import deployment
 from harness.run.reuse import servers_to_reuse
 from harness.spec import Target, load
+from workloads.settings import Login, Tls
 
 ETCD = 'kind = "etcd"\nservers = ["a:2379", "b:2379"]'
 POSTGRES = 'kind = "postgres"\nfencing = "upsert"'
@@ -47,9 +48,9 @@ def test_their_login_comes_from_the_environment(
     (server,) = [each for each in deployment.attached_servers(found) if each.system == "postgres"]
 
     address = server.address
-    assert (address.host, address.port, address.user, address.password) == ("::1", 5432, "u", "it's secret")
-    assert address.database == "u"
-    assert server.ca_file == str(tmp_path / "ca.pem")
+    tls = Tls(ca_file=str(tmp_path / "ca.pem"), host="::1")
+    assert (address.host, address.port) == ("::1", 5432)
+    assert address.login == Login(password="it's secret", user="u", database="u", tls=tls)
     assert deployment.passwords(found) == ("it's secret",)
     assert "it's secret" not in repr(server)
 
@@ -62,7 +63,7 @@ def test_a_password_without_a_user_is_that_of_redis_default_user(
 
     (server,) = deployment.attached_servers(target(lock=redis))
 
-    assert server.address.user == "default"
+    assert server.address.login.user == "default"
 
 
 def test_a_campaign_never_lends_servers_that_already_run(target: Any) -> None:

@@ -90,7 +90,7 @@ def test_a_session_of_hazelcast_lasts_whole_seconds(ttl: str, said: str) -> None
     servers = deployment.topology(load("etcd-postgres", [client, lock.format("6s")]), ()).servers
 
     assert said in error
-    assert [server.session for server in servers] == [6, 6, 6, 0]
+    assert [dict(server.variables) for server in servers] == [{"FENCEPOST_HAZELCAST_SESSION": "6"}] * 3 + [{}]
 
 
 def test_a_program_can_be_combined_with_servers_but_not_with_classes() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from tests.support.systems import (
 )
 from workloads.client import NotApplied, Stale
 from workloads.locks import connect
+from workloads.settings import EtcdStorageSettings
 from workloads.storages import etcd
 
 numbers = itertools.count(1)
@@ -120,9 +120,20 @@ def test_a_missing_register_is_neither_a_success_nor_stale(open_lock: Any, stora
 
 
 def test_with_round_robin_each_call_goes_to_the_next_member(address: list[str]) -> None:
-    of_both = storage_settings("etcd", [*address, "127.0.0.1:1"], fencing="none", names="round-robin")
-    etcd.set_up(replace(of_both, endpoints=tuple(address)), ["r0"])
-    register = etcd.connect(replace(of_both, round_robin=True))
+    alone = storage_settings("etcd", address, fencing="none", names="round-robin")
+    etcd.set_up(alone, ["r0"])
+    both = (*address, "127.0.0.1:1")
+    register = etcd.connect(
+        EtcdStorageSettings(
+            kind="etcd",
+            endpoints=both,
+            timeout=alone.timeout,
+            names=alone.names,
+            fencing="none",
+            policy="strict",
+            round_robin=True,
+        )
+    )
 
     outcomes = []
     for _ in range(4):
