@@ -64,7 +64,7 @@ def test_the_initial_value_is_explained_as_such() -> None:
         "The initial value, with token 40 (line 1), came before the write of '0-1'.",
         (
             "By token order, the write of '0-1' must come before the initial value: a"
-            " fence that is at token 40 must reject token 33, but it was accepted at 0.100 s"
+            " fence that is at token 40 must refuse token 33, but it was accepted at 0.100 s"
             " (line 3)."
         ),
         ("So the storage accepted token 33 although its token was already 40."),
@@ -76,7 +76,7 @@ def test_two_writes_that_overlap_cannot_both_use_a_token_of_a_strict_fence() -> 
 
     assert first.startswith("By token order, the write of '0-1' must come before the write of '0-2':")
     assert second.startswith("By token order, the write of '0-2' must come before the write of '0-1':")
-    assert "a strict fence that has accepted token 33 must reject token 33" in first
+    assert "a strict fence that has accepted token 33 must refuse token 33" in first
     assert end.endswith("So the storage accepted token 33 twice.")
 
 
