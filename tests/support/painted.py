@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 RECORD = """window.painted = [];
 {
-  const INKS = ["write", "read", "wait", "release", "stale", "refused", "belief", "commit"];
+  const INKS = ["write", "read", "wait", "release", "stale", "refused", "belief", "commit", "pause", "cut"];
   const pen = CanvasRenderingContext2D.prototype;
   const original = {};
   const after = (name, note) => {

@@ -24,7 +24,7 @@ Object.assign(Swimlane.prototype, {
       const top = band.server === null ? this.row.get(band.lane) : this.racks.get(band.server);
       if (!extent || top === undefined) return;
       const [left, wide] = extent;
-      const high = band.server === null ? SIZES.lane + this.words(band.lane) : SIZES.server;
+      const [high, below] = band.server === null ? [SIZES.lane, this.words(band.lane)] : [SIZES.server, 0];
       const kind = band.kind === "pause" ? "pause" : "cut";
       pen.fillStyle = colours[`${kind}-wash`];
       pen.fillRect(left, top, wide, high);
@@ -33,8 +33,9 @@ Object.assign(Swimlane.prototype, {
       pen.fillStyle = colours[kind];
       pen.fillRect(left, top, 1.5, high);
       if (band.to !== null) pen.fillRect(left + wide - 1.5, top, 1.5, high);
+      for (const edge of [left, left + wide]) this.take(edge - 2, edge + 2, top, top + high);
       const badge = this.hurt.get(i);
-      const spot = { x: Math.min(Math.max(left, this.gutter) + 14, this.width - 12), y: top + high - 13, colour: colours[kind] };
+      const spot = { x: Math.min(Math.max(left, this.gutter) + 14, this.width - 12), y: top + high + below - 13, colour: colours[kind] };
       if (badge) this.spots.set(badge, spot);
       const ways = [`${band.short} ${format.duration(end - band.from)}`, band.short];
       const lines = band.server === null ? this.laneLines(band.lane, top) : [spot.y];
