@@ -105,7 +105,7 @@ def test_other_clients_are_not_affected(cluster: Any) -> None:
 def test_a_write_in_a_to_client_partition_lands_without_an_answer(cluster: Any) -> None:
     postgres = cluster.servers[-1].address
     edge = cluster.edge(0, "postgres")
-    password = postgres.password or None
+    password = postgres.login.password or None
     direct = f"host={postgres.host} port={postgres.port} {POSTGRES_LOGIN}"
     cut_off = f"host={edge.host} port={edge.port} {POSTGRES_LOGIN}"
     with psycopg.connect(direct, password=password, autocommit=True) as harness:

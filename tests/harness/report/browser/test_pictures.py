@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from tools import pictures
 
 PNG = b"\x89PNG"
-SMALL = 200_000  # bytes
+SMALL = 250_000  # bytes
 
 
 def test_each_picture_is_drawn_small_and_in_both_schemes(browser: Browser, tmp_path: Path) -> None:

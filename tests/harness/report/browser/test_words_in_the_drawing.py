@@ -28,50 +28,29 @@ def scenes(page: Page, report: Path) -> Iterator[int]:
         yield scene
 
 
+QUICK = "get-then-del-unlock"
+SLOW = (
+    "etcd-postgres",
+    "etcd-postgres-unfenced",
+    "late-renewal-taken-as-valid-twin",
+    "redis-without-persistence",
+    "redlock-postgres-clock",
+    "uuid-token",
+)
+
+
 @pytest.mark.parametrize(
-    "width", [pytest.param(1280, marks=pytest.mark.slow), 390, pytest.param(320, marks=pytest.mark.slow)]
+    "width", [390, *(pytest.param(width, marks=pytest.mark.slow) for width in (320, 1280))]
 )
 @pytest.mark.parametrize(
     "name",
     [
-        "etcd-postgres-unfenced",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in (
-                "etcd-postgres",
-                "get-then-del-unlock",
-                "late-renewal-taken-as-valid-twin",
-                "redis-without-persistence",
-                "redlock-postgres-clock",
-                "uuid-token",
-            )
-        ),
+        QUICK,
+        *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in recorded() if name not in (QUICK, *SLOW)),
     ],
 )
-def test_no_words_cover_other_words_or_a_step_number(
-    visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
-) -> None:
-    report = reported(name)
-    page = visitor.open(report, own_page=True, viewport={"width": width, "height": 800}).page
-    page.add_init_script(RECORD)
-
-    for scene in scenes(page, report):
-        seen = [each for each in painted(page) if each.kind == "words"]
-        covered = [(one, other) for one, other in combinations(seen, 2) if one.covers(other)]
-
-        assert any(each.words == STEP_NUMBER for each in seen)
-        assert covered == [], scene
-
-
-@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "get-then-del-unlock",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in recorded() if name != "get-then-del-unlock"),
-    ],
-)
-def test_no_words_are_on_a_bar_a_mark_or_a_line(
+def test_words_cover_neither_other_words_nor_a_bar_a_mark_or_a_line(
     visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
 ) -> None:
     report = reported(name)
@@ -79,13 +58,17 @@ def test_no_words_are_on_a_bar_a_mark_or_a_line(
     page.add_init_script(RECORD)
 
     for scene in islice(scenes(page, report), FIRST):
-        seen = right_of(painted(page), edge=NARROW if width < 560 else WIDE)
-        marks = [each for each in seen if each.kind == "mark"]
-        words = [each for each in seen if each.kind == "words" and each.words != STEP_NUMBER]
+        everything = painted(page)
+        seen = [each for each in everything if each.kind == "words"]
+        in_lanes = right_of(everything, edge=NARROW if width < 560 else WIDE)
+        marks = [each for each in in_lanes if each.kind == "mark"]
+        words = [each for each in in_lanes if each.kind == "words" and each.words != STEP_NUMBER]
+        covered = [(one, other) for one, other in combinations(seen, 2) if one.covers(other)]
         on_marks = {(one.words, other.words) for one in words for other in marks if one.covers(other)}
 
         assert len(words) > 1
         assert len(marks) > 1
+        assert covered == [], scene
         assert on_marks == set(), scene
 
 
