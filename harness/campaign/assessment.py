@@ -31,6 +31,7 @@ NO_CAMPAIGN = (
     "the shards were joined without --campaign: no failure is quarantined, and no history is removed"
 )
 FOUND = "violation found as expected"
+_MOST_SAID = 1_000  # characters: paths may be long
 _MOST_LISTED = 10  # runs that were judged differently
 
 
@@ -213,7 +214,7 @@ def assess(
             *map(shorten, plan.unlike),
             *_notices_of_shards(finished),
             *([NO_CAMPAIGN] if quarantine is None else _quarantine_notices(quarantine, today)),
-            *([shorten(plan.not_compared)] if plan.not_compared else []),
+            *([shorten(plan.not_compared, _MOST_SAID)] if plan.not_compared else []),
         ),
         canary=_canary(plan.canary, results) if plan.canary else None,
         missing=tuple(plan.missing),
