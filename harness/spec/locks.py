@@ -16,12 +16,12 @@ from harness.spec.fields import Image
 from harness.spec.kinds import models_by_kind, selected_by_kind
 from harness.spec.own_locks import (
     HazelcastOfProgram,
-    OwnLock,
+    OwnLockSection,
     PgbouncerOfProgram,
-    ProgramLock,
+    ProgramLockSection,
     ServerOfProgram,
 )
-from harness.spec.sides import DEFAULT_TTL, LimitedMemory, Lock
+from harness.spec.sides import DEFAULT_TTL, LimitedMemory, LockSide
 from harness.spec.systems import OfEtcd, OfRedis, OfZookeeper
 from harness.spec.ttls import TWO_SECONDS, is_valid_for_etcd, is_valid_for_zookeeper, is_whole_milliseconds
 from harness.spec.url import Url, endpoint
@@ -30,7 +30,7 @@ from workloads.settings import LockSettings, RedisLockSettings
 REDLOCK_SERVERS = 5
 
 
-class _InEtcd(Lock, OfEtcd):
+class _InEtcd(LockSide, OfEtcd):
     complete_at_once: ClassVar[None] = None
     is_key_in_etcd: ClassVar[bool] = True
 
@@ -47,7 +47,7 @@ class _InEtcd(Lock, OfEtcd):
         return numbered("etcd", self.running, self.nodes)
 
 
-class EtcdLock(_InEtcd):
+class EtcdLockSection(_InEtcd):
     """etcd: a key created with a lease, if it is absent, in one transaction."""
 
     kind: Literal["etcd"]
@@ -55,7 +55,7 @@ class EtcdLock(_InEtcd):
     """The fencing token; none: your program's lock gives none."""
 
 
-class EtcdService(_InEtcd):
+class EtcdServiceSection(_InEtcd):
     """etcd's own lock service: the server queues the waiting clients."""
 
     kind: Literal["etcd-lock"]
@@ -64,7 +64,7 @@ class EtcdService(_InEtcd):
     none."""
 
 
-class RedisLock(Lock, OfRedis):
+class RedisLockSection(LockSide, OfRedis):
     """Redis, one server: a key set if it is absent, with an expiry, in one script with the token."""
 
     most_running: ClassVar[int] = 1
@@ -106,7 +106,7 @@ class RedisLock(Lock, OfRedis):
         return RedisLockSettings(**shared, wait_for_replica=self.wait_for_replica)
 
 
-class ZookeeperLock(Lock, OfZookeeper):
+class ZookeeperLockSection(LockSide, OfZookeeper):
     """ZooKeeper: a queue of ephemeral sequential znodes; the first one holds the lock."""
 
     complete_at_once: ClassVar[None] = None
@@ -128,7 +128,7 @@ class ZookeeperLock(Lock, OfZookeeper):
         return numbered("zookeeper", self.running, self.nodes)
 
 
-class Redlock(Lock, OfRedis):
+class RedlockSection(LockSide, OfRedis):
     """Redlock on five Redis servers, most of which must grant. It has no fencing token."""
 
     fewest_running: ClassVar[int] = 3
@@ -148,7 +148,7 @@ class Redlock(Lock, OfRedis):
         return numbered("redis", self.running, REDLOCK_SERVERS)
 
 
-class KahunaLock(Lock, LimitedMemory):
+class KahunaLockSection(LockSide, LimitedMemory):
     """Kahuna, one server, over its REST API: persistent locks."""
 
     system: ClassVar[str] = "kahuna"
@@ -166,7 +166,7 @@ class KahunaLock(Lock, LimitedMemory):
         return ("kahuna-1",)
 
 
-class HttpLock(Lock):
+class HttpLockSection(LockSide):
     """Your own running lock service, which implements the contract of docs/http.md."""
 
     system: ClassVar[str] = ""
@@ -191,18 +191,18 @@ class HttpLock(Lock):
 
 
 AnyLock = (
-    EtcdLock
-    | EtcdService
-    | HttpLock
-    | KahunaLock
-    | RedisLock
-    | Redlock
-    | ZookeeperLock
+    EtcdLockSection
+    | EtcdServiceSection
+    | HttpLockSection
+    | KahunaLockSection
+    | RedisLockSection
+    | RedlockSection
+    | ZookeeperLockSection
     | ServerOfProgram
     | HazelcastOfProgram
     | PgbouncerOfProgram
-    | ProgramLock
-    | OwnLock
+    | ProgramLockSection
+    | OwnLockSection
 )
 LOCKS: dict[str, type[AnyLock]] = models_by_kind(AnyLock)
 

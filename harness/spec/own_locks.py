@@ -12,13 +12,13 @@ from harness.core.fields import Duration
 from harness.network.topology import ServerSpec
 from harness.spec.attached import MayHaveEndpoints, numbered
 from harness.spec.fields import CLASS_PATTERN, Image
-from harness.spec.sides import DEFAULT_TTL, LimitedMemory, Lock
+from harness.spec.sides import DEFAULT_TTL, LimitedMemory, LockSide
 from harness.spec.ttls import TWO_SECONDS, is_at_most_an_hour, is_valid_for_hazelcast
 
 CP_MEMBERS = 3
 
 
-class OwnLock(Lock, MayHaveEndpoints, LimitedMemory):
+class OwnLockSection(LockSide, MayHaveEndpoints, LimitedMemory):
     """Your own class, as "package.module:Class"."""
 
     complete_at_once: ClassVar[None] = None
@@ -60,7 +60,7 @@ class OwnLock(Lock, MayHaveEndpoints, LimitedMemory):
         return numbered("lock", self.running, 0)
 
 
-class _OfProgram(Lock):
+class _OfProgram(LockSide):
     complete_at_once: ClassVar[None] = None
 
     token: str = ""
@@ -123,7 +123,7 @@ class HazelcastOfProgram(_ServersOfProgram):
         return replace(super().started(server), variables=variables)
 
 
-class ProgramLock(_OfProgram, MayHaveEndpoints):
+class ProgramLockSection(_OfProgram, MayHaveEndpoints):
     """The lock that the program of [client] uses; no server is started for it."""
 
     system: ClassVar[str] = ""

@@ -58,7 +58,7 @@ class LimitedMemory(Side):
         return replace(super().started(server), memory=self.memory or 0)
 
 
-class Lock(Side):
+class LockSide(Side):
     """The settings that all lock services have."""
 
     is_key_in_etcd: ClassVar[bool] = False
@@ -74,7 +74,7 @@ class Lock(Side):
         return LockSettings(**shared)
 
 
-class Storage(Side):
+class StorageSide(Side):
     """The settings that all storages have."""
 
     policy: Policy = "strict"

@@ -13,7 +13,7 @@ from harness.network.topology import STANDBY, ServerSpec
 from harness.spec.attached import MayHaveEndpoints, MayRunAlready, names, numbered
 from harness.spec.fields import CLASS_PATTERN, Image
 from harness.spec.kinds import models_by_kind, selected_by_kind
-from harness.spec.sides import LimitedMemory, Storage
+from harness.spec.sides import LimitedMemory, StorageSide
 from harness.spec.systems import OfEtcd, OfRedis, OfZookeeper
 from harness.spec.url import Url, endpoint
 from workloads.settings import EtcdStorageSettings, Login, StorageSettings
@@ -23,7 +23,7 @@ Replication = Literal["asynchronous", "synchronous"]
 REPLICATION_NEEDS_OUR_IMAGE = "replication needs Fencepost's own image of PostgreSQL"
 
 
-class PostgresStorage(Storage, MayRunAlready):
+class PostgresStorageSection(StorageSide, MayRunAlready):
     """PostgreSQL: one row per resource."""
 
     system: ClassVar[str] = "postgres"
@@ -76,7 +76,7 @@ class PostgresStorage(Storage, MayRunAlready):
         return replace(login, database=self.database or login.user)
 
 
-class EtcdStorage(Storage, OfEtcd):
+class EtcdStorageSection(StorageSide, OfEtcd):
     """etcd: one key per resource, which holds the mark and the value."""
 
     kind: Literal["etcd"]
@@ -107,7 +107,7 @@ class EtcdStorage(Storage, OfEtcd):
         return EtcdStorageSettings(**shared, round_robin=self.round_robin)
 
 
-class RedisStorage(Storage, OfRedis):
+class RedisStorageSection(StorageSide, OfRedis):
     """Redis: one hash per resource, with the mark and the value."""
 
     most_running: ClassVar[int] = 1
@@ -122,7 +122,7 @@ class RedisStorage(Storage, OfRedis):
         return ("redis-storage",)
 
 
-class ZookeeperStorage(Storage, OfZookeeper):
+class ZookeeperStorageSection(StorageSide, OfZookeeper):
     """ZooKeeper: one znode per resource, with the mark and the value."""
 
     kind: Literal["zookeeper"]
@@ -136,7 +136,7 @@ class ZookeeperStorage(Storage, OfZookeeper):
         return names("zookeeper-storage", self.running)
 
 
-class DynamodbStorage(Storage, MayRunAlready):
+class DynamodbStorageSection(StorageSide, MayRunAlready):
     """DynamoDB Local: one item per resource, created by its first write."""
 
     system: ClassVar[str] = "dynamodb"
@@ -155,7 +155,7 @@ class DynamodbStorage(Storage, MayRunAlready):
         return ("dynamodb",)
 
 
-class SqliteStorage(Storage):
+class SqliteStorageSection(StorageSide):
     """SQLite: one row per resource, in a file in the run's folder."""
 
     system: ClassVar[str] = "sqlite"
@@ -183,7 +183,7 @@ SERVERS_OF_STORAGES = {
 """The name of each system's server as a storage."""
 
 
-class OwnStorage(Storage, MayHaveEndpoints, LimitedMemory):
+class OwnStorageSection(StorageSide, MayHaveEndpoints, LimitedMemory):
     """Your own class, as "package.module:Class"."""
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
@@ -222,7 +222,7 @@ class OwnStorage(Storage, MayHaveEndpoints, LimitedMemory):
         return _replicating(super().started(server), self.replication)
 
 
-class HttpStorage(Storage):
+class HttpStorageSection(StorageSide):
     """Your own running storage, which implements the contract of docs/http.md."""
 
     system: ClassVar[str] = ""
@@ -241,7 +241,7 @@ class HttpStorage(Storage):
         return (endpoint(self.url),)
 
 
-class ProgramStorage(Storage, MayHaveEndpoints):
+class ProgramStorageSection(StorageSide, MayHaveEndpoints):
     """The storage that the program of [client] uses; no server is started for it."""
 
     system: ClassVar[str] = ""
@@ -262,15 +262,15 @@ def _replicating(server: ServerSpec, replication: Replication | None) -> ServerS
 
 
 AnyStorage = (
-    DynamodbStorage
-    | EtcdStorage
-    | HttpStorage
-    | PostgresStorage
-    | RedisStorage
-    | SqliteStorage
-    | ZookeeperStorage
-    | ProgramStorage
-    | OwnStorage
+    DynamodbStorageSection
+    | EtcdStorageSection
+    | HttpStorageSection
+    | PostgresStorageSection
+    | RedisStorageSection
+    | SqliteStorageSection
+    | ZookeeperStorageSection
+    | ProgramStorageSection
+    | OwnStorageSection
 )
 STORAGES: dict[str, type[AnyStorage]] = models_by_kind(AnyStorage)
 
