@@ -170,7 +170,7 @@ class Storage(Protocol):
         """Drop the connection: the next call opens a new one."""
 
 
-class Progress(Protocol):
+class SectionProgress(Protocol):
     """Receives a client's progress through its critical section."""
 
     def waiting(self, resource: str) -> None:

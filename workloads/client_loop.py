@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workloads.client import UNWRITTEN, Answer, Grant, Lock, NoTokenError, Progress, Session, Storage
+from workloads.client import UNWRITTEN, Answer, Grant, Lock, NoTokenError, SectionProgress, Session, Storage
 
 BACKOFF = 0.05  # seconds; after anything but an ok, to avoid a busy loop on a broken edge
 
@@ -44,7 +44,7 @@ class Client:
     storage: Storage
     fenced: bool  # does the storage compare tokens?
     fence_on_acquire: bool  # raise the storage's mark to the new token before the first read
-    progress: Progress
+    progress: SectionProgress
 
     def run(self, work: Callable[[Client, HeldLock], None], stopping: Callable[[], bool]) -> None:
         """Repeat acquire, work and release until `stopping` says so."""

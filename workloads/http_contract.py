@@ -22,7 +22,7 @@ STALE = "stale"
 Milliseconds = Annotated[int, Meta(gt=0, le=10**12)]
 
 
-class Answer(Protocol):
+class AboutResource(Protocol):
     """Every answer names the resource it is about."""
 
     @property
@@ -30,7 +30,7 @@ class Answer(Protocol):
         """The name in the request."""
 
 
-AnswerT = TypeVar("AnswerT", bound=Answer)
+AnswerT = TypeVar("AnswerT", bound=AboutResource)
 T = TypeVar("T")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from workloads.client import Grant, Session
 from workloads.locks import redis
-from workloads.locks.polling import Lease, PollingLock
+from workloads.locks.polling import PolledLease, PollingLock
 from workloads.redis_connection import connection
 from workloads.settings import LockSettings
 
@@ -38,11 +38,11 @@ class _CountedByTheRelease:
         self._connection = connection(settings)
         self._ttl = settings.ttl  # ns
 
-    def try_lock(self, resource: str, owner: str) -> Lease | None:
+    def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Set the key if it is absent, and read the counter, in one script."""
         milliseconds = self._ttl // redis.MILLISECOND
         token = self._connection.execute("EVAL", _GRANT, 2, *_keys(resource), owner, milliseconds)
-        return None if token is None else Lease(token=token, ttl=self._ttl, credential=owner)
+        return None if token is None else PolledLease(token=token, ttl=self._ttl, credential=owner)
 
     def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002 - it is the owner
         """Delete the key and count, if it is the owner's."""

@@ -67,7 +67,7 @@ def of_restart(n: Narrator, first: Op, then: Op | None) -> Cause | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LateCalls:
+class CallsBetween:
     """Calls on a lock, between two grants, by owners that had lost it."""
 
     answered: tuple[Op, ...]  # ok, before the second grant returned: the releases, or else the renewals
@@ -84,7 +84,7 @@ class LateCalls:
         return cls(answered=tuple(chosen), others=tuple(op for op in found if op not in chosen))
 
 
-def of_early_grant(n: Narrator, holder: Op, grant: Op, late: LateCalls) -> Cause | None:
+def of_early_grant(n: Narrator, holder: Op, grant: Op, late: CallsBetween) -> Cause | None:
     """Return why a lock was granted while it was held."""
     fault = n.fault_on("lock", holder.sent, grant.returned or 0)
     if late.answered:

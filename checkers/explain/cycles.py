@@ -79,13 +79,13 @@ def cycle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[St
     Raises:
         LookupError: they have one.
     """
-    from checkers.reference.precedence import Precedence, Reason
+    from checkers.reference.precedence import Precedence, Why
 
     order = Precedence({})
     if (earlier.returned or 0) < later.sent:
-        order.add(0, Reason.REAL_TIME, 1)
+        order.add(0, Why.REAL_TIME, 1)
     if (later.token or 0) <= (earlier.token or 0):
-        order.add(1, Reason.TOKEN_ORDER, 0)
+        order.add(1, Why.TOKEN_ORDER, 0)
     return around(order.shortest_cycle(), EdgeWords(n, (earlier, later)), moral)
 
 
@@ -144,10 +144,10 @@ def _shortest(
     through: int | None,
 ) -> tuple[Edge, ...]:
     """Return the shortest cycle, its operations named by position."""
-    from checkers.reference.storages import Storage
+    from checkers.reference.storages import StorageOfOne
 
     before, *rest = operations
-    storage = Storage(
+    storage = StorageOfOne(
         operations=rest,
         header=Header(
             target="",

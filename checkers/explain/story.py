@@ -11,7 +11,7 @@ from checkers.history.records import Op
 from checkers.vocabulary.verdict import ProofStep
 
 
-class Recorded(Protocol):
+class InHistory(Protocol):
     """An operation or a fault: anything with lines in the history."""
 
     @property
@@ -25,7 +25,7 @@ class Step:
     """One step of a proof, with the operations and faults that it is about."""
 
     text: str
-    about: tuple[Recorded, ...] = ()
+    about: tuple[InHistory, ...] = ()
 
     def proved(self, text: str | None = None) -> ProofStep:
         """Return the step as in a verdict; with another text, if one is given."""
@@ -36,12 +36,12 @@ class Step:
         )
 
 
-def on_lines(recorded: Iterable[Recorded]) -> tuple[int, ...]:
+def on_lines(recorded: Iterable[InHistory]) -> tuple[int, ...]:
     """Return the lines of some operations or faults, in their order."""
     return tuple(sorted({line for each in recorded for line in each.lines}))
 
 
-def step(text: str, *about: Recorded) -> Step:
+def step(text: str, *about: InHistory) -> Step:
     """Make a step about some operations and faults."""
     return Step(text, about)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from checkers.formats import fencepost, jepsen, porcupine
 from checkers.formats.event import Call, Event, Foreign, Note
-from checkers.formats.operations import VOCABULARY, Operations, operations
+from checkers.formats.operations import VOCABULARY, ModelInput, operations
 from checkers.formats.text import Text, read_text
 from checkers.text.errors import HistoryError
 
@@ -26,8 +26,8 @@ __all__ = [
     "Event",
     "Foreign",
     "Format",
+    "ModelInput",
     "Note",
-    "Operations",
     "detect",
     "operations",
     "parse",

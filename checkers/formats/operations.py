@@ -64,7 +64,7 @@ _TRUTH: dict[Hashable, bool] = {Symbol("true"): True, Symbol("false"): False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operations:
+class ModelInput:
     """The operations for a model, and the call of each."""
 
     operations: tuple[Operation, ...]
@@ -72,7 +72,7 @@ class Operations:
     failed: tuple[Call, ...] = ()  # without an effect, showing nothing
 
 
-def operations(history: Foreign, model: str) -> Operations:
+def operations(history: Foreign, model: str) -> ModelInput:
     """Return the operations of a history under a model.
 
     Raises:
@@ -94,7 +94,7 @@ def operations(history: Foreign, model: str) -> Operations:
         made = tuple(_operation(call, model) for call in calls)
     except CallError as error:
         raise HistoryError(history.name, error.line, str(error)) from None
-    return Operations(operations=made, calls=calls, failed=failed)
+    return ModelInput(operations=made, calls=calls, failed=failed)
 
 
 def unrelated(model: str) -> frozenset[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from checkers import formats
-from checkers.formats import Foreign, Operations
+from checkers.formats import Foreign, ModelInput
 from checkers.formats.event import Call
 from checkers.formats.grants import grants_of
 from checkers.formats.initial_values import HAS_INITIAL
@@ -199,12 +199,12 @@ def _judge(operations: Sequence[Operation], start: Model, budget: Budget) -> Mod
     return search(operations, start, budget)
 
 
-def _findings(model: str, start: Model, judged: Operations, found: ModelVerdict) -> list[Finding]:
+def _findings(model: str, start: Model, judged: ModelInput, found: ModelVerdict) -> list[Finding]:
     judge_again = partial(_judge, start=start, budget=_PROOF_BUDGET)
     return [story(model, start.initial, judged, conflict, judge_again) for conflict in found.conflicts]
 
 
-def _other_start(model: str, judged: Operations, found: ModelVerdict) -> Iterator[Reason]:
+def _other_start(model: str, judged: ModelInput, found: ModelVerdict) -> Iterator[Reason]:
     """Yield the initial value that explains the first object whose answers no order explains."""
     for conflict in found.conflicts[:1]:
         position = conflict.operations[-1] if isinstance(conflict, Clash) else conflict.operation
@@ -227,13 +227,13 @@ def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:
     return tuple(result for result in verdict.checkers if result.name in _OF_TOKENS)
 
 
-def _undecided(found: ModelVerdict, judged: Operations) -> Validity:
+def _undecided(found: ModelVerdict, judged: ModelInput) -> Validity:
     return (
         Validity.VALID if judged.operations and found.validity is not Validity.UNKNOWN else Validity.UNKNOWN
     )
 
 
-def _reasons(found: ModelVerdict, judged: Operations) -> tuple[Reason, ...]:
+def _reasons(found: ModelVerdict, judged: ModelInput) -> tuple[Reason, ...]:
     if not judged.operations:
         return (_NOTHING_SHOWN,)
     if found.validity is not Validity.UNKNOWN:

@@ -52,7 +52,7 @@ def judge_mutex(operations: Sequence[Operation], budget: Budget = BUDGET) -> Mod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class MutexCall:
     """An acquire or a release, with its place in the history."""
 
     position: int
@@ -61,24 +61,24 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class MutexHold:
     """A period in which an owner held the lock, or may have held it."""
 
-    acquire: Call | None = None
-    release: Call | None = None
+    acquire: MutexCall | None = None
+    release: MutexCall | None = None
 
     @property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[MutexCall, ...]:
         """The acquire and the release, if they exist."""
         return tuple(call for call in (self.acquire, self.release) if call is not None)
 
     @property
-    def settler(self) -> Call:
+    def settler(self) -> MutexCall:
         """The call that returned first."""
         return min(self.calls, key=lambda call: call.returned)
 
     @property
-    def claimer(self) -> Call | None:
+    def claimer(self) -> MutexCall | None:
         """The last call; None if the hold never ended."""
         return None if self.release is None else max(self.calls, key=lambda call: call.called)
 
@@ -88,7 +88,7 @@ class Hold:
         return all(call is not None and call.returned != NEVER for call in (self.acquire, self.release))
 
 
-def mutex_clash(taken: Iterable[Hold]) -> Clash | None:
+def mutex_clash(taken: Iterable[MutexHold]) -> Clash | None:
     """Return the operations of one lock that no order explains, or None if an order explains all."""
     certain = [hold for hold in taken if hold.settler.returned != NEVER]
     for hold in certain:
@@ -109,7 +109,7 @@ def mutex_clash(taken: Iterable[Hold]) -> Clash | None:
     )
 
 
-def _released_too_early(hold: Hold) -> Clash | None:
+def _released_too_early(hold: MutexHold) -> Clash | None:
     if hold.release is None:
         return None
     if hold.acquire is None:
@@ -122,13 +122,13 @@ def _released_too_early(hold: Hold) -> Clash | None:
     return None
 
 
-def holds(operations: Sequence[Operation], positions: Iterable[int]) -> Iterator[Hold]:
+def holds(operations: Sequence[Operation], positions: Iterable[int]) -> Iterator[MutexHold]:
     """Yield the holds of one lock; `positions` are in the order of calls.
 
     Raises:
         OutOfScopeError: an owner's operations cannot be divided into holds.
     """
-    present: dict[Hashable, Hold] = {}
+    present: dict[Hashable, MutexHold] = {}
     for position in positions:
         op = operations[position]
         if op.outcome is Outcome.FAIL:
@@ -138,19 +138,19 @@ def holds(operations: Sequence[Operation], positions: Iterable[int]) -> Iterator
         if hold is not None and _is_past(hold, op):
             yield hold
             hold = None
-        present[owner] = _extended(hold or Hold(), op, position)
+        present[owner] = _extended(hold or MutexHold(), op, position)
     yield from present.values()
 
 
-def _is_past(hold: Hold, op: Operation) -> bool:
+def _is_past(hold: MutexHold, op: Operation) -> bool:
     return hold.is_over and all(call.returned < op.called for call in hold.calls)
 
 
-def _extended(hold: Hold, op: Operation, position: int) -> Hold:
+def _extended(hold: MutexHold, op: Operation, position: int) -> MutexHold:
     returned = NEVER if op.outcome is Outcome.INFO or op.returned is None else op.returned
-    call = Call(position=position, called=op.called, returned=returned)
+    call = MutexCall(position=position, called=op.called, returned=returned)
     if op.f == "acquire" and hold.acquire is None:
-        return Hold(acquire=call, release=hold.release)
+        return MutexHold(acquire=call, release=hold.release)
     if op.f == "release" and hold.release is None:
-        return Hold(acquire=hold.acquire, release=call)
+        return MutexHold(acquire=hold.acquire, release=call)
     raise OutOfScopeError(f"{op} is neither the first acquire nor the first release of its hold")

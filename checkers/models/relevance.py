@@ -72,7 +72,7 @@ class Group:
 _NONE = Group()
 
 
-class Target(NamedTuple):
+class Goal(NamedTuple):
     """A read of the whole object that can become possible before a return."""
 
     bit: int
@@ -87,7 +87,7 @@ class Plan:
     goal: Open
     groups: Sequence[Group]
     own: int  # the number of the goal's own group; it is the last
-    targets: Sequence[Target] = ()  # reads that the other groups may make possible
+    targets: Sequence[Goal] = ()  # reads that the other groups may make possible
     whole: int = 0  # the bits of the targets
     cost: int = 1  # the steps it took to make the plan
 
@@ -183,15 +183,15 @@ class Changes:
         else:
             self._several.pop(label, None)
 
-    def _target(self, read: Open, groups: Sequence[Group], states: Collection[Hashable]) -> Target | None:
+    def _target(self, read: Open, groups: Sequence[Group], states: Collection[Hashable]) -> Goal | None:
         op = read.steps.op
         if self._reach is None:
-            return Target(read.bit, _always, 0)
+            return Goal(read.bit, _always, 0)
         reaches = self._reach(op, [list(group.operations()) for group in groups])
         if not any(reaches(state, 0) for state in states):
             self._hopeless.add(read.position)
             return None
-        return Target(read.bit, reaches, 1 + (sys.getsizeof(op.output) >> _LARGE))
+        return Goal(read.bit, reaches, 1 + (sys.getsizeof(op.output) >> _LARGE))
 
 
 def _merged(groups: Iterable[Group]) -> Group:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from checkers.history.operation import NO_VALUE, Operation, expected_and_new, owner_of
 from checkers.history.records import Outcome
-from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reason
+from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Why
 
 _STORES = frozenset({"write", "cas"})
 
@@ -33,15 +33,15 @@ _NEVER = -1
 
 def is_register(operations: Sequence[Operation], initial: Hashable = None) -> bool:
     """Can one register with read, write and cas have answered like this?"""
-    return _can_see(Register(operations=operations, initial=initial), {})
+    return _can_see(RegisterOfOne(operations=operations, initial=initial), {})
 
 
 def is_mutex(operations: Sequence[Operation], *, owned: bool = True) -> bool:
     """Can one lock have answered like this? `owned`: only the client that acquired it can release it."""
-    return _can_end(Lock(operations=operations, owned=owned), {})
+    return _can_end(LockOfOne(operations=operations, owned=owned), {})
 
 
-def _can_see(register: Register, sources: Mapping[int, Node]) -> bool:
+def _can_see(register: RegisterOfOne, sources: Mapping[int, Node]) -> bool:
     """Can each operation that must have seen a write be given one without a cycle?"""
     if not register.order(sources).saturate():
         return False
@@ -52,7 +52,7 @@ def _can_see(register: Register, sources: Mapping[int, Node]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Register:
+class RegisterOfOne:
     """The operations on one register, named by position."""
 
     operations: Sequence[Operation]
@@ -97,7 +97,7 @@ class Register:
         values: dict[Node, tuple[Node, ...]] = {INITIAL: (INITIAL,)}
         values.update((write, (write,)) for write in writes)
         for seer, source in sources.items():
-            order.add(source, Reason.READ_FROM, seer)
+            order.add(source, Why.READ_FROM, seer)
             if seer not in values:
                 values[source] = (*values[source], seer)
         order.blocks.extend(Block(first=first, members=members) for first, members in values.items())
@@ -120,7 +120,7 @@ def _written(op: Operation) -> Hashable:
     return new
 
 
-def _can_end(lock: Lock, ends: Mapping[int, int]) -> bool:
+def _can_end(lock: LockOfOne, ends: Mapping[int, int]) -> bool:
     """Can each release be matched with its hold, and each hold with its end, without a cycle?"""
     if not lock.order(ends).saturate():
         return False
@@ -128,7 +128,7 @@ def _can_end(lock: Lock, ends: Mapping[int, int]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lock:
+class LockOfOne:
     """The operations on one lock; `ends` maps the position of an acquire to its release."""
 
     operations: Sequence[Operation]
@@ -159,9 +159,9 @@ class Lock:
             if release == _NEVER:
                 for other in present:
                     if other != acquire:
-                        order.add(other, Reason.NEVER_RELEASED, acquire)
+                        order.add(other, Why.NEVER_RELEASED, acquire)
                 continue
-            order.add(acquire, Reason.HELD, release)
+            order.add(acquire, Why.HELD, release)
             order.blocks.append(_hold(acquire, release))
         return order
 
@@ -179,4 +179,4 @@ class Lock:
 
 
 def _hold(acquire: int, release: int) -> Block:
-    return Block(first=acquire, members=(acquire, release), over=Reason.ONE_HOLDER, begun=Reason.ONE_HOLDER)
+    return Block(first=acquire, members=(acquire, release), over=Why.ONE_HOLDER, begun=Why.ONE_HOLDER)

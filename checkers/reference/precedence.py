@@ -32,20 +32,20 @@ from typing import Final, Protocol, TypeAlias
 import networkx as nx
 
 
-class Initial(enum.Enum):
+class InitialType(enum.Enum):
     """The type of `INITIAL`."""
 
     INITIAL = "initial"
 
 
-INITIAL: Final = Initial.INITIAL
+INITIAL: Final = InitialType.INITIAL
 """The node of the state before the run, as a write before everything."""
 
-Node: TypeAlias = int | Initial
+Node: TypeAlias = int | InitialType
 """An operation, by its index or its position in the history; or `INITIAL`."""
 
 
-class Reason(enum.Enum):
+class Why(enum.Enum):
     """The reason why one operation comes before another, in words about *the one* and *the other*."""
 
     REAL_TIME = "the one had returned before the other was called"
@@ -62,7 +62,7 @@ class Reason(enum.Enum):
     ONE_HOLDER = "a lock is released before another has it"
 
 
-_DETOURS = (Reason.WRITTEN_LATER, Reason.ONE_HOLDER)
+_DETOURS = (Why.WRITTEN_LATER, Why.ONE_HOLDER)
 """Reasons that take two steps to understand."""
 
 
@@ -71,7 +71,7 @@ class Edge:
     """A fact: one operation comes before another."""
 
     before: Node
-    reason: Reason
+    reason: Why
     after: Node
     premise: tuple[Edge, ...] = ()  # the path that it follows from; empty if it was seen directly
 
@@ -91,8 +91,8 @@ class Block:
 
     first: Node  # edges of the graph put it before all other members
     members: tuple[Node, ...]  # `first` is one of them
-    over: Reason = Reason.REPLACED  # why all members come before another block that some member precedes
-    begun: Reason = Reason.WRITTEN_LATER  # why what precedes some member precedes the first
+    over: Why = Why.REPLACED  # why all members come before another block that some member precedes
+    begun: Why = Why.WRITTEN_LATER  # why what precedes some member precedes the first
 
 
 def _difficulty(cycle: tuple[Edge, ...]) -> tuple[int, int]:
@@ -123,9 +123,9 @@ class Precedence:
         self.graph.add_nodes_from(operations)
         for (one, first), (other, second) in permutations(operations.items(), 2):
             if first.returned is not None and first.returned < second.called:
-                self.add(one, Reason.REAL_TIME, other)
+                self.add(one, Why.REAL_TIME, other)
 
-    def add(self, before: Node, reason: Reason, after: Node, premise: tuple[Edge, ...] = ()) -> None:
+    def add(self, before: Node, reason: Why, after: Node, premise: tuple[Edge, ...] = ()) -> None:
         """Put one operation before another; of several reasons, keep the first that is easiest to see."""
         edge = Edge(before=before, reason=reason, after=after, premise=premise)
         if self.graph.has_edge(before, after) and self.edge(before, after).cost <= edge.cost:
@@ -141,7 +141,7 @@ class Precedence:
         """Put the initial state before everything."""
         for other in list(self.graph):
             if other != node:
-                self.add(node, Reason.INITIAL, other)
+                self.add(node, Why.INITIAL, other)
 
     def is_acyclic(self) -> bool:
         """Can the operations be ordered, as far as the edges say?"""
@@ -189,7 +189,7 @@ class Precedence:
                     for later in (each for each in other.members if each in reached[node]):
                         yield self._following(node, other.begun, other.first, node, later)
 
-    def _following(self, before: Node, reason: Reason, after: Node, source: Node, target: Node) -> Edge:
+    def _following(self, before: Node, reason: Why, after: Node, source: Node, target: Node) -> Edge:
         return Edge(before=before, reason=reason, after=after, premise=self._path(source, target))
 
     def _path(self, source: Node, target: Node) -> tuple[Edge, ...]:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from checkers.history.records import WRITES, Header, Op, Outcome
-from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reason
+from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Why
 
 
 def is_right(
@@ -44,7 +44,7 @@ def is_right(
         log: the accepted writes in the storage's own order, if known.
         fenced: whether to judge it as fenced; None: as the header says.
     """
-    storage = Storage(
+    storage = StorageOfOne(
         operations=operations, header=header, log=log, fenced=header.fenced if fenced is None else fenced
     )
     return storage.is_sound() and _has_causes(storage, {})
@@ -55,7 +55,7 @@ def stale_writes(operations: Sequence[Op], header: Header) -> set[int]:
 
     In no order does such a write come before all those after which a fence would refuse it.
     """
-    storage = Storage(operations=operations, header=header, fenced=False)
+    storage = StorageOfOne(operations=operations, header=header, fenced=False)
     effective = storage.took_effect({})
     stale = set()
     for write in effective:
@@ -71,7 +71,7 @@ def late_alone(operations: Sequence[Op], header: Header) -> set[int]:
 
     Nothing of the history may have been rejected.
     """
-    storage = Storage(operations=operations, header=header, fenced=True)
+    storage = StorageOfOne(operations=operations, header=header, fenced=True)
     if not storage.is_sound() or storage.order({}).saturate():
         return set()
     return {
@@ -86,7 +86,7 @@ def false_rejections(operations: Sequence[Op], header: Header) -> set[int]:
 
     Nothing after which a fence would refuse the write had been called when the rejection returned.
     """
-    storage = Storage(operations=operations, header=header, fenced=True)
+    storage = StorageOfOne(operations=operations, header=header, fenced=True)
     by_index = {op.index: op for op in operations}
     return {
         rejected.index
@@ -98,7 +98,7 @@ def false_rejections(operations: Sequence[Op], header: Header) -> set[int]:
     }
 
 
-def _has_causes(storage: Storage, causes: Mapping[int, Node]) -> bool:
+def _has_causes(storage: StorageOfOne, causes: Mapping[int, Node]) -> bool:
     """Can each rejection without a cause be given one without a cycle?"""
     if not storage.order(causes).saturate():
         return False
@@ -111,7 +111,7 @@ def _has_causes(storage: Storage, causes: Mapping[int, Node]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Storage:
+class StorageOfOne:
     """The operations on the storage of one resource."""
 
     operations: Sequence[Op]
@@ -180,27 +180,27 @@ class Storage:
         order = Precedence({op.index: op for op in (*effective, *self.reads, *rejected)})
         order.put_first(INITIAL)
         for before, after in pairwise(self.log or ()):
-            order.add(before.index, Reason.LOG_ORDER, after.index)
+            order.add(before.index, Why.LOG_ORDER, after.index)
         for write in effective:
             if self.fenced and write.f in WRITES and write != late:
                 self.put_before_newer(order, write, effective)
         for index, cause in causes.items():
-            order.add(cause, Reason.REJECTED_BECAUSE, index)
+            order.add(cause, Why.REJECTED_BECAUSE, index)
         values: list[Node] = [INITIAL, *(op.index for op in effective if op.f in WRITES)]
         for value in values:
             readers = [read.index for read in self.reads if self.source(read) == value]
             for reader in readers:
-                order.add(value, Reason.READ_FROM, reader)
+                order.add(value, Why.READ_FROM, reader)
             order.blocks.append(Block(first=value, members=(value, *readers)))
         return order
 
     def put_before_newer(self, order: Precedence, write: Op, others: Sequence[Op]) -> None:
         """Put a write before everything after which a fence would refuse it."""
         if self._refuses(write, self.header.initial_token):
-            order.add(write.index, Reason.TOKEN_ORDER, INITIAL)
+            order.add(write.index, Why.TOKEN_ORDER, INITIAL)
         for other in others:
             if other is not write and other.token is not None and self._refuses(write, other.token):
-                order.add(write.index, Reason.TOKEN_ORDER, other.index)
+                order.add(write.index, Why.TOKEN_ORDER, other.index)
 
     def _refuses(self, write: Op, mark: int) -> bool:
         if write.token is None:

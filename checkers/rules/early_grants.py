@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from checkers.explain.causes import LateCalls, of_early_grant, of_servers
+from checkers.explain.causes import CallsBetween, of_early_grant, of_servers
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.fault_steps import fault_steps
@@ -76,7 +76,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     are_promised = all(math.isfinite(n.lease(op)) for op in (holder, grant))
     if not in_time and are_promised and grant.resource in _with_misleading_tokens(n.evidence):
         return _both_promised(n, conflict)
-    late = LateCalls.between(n, holder, grant)
+    late = CallsBetween.between(n, holder, grant)
     cause = of_early_grant(n, holder, grant, late)
     return Story(
         summary=(
@@ -209,7 +209,7 @@ def _or_out_of_order(n: Narrator, grant: Op) -> Step:
     )
 
 
-def _root(n: Narrator, conflict: Conflict, late: LateCalls, cause: Cause | None) -> Step:
+def _root(n: Narrator, conflict: Conflict, late: CallsBetween, cause: Cause | None) -> Step:
     """Say what can have freed the lock, as far as the history shows."""
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     if late.answered:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 
 from checkers.history.records import Op, Outcome
-from checkers.reference.precedence import Precedence, Reason
+from checkers.reference.precedence import Precedence, Why
 
 _ENDS = ("release", "revoke")
 
@@ -46,9 +46,9 @@ def tokens_rise(operations: Sequence[Op]) -> bool:
     order = Precedence({})
     for earlier, later in _different_holds(operations):
         if _granted_before(earlier, later):
-            order.add(earlier.index, Reason.REAL_TIME, later.index)
+            order.add(earlier.index, Why.REAL_TIME, later.index)
         if _token(earlier) <= _token(later):
-            order.add(earlier.index, Reason.TOKEN_ORDER, later.index)
+            order.add(earlier.index, Why.TOKEN_ORDER, later.index)
     return order.is_acyclic()
 
 

@@ -23,7 +23,7 @@ from workloads.line_protocol.disturbances import (
 )
 from workloads.line_protocol.foreign_owners import foreign_release
 from workloads.line_protocol.messages import AcquireResult, ReadResult, convert_fields
-from workloads.line_protocol.played import Check, Hung, Outcome, asked, one_of
+from workloads.line_protocol.played import Check, Hung, PlayedAnswer, asked, one_of
 from workloads.line_protocol.program_client import KEPT_OPEN, ProgramClient
 
 LEASES = 3  # TTLs in which the lock of a killed program must become free
@@ -238,7 +238,7 @@ def _alone(check: Check, unchecked: str) -> Check:
     return replace(check, found=f"{check.found}; not checked because of that: {unchecked}")
 
 
-def _unaimed(answer: Outcome, event: str, expected: Expected) -> str:
+def _unaimed(answer: PlayedAnswer, event: str, expected: Expected) -> str:
     """Say how to stop a client where it reports an event, if no fault of the target does."""
     if event not in answer.events or STOP_POINTS[event] in expected.aimed_at:
         return ""
@@ -309,7 +309,7 @@ def _past_doubles(program: ProgramClient, expected: Expected) -> Iterator[Check]
         yield one_of("write below a fence above 2^53", below, "stale")
 
 
-def _write(program: ProgramClient, token: int, value: str) -> Outcome:
+def _write(program: ProgramClient, token: int, value: str) -> PlayedAnswer:
     return asked(program, "write", resource="r0", token=token, value=value)
 
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from checkers.history.records import UNUSABLE
 from workloads.client import Unknown
 from workloads.line_protocol.messages import ReadResult, convert_fields
-from workloads.line_protocol.played import Check, Hung, Outcome, asked, one_of
+from workloads.line_protocol.played import Check, Hung, PlayedAnswer, asked, one_of
 from workloads.line_protocol.program_client import ProgramClient
 
 Silence = Callable[[str], AbstractContextManager[None]]
@@ -68,7 +68,7 @@ def garbage(program: ProgramClient, side: str) -> Iterator[Check]:
             program.send_line(line)
             answer = asked(program, "no-such-request")
         except Unknown as error:
-            answer = Outcome("unknown", {}, str(error))
+            answer = PlayedAnswer("unknown", {}, str(error))
         except Hung as hung:
             raise Hung(f"no-such-request after {what}", hung.why) from None
         found = "ignored" if answer.word == "unsupported" else answer.shown
@@ -89,7 +89,7 @@ def _stopped(silence: Silence, side: str) -> Iterator[None]:
             raise Hung(f"{hung.request} while the {side}'s servers are stopped", hung.why) from None
 
 
-def _value(read: Outcome) -> str | None:
+def _value(read: PlayedAnswer) -> str | None:
     try:
         return convert_fields(ReadResult, read.fields).value
     except Unknown:

@@ -50,7 +50,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 T = TypeVar("T")
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class ProgramLine(Struct, frozen=True, kw_only=True):
     """The fields that any line may have; the others depend on the request or event."""
 
     id: int | None = None
@@ -112,7 +112,7 @@ class CommitEvent(Struct, frozen=True, kw_only=True):
             raise ValueError("a fence has a `token`")
 
 
-def parse_line(line: bytes) -> tuple[Line, Mapping[str, Any]]:
+def parse_line(line: bytes) -> tuple[ProgramLine, Mapping[str, Any]]:
     """Parse a line of the program; Unknown if it is not valid in the protocol."""
     try:
         fields = msgspec.json.decode(line, type=dict[str, Any])
@@ -122,7 +122,7 @@ def parse_line(line: bytes) -> tuple[Line, Mapping[str, Any]]:
         json.loads(line, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise Unknown(f"{UNUSABLE}{truncated(line)}: {error}") from error
-    return convert_fields(Line, fields), fields
+    return convert_fields(ProgramLine, fields), fields
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> None:

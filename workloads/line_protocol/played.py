@@ -32,7 +32,7 @@ class Hung(Exception):  # noqa: N818 - the program's state, not a fault of ours
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PlayedAnswer:
     """How a program answered: the word of the protocol, the fields of an ok, or else the reason."""
 
     word: str
@@ -46,7 +46,7 @@ class Outcome:
         return f"{self.word} ({self.reason})" if self.reason else self.word
 
 
-def asked(program: ProgramClient, op: str, *, within: float | None = None, **fields: Any) -> Outcome:
+def asked(program: ProgramClient, op: str, *, within: float | None = None, **fields: Any) -> PlayedAnswer:
     """Send a request and return how it was answered; Hung if it was not."""
     events: set[str] = set()
 
@@ -57,20 +57,20 @@ def asked(program: ProgramClient, op: str, *, within: float | None = None, **fie
 
     try:
         answer = program.request(op, within=within, event=on_event, **fields)
-        return Outcome("ok", answer, events=events)
+        return PlayedAnswer("ok", answer, events=events)
     except Stale:
-        return Outcome("stale", {})
+        return PlayedAnswer("stale", {})
     except Unsupported:
-        return Outcome("unsupported", {})
+        return PlayedAnswer("unsupported", {})
     except NotApplied as error:
-        return Outcome("failed", {}, str(error))
+        return PlayedAnswer("failed", {}, str(error))
     except NoAnswer as error:
         raise Hung(op, str(error)) from error
     except Unknown as error:
-        return Outcome("unknown", {}, str(error))
+        return PlayedAnswer("unknown", {}, str(error))
 
 
-def one_of(what: str, answer: Outcome, *words: str) -> Check:
+def one_of(what: str, answer: PlayedAnswer, *words: str) -> Check:
     """Does an answer have one of these words?"""
     fits = answer.word in words
     found = answer.shown if fits else f"{answer.shown}; expected {' or '.join(words)}"

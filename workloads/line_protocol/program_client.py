@@ -24,7 +24,7 @@ from checkers.text.printable import quoted, shorten
 from workloads.client import STALE, NotApplied, Stale, Unknown
 from workloads.line_protocol.messages import (
     PROTOCOL,
-    Line,
+    ProgramLine,
     RenewedEvent,
     StartResult,
     convert_fields,
@@ -227,7 +227,9 @@ class ProgramClient:
             self._program.end()
             raise
 
-    def _exchange(self, op: str, fields: Fields, event: Event, deadline: Deadline) -> tuple[Line, Fields]:
+    def _exchange(
+        self, op: str, fields: Fields, event: Event, deadline: Deadline
+    ) -> tuple[ProgramLine, Fields]:
         if unheard := self._unheard:
             self._unheard = None
             raise unheard
@@ -249,7 +251,7 @@ class ProgramClient:
         for said in self._pipe.pending(deadline):
             self._read(said, early=False)
 
-    def _read(self, said: bytes, *, early: bool) -> tuple[Line, Fields]:
+    def _read(self, said: bytes, *, early: bool) -> tuple[ProgramLine, Fields]:
         """Read a line; Unknown if it does not answer a request sent before the line began.
 
         A line for an earlier request is late: its caller has given up.
@@ -261,9 +263,9 @@ class ProgramClient:
             self.events.add(line.event)
         if line.event == "renewed":
             self.renewed(convert_fields(RenewedEvent, carried))
-            return Line(), carried
+            return ProgramLine(), carried
         if line.event == "granted" and line.id is None:
-            return Line() if early else Line(id=self._requests, event=line.event), carried
+            return ProgramLine() if early else ProgramLine(id=self._requests, event=line.event), carried
         if line.event is not None and line.event not in EVENTS:
             raise Unknown(f"{UNUSABLE}{truncated(said)}, and there is no such event")
         if line.id is None:
@@ -300,7 +302,7 @@ def _why(reason: str) -> str:
     return f"it said {quoted(said)}" if said == STALE else said or "the program gave no reason"
 
 
-def _settled(op: str, answer: Line, carried: Fields) -> Fields:
+def _settled(op: str, answer: ProgramLine, carried: Fields) -> Fields:
     match answer.outcome:
         case "ok":
             return carried

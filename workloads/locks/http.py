@@ -15,7 +15,7 @@ from checkers.text.printable import shorten
 from workloads.client import Session, Unknown
 from workloads.http_connection import HttpConnection
 from workloads.http_contract import MILLISECOND, Acknowledgement, HttpService, Milliseconds, RefusedError
-from workloads.locks.polling import Lease, PollingLock
+from workloads.locks.polling import PolledLease, PollingLock
 from workloads.settings import LockSettings
 
 
@@ -37,7 +37,7 @@ class HttpLockService:
         self._gives_tokens = gives_tokens
         self._milliseconds = ttl // MILLISECOND
 
-    def try_lock(self, resource: str, owner: str) -> Lease | None:
+    def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Take the lock if it is free; None if it is taken."""
         answer = self._service.request(
             "/acquire", resource, LockAnswer, owner=owner, lease_duration_ms=self._milliseconds
@@ -68,12 +68,12 @@ class HttpLockService:
         """Drop the connection: the next call opens a new one."""
         self._service.close()
 
-    def _lease(self, answer: LockAnswer) -> Lease:
+    def _lease(self, answer: LockAnswer) -> PolledLease:
         lock_token, token, lease = answer.lock_token, answer.fencing_token, answer.lease_duration_ms
         lacks_token = token is None and self._gives_tokens
         if not answer.lock_acquired or lock_token is None or lacks_token or lease is None:
             raise Unknown(f"neither a refusal nor a complete grant: {shorten(str(answer))}")
-        return Lease(token=token, ttl=lease * MILLISECOND, credential=lock_token)
+        return PolledLease(token=token, ttl=lease * MILLISECOND, credential=lock_token)
 
 
 def connect(settings: LockSettings, renewals: Session) -> PollingLock:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from checkers.history.lines import Token
 from workloads.client import NotApplied, Session, Unknown
 from workloads.http_connection import HttpConnection
-from workloads.locks.polling import Lease, PollingLock
+from workloads.locks.polling import PolledLease, PollingLock
 from workloads.settings import LockSettings, named
 
 MILLISECOND = 1_000_000  # ns
@@ -45,7 +45,7 @@ REFUSALS = {
 NOT_MINE = (Type.LOCK_DOES_NOT_EXIST, Type.INVALID_OWNER)
 
 
-class LockAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
+class KahunaAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
     """The answer to each request; the token is valid only if the type is LOCKED."""
 
     type: int
@@ -60,7 +60,7 @@ class KahunaLockService:
         self._names = names
         self._ttl = ttl  # ns
 
-    def try_lock(self, resource: str, owner: str) -> Lease | None:
+    def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Take the lock if it is free; None if it is taken."""
         answer = self._ask("try-lock", resource, owner)
         if answer.type == Type.BUSY:
@@ -68,7 +68,7 @@ class KahunaLockService:
         _expect(answer, Type.LOCKED)
         if answer.fencing_token is None:
             raise Unknown("locked, but without a fencingToken")
-        return Lease(token=answer.fencing_token, ttl=self._ttl, credential=owner)
+        return PolledLease(token=answer.fencing_token, ttl=self._ttl, credential=owner)
 
     def renew(self, resource: str, owner: str, credential: str) -> int:  # noqa: ARG002 - the owner is it
         """Restart the lease and return its length (ns); NotApplied if it is lost."""
@@ -87,17 +87,17 @@ class KahunaLockService:
         """Drop the connection: the next call opens a new one."""
         self._connection.close()
 
-    def _ask(self, request: str, resource: str, owner: str) -> LockAnswer:
+    def _ask(self, request: str, resource: str, owner: str) -> KahunaAnswer:
         fields = {
             "resource": f"fencepost/{named(self._names, resource)}",
             "owner": base64.b64encode(owner.encode()).decode(),
             "expiresMs": self._ttl // MILLISECOND,
             "durability": PERSISTENT,
         }
-        return self._connection.call(f"/v1/locks/{request}", fields).read_as(LockAnswer)
+        return self._connection.call(f"/v1/locks/{request}", fields).read_as(KahunaAnswer)
 
 
-def _expect(answer: LockAnswer, done: Type) -> None:
+def _expect(answer: KahunaAnswer, done: Type) -> None:
     if answer.type in REFUSALS:
         raise NotApplied(REFUSALS[Type(answer.type)])
     if answer.type != done:

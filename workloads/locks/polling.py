@@ -18,7 +18,7 @@ POLL = 0.02  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
+class PolledLease:
     """A lock that the service granted."""
 
     token: int | None  # None if the service gives none
@@ -32,7 +32,7 @@ class LockService(Protocol):
     Each raises NotApplied if the service certainly did nothing, Unknown if that is not certain.
     """
 
-    def try_lock(self, resource: str, owner: str) -> Lease | None:
+    def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Take the lock if it is free; None if it is taken."""
 
     def renew(self, resource: str, owner: str, credential: str) -> int:
@@ -67,7 +67,7 @@ class PollingLock:
         self._renewals.keep(lambda: {"ttl": self._renewing.renew(resource, owner, lease.credential)})
         return Grant(token=lease.token, ttl=lease.ttl, attempt=attempt)
 
-    def _granted(self, resource: str, owner: str) -> tuple[Lease, int]:
+    def _granted(self, resource: str, owner: str) -> tuple[PolledLease, int]:
         """Return the granted lease, and when its request was sent (ns)."""
         deadline = time.monotonic_ns() + PATIENCE * self._ttl
         while True:

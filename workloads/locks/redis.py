@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 from workloads.client import NotApplied, Session, Unknown
-from workloads.locks.polling import Lease, PollingLock
+from workloads.locks.polling import PolledLease, PollingLock
 from workloads.redis_connection import connection
 from workloads.settings import LockSettings, RedisLockSettings, named
 
@@ -48,7 +48,7 @@ class RedisLockService:
         waits = isinstance(settings, RedisLockSettings) and settings.wait_for_replica
         self._wait = round(settings.timeout * 1000 / 2) if waits else 0  # ms
 
-    def try_lock(self, resource: str, owner: str) -> Lease | None:
+    def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Set the owner's key if there is none, and increment the counter."""
         keys = (self._key(resource), token_key(resource, self._names))
         token: int | None = self._connection.execute("EVAL", GRANT, 2, *keys, owner, self._milliseconds)
@@ -57,7 +57,7 @@ class RedisLockService:
         if self._wait:
             self._granted(resource, owner)
         self._reach_replica()
-        return Lease(token=token, ttl=self._ttl, credential=owner)
+        return PolledLease(token=token, ttl=self._ttl, credential=owner)
 
     def renew(self, resource: str, owner: str, credential: str) -> int:  # noqa: ARG002 - it is the owner
         """Restart the key's expiry; NotApplied if the key is not the owner's."""

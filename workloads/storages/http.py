@@ -43,7 +43,7 @@ class AcceptedWrite(Struct, frozen=True, kw_only=True):
     fence: bool = False
 
 
-class Commits(Struct, frozen=True, kw_only=True):
+class CommitsAnswer(Struct, frozen=True, kw_only=True):
     """The answer with the commit order."""
 
     commits: list[AcceptedWrite]
@@ -111,9 +111,9 @@ def committed(settings: StorageSettings) -> list[Commit] | None:
         ]
 
 
-def _listed(service: HttpService, room: CommitRoom) -> Commits | None:
+def _listed(service: HttpService, room: CommitRoom) -> CommitsAnswer | None:
     try:
-        return service.request_list("/commits", Commits, min(room.most, MOST_COMMITS))
+        return service.request_list("/commits", CommitsAnswer, min(room.most, MOST_COMMITS))
     except TooLongError as error:
         raise Unknown(
             f"/commits: {error}, {room.why}; return only the writes and fences whose resource_id starts with"

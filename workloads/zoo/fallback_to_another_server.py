@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from workloads.client import NotApplied, Session, Unknown
-from workloads.locks.polling import Lease, PollingLock
+from workloads.locks.polling import PolledLease, PollingLock
 from workloads.locks.redis import RedisLockService
 from workloads.settings import LockSettings
 
@@ -35,7 +35,7 @@ class _FirstThatAnswers:
         self._services = _one_for_each(settings)
         self.answered = 0  # the place of the server that answered last
 
-    def try_lock(self, resource: str, owner: str) -> Lease | None:
+    def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Ask one server after another, until one answers."""
         for place, service in enumerate(self._services):
             self.answered = place

@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from workloads.client import NotApplied, Session
-from workloads.locks.polling import Lease, PollingLock
+from workloads.locks.polling import PolledLease, PollingLock
 from workloads.locks.redis import MILLISECOND, RedisLockService, lock_key
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
@@ -62,7 +62,7 @@ class _NotingGrants:
         self._service = service
         self._renewing = renewing
 
-    def try_lock(self, resource: str, owner: str) -> Lease | None:
+    def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Take the lock if it is free."""
         lease = self._service.try_lock(resource, owner)
         if lease is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.client import Session
-from workloads.locks.polling import Lease, PollingLock
+from workloads.locks.polling import PolledLease, PollingLock
 from workloads.locks.redis import RedisLockService, lock_key
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
@@ -32,7 +32,7 @@ class _Signing:
         self._service = RedisLockService(settings)
         self._connection = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
 
-    def try_lock(self, resource: str, owner: str) -> Lease | None:
+    def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Take the lock if it is free, and then sign it."""
         lease = self._service.try_lock(resource, owner)
         if lease is not None:

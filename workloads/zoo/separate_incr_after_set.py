@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.client import Session
-from workloads.locks.polling import Lease, PollingLock
+from workloads.locks.polling import PolledLease, PollingLock
 from workloads.locks.redis import MILLISECOND, RedisLockService, lock_key, token_key
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
@@ -35,14 +35,14 @@ class _SetThenIncr:
         self._session = session
         self._ttl = settings.ttl  # ns
 
-    def try_lock(self, resource: str, owner: str) -> Lease | None:
+    def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Set the key if it is absent, then increment the counter."""
         expiry = ("PX", self._ttl // MILLISECOND)
         if not self._connection.execute("SET", lock_key(resource), owner, "NX", *expiry):
             return None
         self._session.granted(resource, owner)
         token = self._connection.execute("INCR", token_key(resource))
-        return Lease(token=token, ttl=self._ttl, credential=owner)
+        return PolledLease(token=token, ttl=self._ttl, credential=owner)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._service, name)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from checkers.formats.event import Call
-from checkers.formats.operations import Operations
+from checkers.formats.operations import ModelInput
 from checkers.formats.values import pair_of
 from checkers.history.operation import NO_VALUE
 from checkers.history.records import Outcome
 
 
-def failed_source(judged: Operations, seer: Call) -> Call | None:
+def failed_source(judged: ModelInput, seer: Call) -> Call | None:
     """Return the failed call that wrote what was seen; None if another call can have written it."""
     seen = frozenset(_seen(seer))
     for failed in judged.failed:

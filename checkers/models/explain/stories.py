@@ -11,7 +11,7 @@ from checkers.explain.cycles import around
 from checkers.explain.story import Step, step
 from checkers.formats.event import Call
 from checkers.formats.keys import name_of
-from checkers.formats.operations import Operations, resource
+from checkers.formats.operations import ModelInput, resource
 from checkers.models.budget import Resource
 from checkers.models.explain.call_phrases import CallWords, answer, as_sentence, noun, shown, what, whom
 from checkers.models.explain.failed_writes import failed_source
@@ -39,7 +39,7 @@ _STANDING = {
 
 
 def story(
-    model: str, initial: Hashable, judged: Operations, conflict: Clash | DeadEnd, judge: Judge
+    model: str, initial: Hashable, judged: ModelInput, conflict: Clash | DeadEnd, judge: Judge
 ) -> Finding:
     """Return one finding for a conflict that `judge` found; it is explained on demand."""
     if isinstance(conflict, Clash):
@@ -63,7 +63,7 @@ def gave_up(call: Call, spent: Resource) -> str:
     )
 
 
-def _clash(model: str, initial: Hashable, judged: Operations, clash: Clash, judge: Judge) -> Account:
+def _clash(model: str, initial: Hashable, judged: ModelInput, clash: Clash, judge: Judge) -> Account:
     proof = smallest(model, judged.operations, clash.operations, None, judge)
     calls = [judged.calls[position] for position in clash.operations]
     last = max(calls, key=lambda call: call.lines[-1])
@@ -89,7 +89,7 @@ def _because(clash: Clash, failed: Call | None) -> str:
     return clash.contradiction
 
 
-def _dead_end(model: str, initial: Hashable, judged: Operations, end: DeadEnd, judge: Judge) -> Account:
+def _dead_end(model: str, initial: Hashable, judged: ModelInput, end: DeadEnd, judge: Judge) -> Account:
     call = judged.calls[end.operation]
     proof = smallest(
         model, judged.operations, [end.operation], judged.operations[end.operation].returned, judge
@@ -118,14 +118,14 @@ def _doubt(proof: OrderProof) -> str:
 
 
 def _cycle(
-    judged: Operations, proof: OrderProof, model: str, initial: Hashable, moral: str
+    judged: ModelInput, proof: OrderProof, model: str, initial: Hashable, moral: str
 ) -> tuple[Step, ...]:
     """Return the shortest cycle; none if it is uncertain who saw what, or the object is no register."""
     if model not in {"register", "cas-register"}:
         return ()
-    from checkers.reference.models import Register
+    from checkers.reference.models import RegisterOfOne
 
-    register = Register(operations=proof.operations, initial=initial)
+    register = RegisterOfOne(operations=proof.operations, initial=initial)
     sources: dict[int, Node] = {}
     while left := [seer for seer in register.seers(sources) if seer not in sources]:
         possible = list(register.possible_sources(left[0]))
@@ -186,7 +186,7 @@ def _that_failed(call: Call | None) -> Iterator[Step]:
         )
 
 
-def _states_and_answer(model: str, judged: Operations, end: DeadEnd, failed: Call | None) -> tuple[Step, ...]:
+def _states_and_answer(model: str, judged: ModelInput, end: DeadEnd, failed: Call | None) -> tuple[Step, ...]:
     """Say which states the object can have had by then, and that the answer fits none of them."""
     call = judged.calls[end.operation]
     if not end.configurations:

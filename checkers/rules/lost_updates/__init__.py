@@ -103,14 +103,14 @@ def _without_what_was_there(evidence: Evidence) -> Iterator[tuple[Element, Confl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class LostElement:
     """An element missing from a list that was read after the element was known."""
 
     element: Element
     reader: Op
 
 
-def losses(lists: Lists) -> Iterator[Loss]:
+def losses(lists: Lists) -> Iterator[LostElement]:
     """Yield each lost element with the first reader of a list without it.
 
     Linear in the lists: the elements known and not lost are scanned only where a list lacks one.
@@ -127,10 +127,10 @@ def losses(lists: Lists) -> Iterator[Loss]:
             continue
         for element in [each for each in there if each not in present]:
             del there[element]
-            yield Loss(element=element, reader=reader)
+            yield LostElement(element=element, reader=reader)
 
 
-def _overwritten(lists: Lists, loss: Loss) -> Conflict:
+def _overwritten(lists: Lists, loss: LostElement) -> Conflict:
     """Return the conflict of the append that dropped an element, as a violation or only counted."""
     lost, known = lists.appender[loss.element], lists.known[loss.element]
     way = list(lists.way_back(found_by(loss.reader), lost, known))

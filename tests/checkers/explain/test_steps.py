@@ -14,7 +14,7 @@ from checkers.explain import cycles
 from checkers.explain.story import Step
 from checkers.facts.evidence import gather
 from checkers.history.records import WRITES, Header, Op, Outcome
-from checkers.reference.precedence import INITIAL, Edge, Reason
+from checkers.reference.precedence import INITIAL, Edge, Why
 from checkers.verdict.judge import examine
 from tests.support.broken_storages import BROKEN
 from tests.support.differential import SCALE
@@ -44,7 +44,7 @@ def test_each_step_is_forced_by_time_log_token_or_reading(
     kind: str, shown: list[tuple[tuple[Edge, ...], Sequence[Op]]]
 ) -> None:
     rng = random.Random(f"steps {kind}")
-    reasons: Counter[Reason] = Counter()
+    reasons: Counter[Why] = Counter()
     for _ in range(RUNS):
         run = simulate(rng, kind)
         log = object_log(gather(run.history, run.commits, same_run=True))
@@ -78,23 +78,23 @@ def is_forced(edge: Edge, operations: Sequence[Op], header: Header, log: ObjectL
     """Does the reason of an edge hold, by its definition, of the two operations that it names?"""
     before, after = (None if node is INITIAL else operations[node] for node in (edge.before, edge.after))
     match edge.reason:
-        case Reason.INITIAL:
+        case Why.INITIAL:
             return before is None
-        case Reason.REAL_TIME:
+        case Why.REAL_TIME:
             return before is not None and after is not None and before.precedes(after)
-        case Reason.LOG_ORDER:
+        case Why.LOG_ORDER:
             return log is not None and min(log.places(before)) < max(log.places(after))
-        case Reason.READ_FROM:
+        case Why.READ_FROM:
             held = header.initial_value if before is None else before.value
             return after is not None and after.f == "read" and after.value == held
-        case Reason.TOKEN_ORDER:
+        case Why.TOKEN_ORDER:
             mark = header.initial_token if after is None else after.token
             strict = header.policy == "strict"
             return before.f in WRITES and (before.token <= mark if strict else before.token < mark)
-        case Reason.REJECTED_BECAUSE:
+        case Why.REJECTED_BECAUSE:
             least = after.token + (header.policy == "inclusive")
             return after.outcome is Outcome.FAIL and (before is None or before.token >= least)
-        case Reason.REPLACED | Reason.WRITTEN_LATER:
+        case Why.REPLACED | Why.WRITTEN_LATER:
             return follows(edge, operations, header)
     return False
 

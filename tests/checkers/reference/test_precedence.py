@@ -9,8 +9,8 @@ import networkx as nx
 import pytest
 
 from checkers.history.records import Header
-from checkers.reference.precedence import INITIAL, Block, Precedence, Reason
-from checkers.reference.storages import Storage, is_right
+from checkers.reference.precedence import INITIAL, Block, Precedence, Why
+from checkers.reference.storages import StorageOfOne, is_right
 from tests.support.brute_force import INITIAL as NOTHING
 from tests.support.brute_force import read, write
 
@@ -36,7 +36,7 @@ def reasons_of(edges: list[Any]) -> list[tuple[Any, Any, Any]]:
 def test_an_operation_that_returned_before_a_call_comes_first() -> None:
     order = graph((0, 1), (2, 3))
 
-    assert reasons_of([order.edge(0, 1)]) == [(0, Reason.REAL_TIME, 1)]
+    assert reasons_of([order.edge(0, 1)]) == [(0, Why.REAL_TIME, 1)]
     assert not order.graph.has_edge(1, 0)
 
 
@@ -50,51 +50,51 @@ def test_the_initial_value_comes_before_everything() -> None:
     order.put_first(INITIAL)
 
     assert reasons_of([order.edge(INITIAL, 0), order.edge(INITIAL, 1)]) == [
-        (INITIAL, Reason.INITIAL, 0),
-        (INITIAL, Reason.INITIAL, 1),
+        (INITIAL, Why.INITIAL, 0),
+        (INITIAL, Why.INITIAL, 1),
     ]
 
 
 def test_a_reason_that_is_easier_to_see_takes_the_place_of_another() -> None:
     order = graph((0, 9), (0, 9), (0, 9))
-    order.add(0, Reason.READ_FROM, 1)
+    order.add(0, Why.READ_FROM, 1)
     premise = (order.edge(0, 1),)
 
-    order.add(1, Reason.REPLACED, 2, premise)
-    order.add(1, Reason.TOKEN_ORDER, 2)
-    order.add(1, Reason.LOG_ORDER, 2)
+    order.add(1, Why.REPLACED, 2, premise)
+    order.add(1, Why.TOKEN_ORDER, 2)
+    order.add(1, Why.LOG_ORDER, 2)
 
-    assert order.edge(1, 2).reason is Reason.TOKEN_ORDER
+    assert order.edge(1, 2).reason is Why.TOKEN_ORDER
 
 
 def test_a_value_is_not_read_any_more_after_the_next_was_written() -> None:
     order = graph((0, 1), (2, 3), (0, 9))
-    order.add(0, Reason.READ_FROM, 2)
+    order.add(0, Why.READ_FROM, 2)
     order.blocks = [block(0, 2), block(1)]
 
     assert order.saturate()
 
     follows = order.edge(2, 1)
-    assert follows.reason is Reason.REPLACED
-    assert reasons_of(follows.premise) == [(0, Reason.REAL_TIME, 1)]
+    assert follows.reason is Why.REPLACED
+    assert reasons_of(follows.premise) == [(0, Why.REAL_TIME, 1)]
 
 
 def test_a_value_that_was_read_later_was_written_later() -> None:
     order = graph((0, 1), (0, 9), (2, 3))
-    order.add(1, Reason.READ_FROM, 2)
+    order.add(1, Why.READ_FROM, 2)
     order.blocks = [block(0), block(1, 2)]
 
     assert order.saturate()
 
     follows = order.edge(0, 1)
-    assert follows.reason is Reason.WRITTEN_LATER
-    assert reasons_of(follows.premise) == [(0, Reason.REAL_TIME, 2)]
+    assert follows.reason is Why.WRITTEN_LATER
+    assert reasons_of(follows.premise) == [(0, Why.REAL_TIME, 2)]
 
 
 def test_blocks_that_share_an_operation_do_not_exclude_each_other() -> None:
     order = graph((0, 1), (2, 3), (4, 5))
-    order.add(0, Reason.READ_FROM, 1)
-    order.add(1, Reason.READ_FROM, 2)
+    order.add(0, Why.READ_FROM, 1)
+    order.add(1, Why.READ_FROM, 2)
     order.blocks = [block(0, 1), block(1, 2)]
 
     assert order.saturate()
@@ -102,14 +102,14 @@ def test_blocks_that_share_an_operation_do_not_exclude_each_other() -> None:
 
 def test_a_contradiction_is_a_cycle_whose_edges_follow_each_other() -> None:
     order = graph((0, 1), (2, 3), (4, 5))
-    order.add(0, Reason.READ_FROM, 2)
+    order.add(0, Why.READ_FROM, 2)
     order.blocks = [block(0, 2), block(1)]
 
     assert not order.saturate()
 
     cycle = order.shortest_cycle()
-    assert reasons_of(cycle) == [(1, Reason.REAL_TIME, 2), (2, Reason.REPLACED, 1)]
-    assert reasons_of(cycle[1].premise) == [(0, Reason.REAL_TIME, 1)]
+    assert reasons_of(cycle) == [(1, Why.REAL_TIME, 2), (2, Why.REPLACED, 1)]
+    assert reasons_of(cycle[1].premise) == [(0, Why.REAL_TIME, 1)]
 
 
 def test_without_a_contradiction_there_is_no_cycle() -> None:
@@ -121,8 +121,8 @@ def test_without_a_contradiction_there_is_no_cycle() -> None:
 
 def test_the_cycle_with_the_fewest_steps_is_reported() -> None:
     order = graph((0, 1), (2, 3), (4, 5))
-    order.add(2, Reason.TOKEN_ORDER, 0)
-    order.add(2, Reason.TOKEN_ORDER, 1)
+    order.add(2, Why.TOKEN_ORDER, 0)
+    order.add(2, Why.TOKEN_ORDER, 1)
 
     assert len(order.shortest_cycle()) == 2
 
@@ -131,13 +131,13 @@ def test_every_edge_of_the_networkx_graph_carries_its_reason() -> None:
     order = graph((0, 1), (2, 3))
 
     assert isinstance(order.graph, nx.DiGraph)
-    assert [data["edge"].reason for _, _, data in order.graph.edges(data=True)] == [Reason.REAL_TIME]
+    assert [data["edge"].reason for _, _, data in order.graph.edges(data=True)] == [Why.REAL_TIME]
 
 
 @pytest.fixture
 def storage() -> Any:
     """Of a strict fence: tokens 1 and 3 accepted, 2 rejected between them, and called after 3 was called."""
-    return Storage(
+    return StorageOfOne(
         operations=(
             write(0, 1, 0, 1),
             write(1, 3, 2, 9),
@@ -160,9 +160,9 @@ def test_a_cause_comes_before_its_rejection(storage: Any) -> None:
 
     assert not order.saturate()
     assert reasons_of(order.shortest_cycle()) == [
-        (1, Reason.REJECTED_BECAUSE, 2),
-        (2, Reason.REAL_TIME, 3),
-        (3, Reason.REPLACED, 1),
+        (1, Why.REJECTED_BECAUSE, 2),
+        (2, Why.REAL_TIME, 3),
+        (3, Why.REPLACED, 1),
     ]
 
 
