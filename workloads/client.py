@@ -64,7 +64,7 @@ class Unknown(Exception):  # noqa: N818 - an outcome of the protocol, not a faul
     """The operation may have taken effect, or may yet; the message says what the client saw."""
 
 
-def outcome_of(error: Exception) -> Outcome:
+def outcome_of(error: BaseException) -> Outcome:
     """What the client may conclude from an error."""
     return Outcome.FAIL if isinstance(error, NotApplied) else Outcome.INFO
 

@@ -11,19 +11,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from checkers.history.records import Commit
 from checkers.text.printable import shorten
 from workloads.class_fit import misfits_of_lock, misfits_of_storage
-from workloads.client import Lock, Session, Storage
+from workloads.client import Lock, NotApplied, Session, Storage, Unknown
+from workloads.raised import described
 from workloads.settings import LockSettings, StorageSettings
 
 
 class InvalidClassError(Exception):
     """The class cannot be loaded, or does not fit; the message says why."""
+
+
+class FailedClassError(Exception):
+    """The class raised an error where no operation can record it; the message says which, and where."""
 
 
 def load(path: str) -> Any:
@@ -37,7 +43,7 @@ def load(path: str) -> Any:
         sys.path.append(os.getcwd())  # noqa: PTH109 - as above
     try:
         return getattr(import_module(module), name)
-    except Exception as error:  # importing a user's module may raise anything
+    except (Exception, SystemExit) as error:  # importing a user's module may raise anything
         raise InvalidClassError(
             f"{path} cannot be loaded: {type(error).__name__}: {error} ({searched()})"
         ) from error
@@ -69,7 +75,8 @@ def _refuse(path: str, misfits: Iterable[str]) -> None:
 
 def connect_lock(settings: LockSettings, session: Session) -> Lock:
     """Make a client of the lock."""
-    lock: Lock = load(settings.kind)(settings, session)
+    with _calling(settings.kind, "__init__"):
+        lock: Lock = load(settings.kind)(settings, session)
     return lock
 
 
@@ -77,21 +84,40 @@ class CustomStorage:
     """A kind of storage that a user's class implements."""
 
     def __init__(self, path: str) -> None:
+        self._path = path
         self._class = load(path)
 
     def connect(self, settings: StorageSettings) -> Storage:
         """Make a client."""
-        storage: Storage = self._class(settings)
+        with _calling(self._path, "__init__"):
+            storage: Storage = self._class(settings)
         return storage
 
     def set_up(self, settings: StorageSettings, resources: Sequence[str]) -> None:
         """Prepare for the first write, if the class supports that."""
         if hasattr(self._class, "set_up"):
-            self._class.set_up(settings, resources)
+            with _calling(self._path, "set_up"):
+                self._class.set_up(settings, resources)
 
     def committed(self, settings: StorageSettings) -> Iterable[Commit] | None:
         """Read the order in which the storage accepted the writes; None if unsupported."""
         if not hasattr(self._class, "committed"):
             return None
-        commits: Iterable[Commit] = self._class.committed(settings)
-        return commits
+        with _calling(self._path, "committed"):
+            commits: Iterable[Commit] | None = self._class.committed(settings)
+        return commits if commits is None else self._each(commits)
+
+    def _each(self, commits: Iterable[Commit]) -> Iterator[Commit]:
+        with _calling(self._path, "committed"):
+            yield from commits
+
+
+@contextmanager
+def _calling(path: str, method: str) -> Iterator[None]:
+    """Raise FailedClassError for an error that a method raised; what its protocol allows passes."""
+    try:
+        yield
+    except (NotApplied, Unknown, InvalidClassError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise FailedClassError(f"{path} raised in {method}: {described(error)}") from error

@@ -42,6 +42,7 @@ from harness.processes.program import ProgramCommand, RunningProgram, is_of_prog
 from workloads import append, register
 from workloads.client import STALE, Answer, Lock, NoTokenError, Session, Storage
 from workloads.client_loop import Client, HeldLock
+from workloads.custom_class import FailedClassError
 from workloads.line_protocol.clients import ProgramLock, ProgramStorage
 from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, ProgramError, start_fields
 from workloads.locks import connect as connect_lock
@@ -221,6 +222,9 @@ def _run_client(client: int, state: SharedState, folder: Path, tasks: Connection
     except ProgramError as error:
         state.clients[client].failure = f"{task.command}: {error}".encode()[:1999]
         sys.exit(1)
+    except FailedClassError as error:
+        state.clients[client].failure = f"{error}".encode()[:1999]
+        raise
     except NoTokenError as error:
         state.clients[client].no_token = 1
         sys.exit(str(error))

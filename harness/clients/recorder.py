@@ -7,8 +7,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path, PurePath
-from traceback import FrameSummary, extract_tb, format_exception
+from pathlib import Path
+from traceback import format_exception
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -22,8 +22,8 @@ from checkers.text.redaction import redacted
 from harness.core import exhaustion
 from harness.files.log_file import open_log
 from workloads.client import Answer, outcome_of
+from workloads.raised import described, is_mistake
 
-_OURS = tuple(str(Path(__file__).parents[2] / each) for each in ("checkers", "harness", "workloads"))
 _MOST_EXPLAINED = 20  # tracebacks of a client
 
 
@@ -137,7 +137,7 @@ class RecordedSession:
             self._leases.releasing()
         try:
             answer = Answer(Outcome.OK, action())
-        except Exception as error:  # noqa: BLE001 - any error of a client is an outcome
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - any error of a client is an outcome
             answer = Answer(outcome_of(error), {"error": redacted(_message(error), self._recorder.passwords)})
             self._explain(error)
         try:
@@ -152,9 +152,9 @@ class RecordedSession:
         self._ended(f, answer)
         return answer
 
-    def _explain(self, error: Exception) -> None:
+    def _explain(self, error: BaseException) -> None:
         """Write the traceback of a mistake to the log of this process; only the first few."""
-        if _is_mistake(error) and self._explained < _MOST_EXPLAINED:
+        if is_mistake(error) and self._explained < _MOST_EXPLAINED:
             self._explained += 1
             sys.stderr.write(redacted("".join(format_exception(error)), self._recorder.passwords))
 
@@ -177,20 +177,8 @@ class RecordedSession:
         return now
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     """Return the message in one line: libraries spread theirs over several. A mistake's has its place."""
-    said = " ".join(str(error).split())
-    if not _is_mistake(error):
-        return said or type(error).__name__
-    place = next((each for each in reversed(extract_tb(error.__traceback__)) if not _is_ours(each)), None)
-    where = f" ({PurePath(place.filename).name}:{place.lineno}, in {place.name})" if place else ""
-    return f"{RAISED}{type(error).__name__}{f': {said}' if said else ''}{where}"
-
-
-def _is_mistake(error: Exception) -> bool:
-    """Is it one of Python's own errors, which a client library does not raise on purpose?"""
-    return type(error).__module__ == "builtins" and not isinstance(error, OSError)
-
-
-def _is_ours(frame: FrameSummary) -> bool:
-    return frame.filename.startswith((*_OURS, "<"))
+    if is_mistake(error):
+        return f"{RAISED}{described(error)}"
+    return " ".join(str(error).split()) or type(error).__name__

@@ -54,6 +54,7 @@ from harness.spec.hazards import plan_of
 from harness.spec.plain_text import readable_passwords
 from workloads import append, storages
 from workloads.client import NotApplied, Unknown
+from workloads.custom_class import FailedClassError
 from workloads.settings import StorageSettings
 
 SEEDS = 2**32
@@ -220,7 +221,7 @@ def _keep_commits(
 def _as_not_ready(kind: str) -> Iterator[None]:
     try:
         yield
-    except (NotApplied, Unknown) as error:
+    except (FailedClassError, NotApplied, Unknown) as error:
         raise ServerNotReadyError(f"{kind}: its order of writes could not be read: {error}") from error
 
 

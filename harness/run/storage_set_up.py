@@ -9,6 +9,7 @@ from harness.run.refusals import as_error
 from harness.spec.fields import PROGRAM
 from workloads import storages
 from workloads.client import NotApplied, Unknown
+from workloads.custom_class import FailedClassError
 from workloads.settings import StorageSettings
 
 
@@ -22,6 +23,8 @@ def set_up(storage: StorageSettings, resources: Sequence[str], attached: Sequenc
         return
     try:
         storages.load_kind(storage.kind).set_up(storage, resources)
+    except FailedClassError as error:
+        raise ServerNotReadyError(f"storage.kind: {error}") from error
     except (NotApplied, Unknown) as error:
         why = f"could not be set up: {' '.join(str(error).split())}"
         if attached:

@@ -92,6 +92,7 @@ def test_moments_that_a_class_never_reports_are_not_required(folder: Path) -> No
     [
         ("lock.kind=nowhere:Lock", "files: lock.kind: nowhere:Lock cannot be loaded: ModuleNotFoundError"),
         ("lock.kind=nowhere:Lock", "the installed packages; the current folder, /"),
+        ("lock.kind=leaving:Lock", "files: lock.kind: leaving:Lock cannot be loaded: SystemExit: 7"),
         ("lock.kind=files:Nothing", "files: lock.kind: files:Nothing cannot be loaded: AttributeError"),
         ("lock.kind=files:FileStorage", "files:FileStorage has no acquire, no release, no revoke, no close"),
         ("storage.kind=files:FileLock", "files:FileLock has no write, no read"),
@@ -110,12 +111,75 @@ def test_moments_that_a_class_never_reports_are_not_required(folder: Path) -> No
 )
 def test_an_invalid_class_is_refused_in_one_sentence(folder: Path, setting: str, said: str) -> None:
     (folder / "changed.py").write_text(CHANGED)
+    (folder / "leaving.py").write_text("import sys\nsys.exit(7)\n")
 
     done = refused(folder, *run_words("files.toml", setting))
 
     assert done.returncode == 4
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+RAISING = """
+import sys
+from files import FileLock, FileStorage
+
+class NoHost(FileLock):
+    def __init__(self, settings, session):
+        raise RuntimeError("no host")
+
+class NoTable(FileStorage):
+    @staticmethod
+    def set_up(settings, resources):
+        raise KeyError("table")
+
+class NoLog(FileStorage):
+    @staticmethod
+    def committed(settings):
+        sys.exit("no log")
+        yield
+
+class Leaving(FileLock):
+    def acquire(self, resource, owner):
+        sys.exit("bye")
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        (
+            "lock.kind=raising:NoHost",
+            "raising:NoHost raised in __init__: RuntimeError: no host (raising.py:7",
+        ),
+        (
+            "storage.kind=raising:NoTable",
+            "raising:NoTable raised in set_up: KeyError: 'table' (raising.py:12",
+        ),
+        (
+            "storage.kind=raising:NoLog",
+            "raising:NoLog raised in committed: SystemExit: no log (raising.py:17",
+        ),
+    ],
+)
+def test_an_error_outside_of_operations_names_class_method_and_line(
+    folder: Path, setting: str, said: str
+) -> None:
+    (folder / "raising.py").write_text(RAISING)
+
+    done = run_target(folder, "files.toml", "workload.duration=6s", setting, "faults=[]")
+
+    assert done.returncode == 3
+    assert said in done.stderr
+
+
+def test_an_exit_in_an_operation_is_an_error_like_any_other(folder: Path) -> None:
+    (folder / "raising.py").write_text(RAISING)
+
+    done = run_target(folder, "files.toml", "workload.duration=6s", "lock.kind=raising:Leaving")
+
+    assert done.returncode == 2
+    assert "raised SystemExit: bye (raising.py:22, in acquire)" in done.stderr
 
 
 def test_the_page_about_own_classes_shows_a_real_refusal(folder: Path) -> None:
