@@ -1,4 +1,4 @@
-"""Operations by their calls, to find those of one moment among many."""
+"""An index of operations by call, to find the few that were in flight at one time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from checkers.history.records import Op
 
 
 class ByCall:
-    """Operations by call."""
+    """Some operations, ordered by call."""
 
     def __init__(self, operations: Sequence[Op]) -> None:
         self._last_first = sorted(operations, key=lambda op: op.called)[::-1]
@@ -22,9 +22,9 @@ class ByCall:
         self._over = Above(np.fromiter(over, dtype=np.int64))
 
     def backwards(self, called: float, returned: int, *, but: Op | None = None) -> Iterator[Op]:
-        """Those that were called by a moment and had not returned before another, the last one first.
+        """Yield the operations called by `called` that had not returned before `returned`, last call first.
 
-        Without those of the owner of `but`, of which there may be many in a row.
+        Those of the owner of `but` are skipped, since there may be many in a row.
         """
         first = bisect_right(self._last_first, -called - 1, key=lambda op: -op.called)
         place = self._over.first((returned - 1,), first)
@@ -38,7 +38,7 @@ class ByCall:
 
     @cached_property
     def _next_of_another(self) -> list[int]:
-        """From each place, the next one of another owner."""
+        """The next place of another owner, for each place."""
         following = len(self._last_first)
         found = []
         for place in range(len(self._last_first) - 1, -1, -1):

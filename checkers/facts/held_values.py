@@ -1,4 +1,4 @@
-"""The values that one resource held, as arrays: what had been there when, and what came back."""
+"""The values that one resource held, as arrays: when each had been there, and which came back."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from checkers.history.records import Op
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Values:
-    """The values that one resource held, in arrays with one place for each: the initial one's first.
+    """The values that one resource held, in arrays with one place for each; the initial value is first.
 
     Moments are in any unit that keeps their order.
     """
 
-    settled: Ints  # see `zones`
+    settled: Ints  # see `clusters`
     claimed: Ints
     called: Ints  # when its write was sent
     token: Ints
     read_by: Ints  # when the first read of it had returned; UNRANKED if it was never read
     zone: Callable[[int], Zone]
-    place_of: Callable[[Op], int]  # of the value that a read returned
+    place_of: Callable[[Op], int]  # the place of the value that a read returned
     moments: Callable[[Op], tuple[int, int]]  # call and return of a read or write
 
     @cached_property
@@ -47,7 +47,7 @@ class Values:
 
     @cached_property
     def _read_last(self) -> Above:
-        """Of those that were read, the last settled first: their tokens, and when they were read."""
+        """The tokens of the values that were read, and when they were read; the last settled first."""
         last = self.order[::-1]
         was_read = self.read_by[last] != UNRANKED
         return Above(
@@ -67,9 +67,9 @@ class Values:
         return np.maximum.accumulate(self.claimed[self.order][::-1])[::-1]
 
     def last_before(self, moments: Ints, *, fenced: bool) -> Ints:
-        """The last value that had surely been there before each moment: no other surely replaced it.
+        """Return the last value that had surely been there before each moment, and that none surely replaced.
 
-        Of several it is the one that a fence would have let through last, or that was sent last.
+        If several qualify, it is the one that a fence would have let through last, or that was sent last.
         """
         counts = np.searchsorted(self._settled, moments)
         firsts = np.searchsorted(self._settled, self._latest_call[counts - 1])
@@ -79,12 +79,16 @@ class Values:
         return self.order[highest_places(place, firsts, counts)]
 
     def stayed(self, value: int, moment: int) -> bool:
-        """After a moment, was something read from before a value, and nothing else sent or read?"""
+        """After a moment, was a value from before this one read, and no other value sent or read?"""
         older = int(np.searchsorted(self._settled, self.called[value]))  # the initial value at the least
         return bool(self._latest_claim[older - 1] > moment >= self._latest_claim_from[older])
 
     def last_seen_from_before(self, value: int) -> Op:
-        """The last read of something that had been there before a value was sent, if there is one."""
+        """Return the last read of a value that had been there before this one was sent.
+
+        Raises:
+            ValueError: no read returned such a value.
+        """
         older = int(np.searchsorted(self._settled, self.called[value]))
         last = int(np.searchsorted(self._latest_claim, self._latest_claim[older - 1]))
         seen = self.zone(int(self.order[last])).claimed_by
@@ -93,14 +97,14 @@ class Values:
         return seen
 
     def came_back(self, value: int, read: Op) -> Op | None:
-        """What returned it after a read had returned, or another that had been there and is not older."""
+        """Return a read, later than this one, of the value or of another that was there and is not older."""
         called, returned = self.moments(read)
         first, last = np.searchsorted(self._settled, (self.called[value], called)).tolist()
         seen = self._claimed.first((returned,), first)
         return None if seen is None or seen >= last else self.zone(int(self.order[seen])).claimed_by
 
     def higher_read(self, token: int, moment: int) -> Op | None:
-        """A read that had returned a higher token before a moment: the last settled one's first."""
+        """Return a read that had returned a higher token before a moment, of the value settled last."""
         found = self._read_last.first((token, -moment))
         if found is None:
             return None
@@ -109,7 +113,7 @@ class Values:
 
 
 def of_columns(zones: ZoneColumns, resource: int) -> Values:
-    """Moments are ranks; tokens are those of the columns."""
+    """Return the values of a resource; their moments are ranks, and their tokens are as recorded."""
     places, row = zones.of_resource(resource), zones.ops.row
     rows = zones.write[places[1:] - zones.initials]  # the first is the initial value's
     return Values(

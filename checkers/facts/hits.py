@@ -1,29 +1,27 @@
-"""Which fault hit which hold, where its holder was then, and what had become of the hold at the end.
+"""Which hold each fault hit, where its holder was then, and what had become of the hold when it ended.
 
-**Holds.** A fault on a client hits a hold of that client (if the nemesis named the hold: that one) iff
+**Holds.** A fault on a client hits a hold of that client (the one that the nemesis named, if any) iff
 
-- it was in force at some moment from the request on that was granted, and
-- it began before all of: the first release or revoke of the hold was called; another owner's later
-  grant returned; the promised lease ended.
+- it was in force at some moment from the granted request on, and
+- it began before all of these: the first release or revoke of the hold was called; another owner's
+  later grant returned; the promised lease ended.
 
-So a fault that begins after its hold was lost hits nothing. A re-entrant owner's acquires with one token are
-one hold, which is hit once. An acquire that never returned a grant is a
-hold if the nemesis names it: its client had reported that it was granted. A fault on servers hits the
-holds that were granted when it began, under the same conditions. A fault on a client that waits for a
-lock hits that waiting acquire, and the hold for which it waits. A client's fault that hits neither counts
-nowhere.
+So a fault that begins after its hold was lost hits nothing. A re-entrant owner's acquires with one
+token are one hold, which is hit once. An acquire that never returned a grant is a hold if the nemesis
+names it: its client had reported the grant. A fault on servers hits the holds that were granted when
+it began, under the same conditions. A fault on a client that waits for a lock hits the waiting acquire,
+and the hold that it waits for. A fault on a client that hits neither is not counted.
 
-**Point.** What the nemesis says where the client stopped itself there. Otherwise what the history
-shows: the acquire open: granted, or renewing if a renewal that was called after the grant was open,
-too; a renewal open: renewing; a write open: write-sent; its next call a write: before-write; else
-before-release if it had written, and acquired if not. None if the fault began before the grant.
+**Point.** The point that the nemesis names, if the client stopped itself there. Otherwise the history
+decides. Acquire open: granted, or renewing if a renewal that was called after the grant is open, too.
+Renewal open: renewing. Write open: write-sent. Next call a write: before-write. Otherwise
+before-release if the client had written, and acquired if not. None if the fault began before the grant.
 
-**End.** Another hold is later as in `holds`; a hold that the nemesis named was granted when the fault
-began, even if its acquire returned afterwards. Superseded: a write in a later
-hold of another client was accepted before the fault ended. Regranted: another client's later hold was
-granted by then. Expired: the lease was over by then, as far as it was promised by what had been sent
-before the fault began or was answered before it ended. A hold whose lease is not known has expired if
-the fault lasted for a whole TTL.
+**End.** `holds` defines which hold is later; a hold that the nemesis named was granted when the fault
+began, even if its acquire returned afterwards. Superseded: a write in a later hold of another client
+was accepted before the fault ended. Regranted: another client's later hold was granted by then.
+Expired: the lease was over by then, counting only requests that were sent before the fault began or
+answered before it ended. A hold without a known lease has expired if the fault lasted for a whole TTL.
 """
 
 from __future__ import annotations
@@ -57,11 +55,11 @@ from checkers.vocabulary.document import HazardsDocument
 from checkers.vocabulary.hazards import PLACE, Cell, End, Hit, Point, fate_of
 
 _POINTS = {str(point): point for point in Point} | {"list-read": Point.BEFORE_WRITE}
-"""The points that the nemesis names; a client that has read its list writes next."""
+"""The points that the nemesis can name; a client that has read its list writes next."""
 
 
 def _one_of(*functions: int) -> Flags:
-    """Return a flag for each function; to look them up is much faster than `np.isin`."""
+    """Return a flag for each function; looking them up is much faster than `np.isin`."""
     flags = np.zeros(len(FUNCTIONS), np.bool_)
     flags[list(functions)] = True
     return flags
@@ -75,7 +73,7 @@ _SIDES = {"lock": Hit.LOCK, "storage": Hit.STORAGE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldHit:
-    """A hold that a fault hit, or for which the client waited that it hit."""
+    """A hold that a fault hit, directly or through a client that waited for it."""
 
     hold: int  # the row of its acquire
     whom: Hit
@@ -87,7 +85,7 @@ class HoldHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultHits:
-    """One fault, and all that it hit."""
+    """One fault, and everything that it hit."""
 
     fault: Fault
     holds: tuple[HoldHit, ...]
@@ -96,7 +94,7 @@ class FaultHits:
 
 @memoized
 def hits_of(evidence: Evidence) -> tuple[FaultHits, ...]:
-    """Return what each fault hit, in the order of their beginnings."""
+    """Return what each fault hit, in the order in which the faults began."""
     faults = faults_of(evidence.history.faults)
     if not faults:
         return ()
@@ -105,7 +103,7 @@ def hits_of(evidence: Evidence) -> tuple[FaultHits, ...]:
 
 
 def hazards_of(evidence: Evidence) -> HazardsDocument | None:
-    """Return what the run has seen of the hazards that its target can produce; None if it is about none."""
+    """Return the hazards that a run hit and missed, of all that its target can produce; None without any."""
     hit = hazards_hit(evidence)
     table = evidence.history.header.hazards
     if table is None:
@@ -160,7 +158,7 @@ class _Search:
         return FaultHits(fault=fault, holds=tuple(holds), counts=is_observed and bool(holds or len(waits)))
 
     def _once(self, acquires: Iterable[int], fault: Fault) -> Iterator[int]:
-        """Each hold once: of the acquires of a re-entrant one, the last that had begun, or else the first."""
+        """Yield each hold once: the last acquire of a re-entrant one that had begun, or else the first."""
         columns = self._columns
         chosen: dict[tuple[int, ...], int] = {}
 
@@ -176,9 +174,9 @@ class _Search:
         return iter(chosen.values())
 
     def _of_holder(self, fault: Fault) -> Iterator[int]:
-        """Yield the holds of its client, or the one that the nemesis named, that a fault hit."""
+        """Yield the holds that a fault hit: of its client, or only the one that the nemesis named."""
         holds, until = self._holds, _ns(fault.healed)
-        if fault.owner is not None and fault.kind != "partition":  # which cuts off whatever the client holds
+        if fault.owner is not None and fault.kind != "partition":  # it cuts off all holds of a client
             rows = holds.of_owner(fault.owner, fault.resource)
         elif fault.client is not None:
             rows = holds.of_client(fault.client, fault.began, until)
@@ -237,11 +235,11 @@ class _Search:
         )
 
     def _point(self, hold: int, moment: int) -> Point:
-        """Where the holder was at a moment, as far as the history shows."""
+        """Return where the holder was at a moment, as far as the history shows."""
         columns, own = self._columns, self._holds.of_lock(hold)
         renewals = own[(columns.f[own] == RENEW) & self._is_open(own, moment)]
         if moment < self._holds.learned[hold]:
-            of_hold = columns.called[renewals] >= self._holds.start[hold]  # not those of a client that waits
+            of_hold = columns.called[renewals] >= self._holds.start[hold]  # not one called while it waited
             return Point.RENEWING if np.any(of_hold) else Point.GRANTED
         if len(renewals):
             return Point.RENEWING
@@ -290,9 +288,9 @@ def _ns(moment: float) -> int:
 
 
 def sent_from(evidence: Evidence) -> Ints:
-    """From when on each operation can have been sent, by row (ns).
+    """Return the earliest moment at which each operation can have been sent, by row (ns).
 
-    That is its call, or the end of a pause at a stop point before its request was sent.
+    This is its call, or the end of a pause at a stop point before its request was sent.
     """
     holds = holds_of(evidence)
     columns = holds.columns

@@ -1,6 +1,6 @@
-"""The writes of holds without tokens: which were late, and which came after one of a later hold.
+"""Writes of holds without tokens: which were late, and which came after a write of a later hold?
 
-The order of the holds is that of real time (see `hold_order`).
+Holds are ordered by real time (see `hold_order`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from checkers.history.ranks import UNRANKED, Summit
 
 
 class Writes:
-    """The writes of holds without tokens, in the order of their calls, as arrays."""
+    """The writes of holds without tokens, as arrays, by call."""
 
     def __init__(self, evidence: Evidence) -> None:
         zones, holds = zones_of(evidence), hold_order(evidence)
@@ -44,11 +44,11 @@ class Writes:
         self.reached_storage: Flags = self.accepted | ~has_failed  # as far as that is known
 
     def with_newest(self, places: Ints) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        """Of writes called after an accepted one: row, grant, and the zone and grant of the latest hold's."""
+        """Yield row and grant of writes called after an accepted one, and (zone, grant) of the newest."""
         return self._newest_before(self._called, places)
 
     def seen_after_newest(self) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        """The same of the writes that were read after an accepted one, but called before."""
+        """Yield the same for writes that were called before an accepted one, but read after it."""
         return self._newest_before(self._claimed, indices(self._is_seen_after))
 
     def _newest_before(self, moments: Ints, places: Ints) -> Iterator[tuple[int, int, tuple[int, int]]]:
@@ -58,7 +58,7 @@ class Writes:
             yield int(self.rows[place]), int(self.grant[place]), later
 
     def with_latest_grant(self, places: Ints) -> Iterator[tuple[int, int, int]]:
-        """Of late writes: row and grant, and the latest grant before the write was called."""
+        """Yield row and grant of late writes, with the latest grant before each was called."""
         by = self._granted.entries_before(self._called[places]) if len(places) else places
         rows, grants, later = self.rows[places], self.grant[places], self._grants[by]
         return zip(rows.tolist(), grants.tolist(), later.tolist(), strict=True)
@@ -66,7 +66,7 @@ class Writes:
 
 @memoized
 def writes_of(evidence: Evidence) -> Writes | None:
-    """The writes of holds without tokens; None if there are none, or if a fence is promised."""
+    """Return the writes of holds without tokens; None if there are none, or if a fence is promised."""
     if evidence.history.header.fenced or not len(hold_order(evidence).writes):
         return None
     return Writes(evidence)

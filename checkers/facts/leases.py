@@ -2,19 +2,19 @@
 
 A re-entrant owner may acquire again without a release in between; if it gets the same token, that is
 the same hold. A hold's *setters* are its acquires, and the renews of its owner that did not fail and
-had returned before any other acquire of the owner that did not fail was called. So a renew that may be
-of the owner's next hold sets nothing; nor does any if an acquire of the owner was still unanswered when
-the hold's was called. Those of an earlier hold are not of this one, but a session may have been
-renewed before its owner's first acquire.
+had returned before any other acquire of the owner that did not fail was called. So a renew that may
+belong to the owner's next hold sets nothing. If another acquire of the owner was still unanswered when
+the hold's own was called, no renew sets anything. Renews of an earlier hold do not count for this one,
+but a session may have been renewed before its owner's first acquire.
 
-T is the latest start of an ok setter that carries a ttl. From then on, the service has seen that
-setter or one of those of the owner, whichever hold's, that had not returned before T: the
-lease is promised until the earliest `max(T, start) + ttl` of these. The promise ends with the call of
-the first release or revoke of the owner that had not returned before the hold was asked for,
-however that ended.
+T is the latest start of an ok setter that carries a ttl. From T on, the service has seen that
+setter, or another setter of the owner (of any hold) that had not returned before T. So the
+lease is promised until the earliest `max(T, start) + ttl` of these. The promise ends, whatever the
+answer, at the call of the owner's first release or revoke that had not returned before the hold
+was asked for.
 
-Time is the clients' own. A promise counts from when it was asked for, which is
-before the service made it, so no clock of a server is needed.
+All times are the clients' own. A promise counts from the moment it was asked for, which is
+before the service made it, so no server's clock is needed.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ from checkers.facts.evidence import Evidence
 from checkers.history.records import Op, Outcome
 
 ENDS = frozenset({"release", "revoke"})
-"""The operations that end a hold, whatever the service says to them."""
+"""The operations that end a hold, whatever the service answers."""
 
 
 def granted(operations: Iterable[Op]) -> list[Op]:
-    """The acquires that got the lock."""
+    """Return the acquires that got the lock."""
     return [op for op in operations if op.f == "acquire" and op.outcome is Outcome.OK]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """A grant, and how long the service promised its hold."""
+    """A grant, and until when the service promised its hold."""
 
     grant: Op
-    end: float  # ns; -infinity where nothing was promised
-    given_up: float  # ns; when its owner first called a release or revoke of it; infinity if it never did
+    end: float  # ns; -infinity if nothing was promised
+    given_up: float  # ns; when its owner first called a release or revoke of it; infinity if never
     set_by: Op | None  # the setter that the promise counts from
 
     @property
     def returned(self) -> float:
-        """When the grant came back, in ns."""
+        """When the grant returned, in ns."""
         return _returned(self.grant)
 
 
 def promises(evidence: Evidence) -> Iterator[list[Lease]]:
-    """The leases of all grants, resource by resource."""
+    """Yield the leases of all grants, resource by resource."""
     for _, operations in sorted(evidence.by_resource("acquire", "renew", *ENDS).items()):
         own: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
@@ -65,12 +65,12 @@ def promises(evidence: Evidence) -> Iterator[list[Lease]]:
 
 
 def lease_of(grant: Op, own: Iterable[Op]) -> Lease:
-    """The lease of one grant; `own` is what its owner did with the lock, the grant included, by call."""
+    """Return the lease of one grant; `own` is what its owner did with the lock, by call."""
     return next(lease for lease in leases_of(own) if lease.grant.index == grant.index)
 
 
 def leases_of(own: Iterable[Op]) -> list[Lease]:
-    """The leases of an owner's grants, by call; `own` is what it did with one lock, by call."""
+    """Return the leases of an owner's grants, by call; `own` is what it did with one lock, by call."""
     own = list(own)
     holds = _holds(own)
     renews = _Renews(own)
@@ -89,18 +89,18 @@ def leases_of(own: Iterable[Op]) -> list[Lease]:
 
 @dataclass(frozen=True, slots=True)
 class _Hold:
-    """The acquires that got one hold; and when the first other one was called that renews may be of."""
+    """The acquires of one hold, and the limits between which a renew certainly belongs to it."""
 
     acquires: list[Op]
-    since: float  # ns; when the first renew may have been called that is not of an earlier hold
-    other: float  # ns; -infinity if one was unanswered when this one was asked for
+    since: float  # ns; renews called earlier belong to an earlier hold
+    other: float  # ns; the call of the first other acquire; -infinity if one was still unanswered
 
 
 def _holds(own: Sequence[Op]) -> list[_Hold]:
-    """The holds of an owner, by the call of their first acquire."""
+    """Return the holds of an owner, by the call of their first acquire."""
     asked = [op for op in own if op.f == "acquire" and op.outcome is not Outcome.FAIL]
     ended = [op.called for op in own if op.f in ENDS and op.outcome is Outcome.OK]
-    number: dict[int, int] = {}  # of the hold of each grant, by the grant's index
+    number: dict[int, int] = {}  # of each grant's hold, by the grant's index
     of_token: dict[int, Op] = {}  # the last grant with each token
     for op in granted(asked):
         same = None if op.token is None else of_token.get(op.token)
@@ -113,7 +113,7 @@ def _holds(own: Sequence[Op]) -> list[_Hold]:
     acquires: dict[int, list[Op]] = defaultdict(list)
     for op in granted(asked):
         acquires[number[op.index]].append(op)
-    reached = [*accumulate(map(_returned, asked), max, initial=-math.inf)]  # before each of those asked for
+    reached = [*accumulate(map(_returned, asked), max, initial=-math.inf)]  # before each acquire
     return [
         _Hold(grants, op.called if place else -math.inf, _other_call(asked, reached, place, number))
         for place, op in enumerate(asked)
@@ -122,7 +122,7 @@ def _holds(own: Sequence[Op]) -> list[_Hold]:
 
 
 def _other_call(asked: Sequence[Op], reached: Sequence[float], place: int, number: dict[int, int]) -> float:
-    """When the first other acquire was called that may be meant by what follows the one at a place."""
+    """Return the call of the next hold's first acquire; -infinity if an earlier one was still unanswered."""
     own = asked[place]
     if reached[place] >= own.called:
         return -math.inf
@@ -140,7 +140,7 @@ class _Renews:
         self._latest = [*accumulate(by_return, _later)]
 
     def last_promise(self, hold: _Hold) -> Op | None:
-        """The ok setter of a hold with the latest start, of those that carry a ttl."""
+        """Return the ok setter of a hold that carries a ttl and has the latest start."""
         place = bisect_left(self._returned, hold.other)
         renewed = self._latest[place - 1 : place] if place else []
         setters = [op for op in hold.acquires if op.ttl is not None]
@@ -153,12 +153,12 @@ def _later(one: Op, other: Op) -> Op:
 
 
 def _promised_from(own: Sequence[Op], starts: Iterable[int]) -> dict[int, float]:
-    """From each start, in ns, the earliest end that was set by what had not returned before."""
+    """Return, for each start (ns), the earliest end promised by setters that had not returned before it."""
     setters = [op for op in own if op.f in ("acquire", "renew") and op.outcome is not Outcome.FAIL]
     coming = sorted((op for op in setters if op.ttl is not None), key=lambda op: op.sent, reverse=True)
     ends = (op.sent + (op.ttl or 0) for op in coming)
-    first_end = [*accumulate(ends, min, initial=math.inf)]  # of so many that are still coming
-    begun: list[tuple[int, float]] = []  # the ttl, and the return
+    first_end = [*accumulate(ends, min, initial=math.inf)]  # by how many are still to come
+    begun: list[tuple[int, float]] = []  # ttl and return
     found = {}
     for start in sorted(starts):
         while coming and coming[-1].sent <= start:

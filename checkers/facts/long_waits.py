@@ -1,4 +1,4 @@
-"""The locks that somebody waited for in vain for long, found on columns (see `holds`)."""
+"""The locks that a client waited for in vain for a long time, found on columns (see `narrowing`)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from checkers.history.ranks import stable_order
 
 
 def of_long_waits(holds: GrantColumns, least: Callable[[int], float], gap: float) -> Ints:
-    """All that was asked of the locks for which somebody may have waited in vain for longer than `least`.
+    """Return all rows of the locks that clients may have waited for in vain for longer than `least`.
 
-    That is called with the longest lease of a lock, in ns; gaps of up to `gap` are passed over.
+    `least` maps the longest lease of a lock to a time, both in ns; gaps of up to `gap` are ignored.
     """
     columns = holds.columns
     rows = columns.rows(ACQUIRE, RENEW, RELEASE)
@@ -39,7 +39,7 @@ def of_long_waits(holds: GrantColumns, least: Callable[[int], float], gap: float
 
 
 def of_starved(holds: GrantColumns, least: int, clients: int | None) -> Ints:
-    """All that was asked of the locks that some client was refused for longer than `least`, in ns."""
+    """Return all rows of the locks that one client was refused for longer than `least`, in ns."""
     columns = holds.columns
     acquires = columns.rows(ACQUIRE)  # by call
     process = columns.process[acquires]
@@ -60,7 +60,7 @@ def of_starved(holds: GrantColumns, least: int, clients: int | None) -> Ints:
 
 
 def _longest_stretch(starts: Ints, ends: Ints, gap: float) -> int:
-    """The longest stretch that these cover together; they stand by their starts."""
+    """Return the length of the longest stretch that these intervals cover together; sorted by start."""
     reached = np.maximum.accumulate(ends)
     first = np.flatnonzero(np.append(True, starts[1:] - reached[:-1] > gap))
     last = np.append(first[1:], len(starts)) - 1
@@ -68,7 +68,7 @@ def _longest_stretch(starts: Ints, ends: Ints, gap: float) -> int:
 
 
 def _longest_gap(starts: Ints, ends: Ints, first: int, last: int) -> int:
-    """The longest stretch between the first and the last moment that none of these covers."""
+    """Return the length of the longest stretch from `first` to `last` that no interval covers."""
     order = np.argsort(starts, kind="stable")
     reached = np.maximum.accumulate(np.append(first, ends[order]))
     return int((np.minimum(np.append(starts[order], last), last) - reached).max())

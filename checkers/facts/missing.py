@@ -1,11 +1,10 @@
-"""What the log lacks of what the clients know to have been there.
+"""Writes and fences that the log lacks, although clients know that they took effect.
 
-The log is complete: what it does not have is not in the storage. A missing write that was
-acknowledged may have been there all the same, and have gone: if the storage was restarted after
-the write had been sent, or if somebody read its value. Then it was lost; otherwise it
-was never stored. One without an answer that somebody read was lost only if the storage was
-restarted: otherwise the read and the log contradict each other. An append reads a list before
-it writes one.
+The log is complete: the storage does not have what the log lacks. A missing write that was
+acknowledged was *lost* if the storage was restarted after the write had been sent, or if a client
+read its value. Otherwise it was *never stored*. A missing write without an answer whose value was
+read was lost only if the storage was restarted; otherwise the read and the log contradict each
+other. An append counts as a reader, too: it reads a list before it writes one.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from checkers.history.records import Op
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Missing:
-    """The rows of what is missing."""
+    """The rows of the missing writes and fences."""
 
     lost: Ints  # writes
     never_stored: Ints  # acknowledged writes
-    contradicted: Ints  # writes that were read, and nothing else shows
-    readers: Mapping[int, Op]  # who first read each of these writes: by a read, or to append to it
+    contradicted: Ints  # writes that only a read shows
+    readers: Mapping[int, Op]  # the first read of each missing write, or the first append that read it
     lost_fences: Ints
     never_raised: Ints  # acknowledged fences
 
@@ -44,7 +43,7 @@ _NOTHING = Missing(
 
 @memoized
 def missing(evidence: Evidence) -> Missing:
-    """Sort what the log lacks by what became of it."""
+    """Sort the missing writes and fences by what became of them."""
     order = order_of(evidence)
     if order is None:
         return _NOTHING

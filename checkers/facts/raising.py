@@ -1,13 +1,13 @@
-"""What may have raised the mark of a storage, for a while at least.
+"""Operations that may have raised the mark of a storage, at least for a while.
 
-Without a commit log: what took effect, and every write or fence without an answer. With one, what it
-has, and what it lacks if that may have been there for a while: an acknowledged write or fence, a write
-that was read, anything without an answer that a restart of the storage may have undone, and any fence
-where the log has none. What the log has, no restart has undone; of several fences with one token, it
-has one, and does not say which.
+Without a commit log, these are the operations that took effect, and every write or fence without an
+answer. With one, they are the logged operations, and unlogged ones that may have been there for a while:
+an acknowledged write or fence, a write that was read, anything without an answer that a restart of the
+storage may have undone, and any fence if the log has no fences. No restart has undone a logged operation.
+If several fences have one token, the log has one of them and does not say which.
 
-What the log has, it has in order and with the token that was stored, from any client: it was not there
-before all up to it had been called.
+Logged operations, from any client, are in order and have the token that was stored: none took effect
+before all operations up to it had been called.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:
     """Which of these rejected writes may have met a higher token than theirs, of another write or fence?"""
     zones, order = zones_of(evidence), order_of(evidence)
     above, returned = zones.height[rejected] + 1, zones.ranks.returned[rejected]
-    # closed intervals: what was called when a rejection returned can have caused it
+    # closed intervals: an operation called when a rejection returned can have caused it
     if order is None:
         raising = np.concatenate((zones.fenced_write, zones.optional, zones.fences))
         below: Flags = first_call(zones, raising, above) <= returned
@@ -43,14 +43,14 @@ def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:
 
 
 def _fences_at_start(zones: ZoneColumns) -> Ints:
-    """The acknowledged fences that had nothing to raise, so that a log may lack them."""
+    """Return the acknowledged fences no higher than the initial mark, which a log may lack."""
     fences = zones.acknowledged_fences
     at_start: Ints = fences[zones.columns.token[fences] <= zones.header.initial_token]
     return at_start
 
 
 def _is_logged(order: LogOrder, rejected: Ints) -> Flags:
-    """Of some rejected writes, for which can the log have got to a higher token by then?"""
+    """For which rejected writes can the log have reached a higher token by the time they returned?"""
     columns, returned = order.recorded.columns, order.recorded.ranks.returned[rejected]
     first = order.first_above(columns.resource[rejected], columns.token[rejected])
     logged: Flags = first <= returned
@@ -58,14 +58,14 @@ def _is_logged(order: LogOrder, rejected: Ints) -> Flags:
 
 
 def unlogged(evidence: Evidence) -> Ints:
-    """The rows of what the log lacks, and may have raised the mark for a while."""
+    """Return the rows of the unlogged operations that may have raised the mark for a while."""
     return np.concatenate(_lacked(evidence))
 
 
 class _Lacked(NamedTuple):
-    """The rows of what the log lacks, and may have raised the mark for a while."""
+    """The rows of the unlogged operations that may have raised the mark for a while."""
 
-    undone: Ints  # by a restart, if it ever was there
+    undone: Ints  # by a restart, if they ever took effect
     others: Ints
 
 
@@ -89,7 +89,7 @@ def _lacked(evidence: Evidence) -> _Lacked:
 
 
 def _shares_its_token(zones: ZoneColumns, fences: Ints) -> Flags:
-    """Which of some fences has the token of another one?"""
+    """Which fences have the same token as another one?"""
     different, numbers = distinct(zones.height[fences])
     shared: Flags = np.bincount(numbers, minlength=len(different))[numbers] > 1
     return shared

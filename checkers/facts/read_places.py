@@ -1,4 +1,4 @@
-"""Where the storage's own order has what each read returned."""
+"""The positions in the storage's own order of the values that reads returned."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ NOWHERE = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReadPlaces:
-    """The ok reads of what the log has, or of what was there before the run, and the positions of that.
+    """The ok reads of a logged value, or of the value from before the run, and the positions of the values.
 
-    One before the first position of a resource stands for what was there before the run.
+    The value from before the run has the position just before the first one of its resource.
     """
 
     rows: Ints
-    first: Ints  # the first position of what each returned
-    last: Ints  # and the last
-    repeated: Mapping[int, Sequence[int]]  # the positions of what was logged more than once, by row
+    first: Ints  # the first position of each read's value
+    last: Ints  # and the last one
+    repeated: Mapping[int, Sequence[int]]  # by row: all positions, if the value was logged more than once
 
 
 def read_places(recorded: Recorded, log: LogColumns) -> ReadPlaces:
-    """Find the positions of what each read returned, with the token that it returned."""
+    """Return the positions of the value that each read returned, where the log has it with that token."""
     columns, ranks = recorded.columns, recorded.ranks
     rows, write = recorded.reads, recorded.writer
     is_after = (write < 0) | (ranks.returned[rows] >= ranks.called[write])
@@ -55,7 +55,7 @@ def read_places(recorded: Recorded, log: LogColumns) -> ReadPlaces:
 
 
 def _is_of_initial(recorded: Recorded, rows: Ints) -> Flags:
-    """Which reads returned what was there before the run?"""
+    """Which reads returned the value from before the run?"""
     columns, header = recorded.columns, recorded.header
     token = columns.token[rows]
     is_initial: Flags = (columns.value[rows] == columns.initial) & (
@@ -65,7 +65,7 @@ def _is_of_initial(recorded: Recorded, rows: Ints) -> Flags:
 
 
 def _has_token(recorded: Recorded, log: LogColumns, rows: Ints, write: Ints, positions: Ints) -> Flags:
-    """Which reads returned the token that a position has, or the one with which the value was sent?"""
+    """Which reads returned the token at a position, or the token that the value was sent with?"""
     columns = recorded.columns
     token, stored = columns.token[rows], log.token[positions]
     sent = columns.token[write]
@@ -75,7 +75,7 @@ def _has_token(recorded: Recorded, log: LogColumns, rows: Ints, write: Ints, pos
 
 
 class _Values:
-    """The positions of the values that are logged."""
+    """The positions of all logged values."""
 
     def __init__(self, log: LogColumns, values: int) -> None:
         self._log = log
@@ -90,7 +90,7 @@ class _Values:
             self._key, self._entries = key[order], entries[order]
 
     def first_and_last(self, resource: Ints, value: Ints) -> tuple[Ints, Ints]:
-        """The first and the last position of each value on a resource, or NOWHERE."""
+        """Return the first and the last position of each value on a resource, or NOWHERE."""
         if self._is_unique:
             found = self._first[value]
             if len(self._log):
@@ -104,7 +104,7 @@ class _Values:
         return np.where(absent, NOWHERE, first), np.where(absent, NOWHERE, last)
 
     def positions(self, resource: int, value: int) -> Ints:
-        """All positions of a value on a resource."""
+        """Return all positions of a value on a resource."""
         asked = resource * self._values + value
         first, last = np.searchsorted(self._key, (asked, asked + 1))
         return self._entries[first:last]

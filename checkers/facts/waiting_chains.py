@@ -1,15 +1,15 @@
 """Acquires that waited for a stuck lock one after the other, so that none in between can be left out.
 
-A stretch in which a lock is stuck may be covered by very many short waits. To judge it again without each
-of them takes quadratic time, and says what is known before: without one, nobody waits for longer than a
-breath, and the stretch falls into two. Each of these is also there without the first wait of all, or
-without the last one. So if both are needed, all are, as long as an acquire does nothing but wait:
+Very many short waits may cover a stretch in which a lock is stuck. Judging it again without each of
+them takes quadratic time, and the result is known: without one wait, no client waits for longer than a
+breath, and the stretch falls into two. Leaving out the first wait of all, or the last one, leaves one of
+these two in place. So if both are needed, all are, as long as an acquire does nothing but wait:
 
-- it was refused, so it can have held nothing;
-- it is not the first operation of all, from which on a lease from before the run may last;
+- it was refused, so it cannot have held anything;
+- it is not the first operation of all, where a lease from before the run is taken to begin;
 - it does not have the longest lease, which decides how long is too long;
 - its owner has no hold that ends by a release, or whose lease depends on what the owner did later;
-- and it waited without a break, so that it is not in two places of the chain.
+- and it waited without a break, so it appears in the chain only once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from checkers.history.records import Op, Outcome
 
 
 def waiting_chain(part: Evidence) -> Sequence[Op]:
-    """Of a part of a run in which one lock is asked for, the acquires that are such links; in order."""
+    """Return the acquires that are such links, in order, in a part of a run that asks for one lock."""
     surroundings = surroundings_of(part.history.header, part.history.faults)
     waits = sorted(
         ((wait, op) for op in part.named("acquire") for wait in surroundings.waited(op)),
@@ -43,10 +43,10 @@ def waiting_chain(part: Evidence) -> Sequence[Op]:
 
 
 def _asked_more(operations: Sequence[Op]) -> set[int]:
-    """The first operation, and that with the longest lease."""
+    """Return the index of the first operation, and of the one with the longest lease."""
     return {operations[0].index, max(operations, key=lambda op: op.ttl or 0).index}
 
 
 def _held_without_lease(op: Op) -> bool:
-    """Was it granted, or may it have been, by an answer without a lease?"""
+    """Is it an acquire that was or may have been granted, without a lease?"""
     return op.f == "acquire" and op.outcome is not Outcome.FAIL and op.ttl is None
