@@ -1,1 +1,1 @@
-"""Everything asked of a history, once: the order of the log, clusters, holds and leases, hits of faults."""
+"""Answers about a history, each computed once: log order, clusters, holds and leases, hits of faults."""

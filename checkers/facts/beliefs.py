@@ -1,4 +1,4 @@
-"""Beliefs: until when did a client take itself for the holder of a lock?"""
+"""Beliefs: until when did a client believe that it held a lock?"""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from checkers.history.records import Op, Outcome
 
 
 def killed_at(evidence: Evidence) -> Callable[[Op], float]:
-    """Return when the client of an operation was killed after it had called that; infinity if it was not."""
+    """Return a function from an operation to when its client was killed after the call; infinity if never."""
     header = evidence.history.header
     if header.clients is None:
         return lambda _op: math.inf
-    kills: dict[int | None, list[int]] = defaultdict(list)  # of each client, in the order of time
+    kills: dict[int | None, list[int]] = defaultdict(list)  # by client, in time order
     for fault in faults_of(evidence.history.faults):
         if fault.kind == "kill":
             kills[fault.client].append(fault.began)
@@ -33,19 +33,19 @@ def killed_at(evidence: Evidence) -> Callable[[Op], float]:
 
 
 class Beliefs:
-    """When the owner of some operations stopped to believe that it held a grant."""
+    """When the owner of some operations stopped believing that it held a grant."""
 
     def __init__(self, operations: Iterable[Op]) -> None:
         operations = list(operations)
         given_back = sorted((_over(op), op.called) for op in operations if op.f in ENDS)
         self._given_back = [returned for returned, _ in given_back]
         called = (called for _, called in reversed(given_back))
-        self._first_call = [*accumulate(called, min, initial=math.inf)][::-1]  # of those from each one on
+        self._first_call = [*accumulate(called, min, initial=math.inf)][::-1]  # from each place on
         refused = (op for op in operations if op.f == "renew" and op.outcome is Outcome.FAIL)
         self._lost = sorted(map(_over, refused))
 
     def end(self, grant: Op) -> float:
-        """When it stopped to believe in this grant."""
+        """Return when the owner stopped believing that it held this grant; infinity if it never did."""
         given_back = self._first_call[bisect_left(self._given_back, grant.called)]
         lost = bisect_left(self._lost, grant.called)
         return min(

@@ -1,13 +1,13 @@
 """Zones: each value that a register held, with the operations that prove when it was there.
 
 Written values are unique, so a value's write and the reads that returned it
-belong together, and no other value stands between them (Gibbons and Korach,
+belong together, and no other value comes between them (Gibbons and Korach,
 "Testing Shared Memories", 1997). Two moments of a zone decide its place:
 
 settled  the earliest return of its operations: by then the value had been there
 claimed  the latest call of its operations: the value was there after this
 
-So u stood before v for certain iff `u.settled < v.claimed`: an operation of u
+So u certainly came before v iff `u.settled < v.claimed`: an operation of u
 had returned before one of v was called.
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from checkers.history.records import Header, Op
 
 BELOW_ALL = -2
-"""The place in the order of tokens of a write that carried none: below every mark."""
+"""The token that stands in for a write without one: below every mark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +28,13 @@ class Zone:
     """One value of a register: its write, and the ok reads that returned it."""
 
     token: int
-    write: Op | None  # None: the value that stood there before the run
+    write: Op | None  # None: the value from before the run
     reads: tuple[Op, ...]
-    settled: float  # ns; infinity while nothing proves that it had been there by any moment
+    settled: float  # ns; infinity if nothing proves that it had been there by any moment
     settled_by: Op | None
     claimed: float  # ns
     claimed_by: Op | None
-    places: tuple[int, ...] = ()  # where the write stands in the commit log; -1: before all
+    places: tuple[int, ...] = ()  # of the write in the commit log; -1: before all others
 
     def surely_before(self, other: Zone) -> bool:
         """Had this value been there before the other's last operation was called?"""
@@ -42,19 +42,23 @@ class Zone:
 
     @property
     def proof(self) -> tuple[Op, ...]:
-        """The write, and the operation that had returned when the value was settled."""
+        """The write, and the operation whose return settled the value."""
         return tuple(dict.fromkeys(op for op in (self.write, self.settled_by) if op is not None))
 
 
 def token_of(op: Op) -> int:
-    """The token of an operation that is known to carry one."""
+    """Return the token of an operation.
+
+    Raises:
+        ValueError: it carries none.
+    """
     if op.token is None:
         raise ValueError(f"{op.f} at line {op.lines[0]} carries no token")
     return op.token
 
 
 def initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
-    """What stood there before the run: a write at minus infinity."""
+    """Return the zone of the value from before the run, as if written at minus infinity."""
     claimed = max(reads, key=lambda read: read.called, default=None)
     return Zone(
         token=header.initial_token,
@@ -76,9 +80,9 @@ def written_zone(
     acknowledged: bool,
     shown_by: Sequence[Op] = (),
 ) -> Zone:
-    """A zone; `acknowledged`: the write's own ok proves that it was there when it returned.
+    """Return a write's zone; `acknowledged`: its own ok proves that the value was there when it returned.
 
-    `shown_by` are others that prove it: they read a list that was built on the one of this append.
+    `shown_by` are other operations that prove it: they read a list that was built on this append's list.
     """
     answers = [*reads, *shown_by, *((write,) if acknowledged else ())]
     returns = [(op.returned, op) for op in answers if op.returned is not None]

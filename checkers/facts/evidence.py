@@ -1,4 +1,4 @@
-"""What a verdict rests on: the clients' history, and the storage's own order where there is one."""
+"""The evidence behind a verdict: the clients' history, and the storage's own order if there is one."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from checkers.history.records import Commit, History, Op
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All that the checkers look at."""
+    """Everything that the checkers look at."""
 
     history: History
     log: LogColumns | None = None
     worked_out: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)  # see `memoized`
 
     def by_resource(self, *names: str) -> dict[str, list[Op]]:
-        """The operations of these names, in the order of their calls, for each resource."""
+        """Return the operations of these names for each resource, by call."""
         chosen: dict[str, list[Op]] = defaultdict(list)
         for op in self.named(*names):
             chosen[op.resource].append(op)
         return chosen
 
     def resources(self, name: str) -> list[str]:
-        """The resources that operations of this name are on, by the first of them."""
+        """Return the resources with operations of this name, in the order of their first ones."""
         columns = in_columns(self).columns
         of_rows = columns.resource[columns.rows(FUNCTIONS.index(name))]
         numbers, firsts = np.unique(of_rows, return_index=True)
         return [columns.resources[number] for number in numbers[np.argsort(firsts)].tolist()]
 
     def named(self, *names: str) -> Iterator[Op]:
-        """The operations of these names, in the order of their calls."""
+        """Yield the operations of these names, by call."""
         return in_columns(self).named(*names)
 
 
 @memoized
 def as_seen(evidence: Evidence) -> Evidence:
-    """What the clients saw, without the commit log."""
+    """Return what the clients saw, without the commit log."""
     return evidence if evidence.log is None else Evidence(history=evidence.history)
 
 
 def in_columns(evidence: Evidence) -> Operations:
-    """All operations as columns; the log says nothing of those."""
+    """Return all operations as columns; these do not depend on the log."""
     return _in_columns(as_seen(evidence))
 
 
@@ -64,7 +64,7 @@ def gather(history: History, commits: Iterable[Commit] | None = None, *, same_ru
     """Match the storage's order to the history.
 
     Raises:
-        HistoryError: no commit fits the history, and they are not known to be of the same run.
+        HistoryError: no commit fits the history, and the two are not known to be from the same run.
     """
     if commits is None:
         return Evidence(history=with_lists(history))

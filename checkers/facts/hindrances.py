@@ -1,4 +1,4 @@
-"""What kept the faults of a run from testing more, as far as its history shows."""
+"""Hindrances: what kept the faults of a run from testing more, as far as its history shows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from checkers.vocabulary.hindrances import SHORTEST_LEASE, KeptLease, ShortLease
 
 
 def hindrance_of(evidence: Evidence) -> ShortLease | KeptLease | None:
-    """Return what the history shows of it, if anything."""
+    """Return the hindrance that the history shows, if any."""
     return _short_lease(evidence) or _kept_lease(evidence)
 
 
 def _short_lease(evidence: Evidence) -> ShortLease | None:
-    """Was no fault counted, because no lease was long enough?"""
+    """Return the longest lease, if no fault was counted and it was too short for any to be."""
     if any(each.counts for each in hits_of(evidence)):
         return None
     columns, ttl = in_columns(evidence).columns, evidence.history.header.ttl
@@ -33,9 +33,9 @@ def _short_lease(evidence: Evidence) -> ShortLease | None:
 
 
 def _kept_lease(evidence: Evidence) -> KeptLease | None:
-    """Did nobody get the lock of a paused client within a whole TTL after its lease, and another one asked?
+    """Return the TTL if no client got a paused client's lock for a whole TTL after its lease, and one asked.
 
-    Only under no other fault than pauses of other clients.
+    Requests count only if no server was under a fault, and their client was under none.
     """
     ttl = evidence.history.header.ttl
     if ttl is None:
@@ -51,9 +51,9 @@ def _kept_lease(evidence: Evidence) -> KeptLease | None:
 
 
 def _waited(evidence: Evidence, fault: Fault, hit: HoldHit) -> int:
-    """For how long (ns) one other client asked for a lock between the end of its lease and of a pause.
+    """Return how long (ns) one other client asked for a lock between the end of its lease and of a pause.
 
-    0 if servers were under a fault meanwhile; what a client asked that was itself under one is left out.
+    This is 0 if servers were under a fault meanwhile; clients under a fault themselves do not count.
     """
     holds = holds_of(evidence)
     columns = holds.columns

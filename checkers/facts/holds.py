@@ -1,9 +1,9 @@
-"""Who held a lock, from when, and until when: the holds of a run, worked out once.
+"""The holds of a run, computed once: who held which lock, from when and until when.
 
-A hold is the row of the acquire that was granted. It is *lost* at the earliest of: the first release
-or revoke of its owner was called; another owner's later grant returned; the promised lease ended (see
-`leases`). Another grant is *later* if its request was sent after this one had returned, or if it has a
-higher token; never if it had returned before this one's request was sent.
+A hold is the row of the acquire that was granted. It is *lost* at the earliest of these: the first
+release or revoke of its owner was called; another owner's later grant returned; the promised lease
+ended (see `leases`). Another grant is *later* if its request was sent after this one had returned, or
+if it has a higher token; never if it had returned before this one's request was sent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from checkers.history.records import Op
 
 
 def holds_of(evidence: Evidence) -> HoldIndex:
-    """The holds of a history; the log says nothing of those."""
+    """Return the holds of a history; these do not depend on the log."""
     return _holds_of(as_seen(evidence))
 
 
@@ -45,7 +45,7 @@ def _holds_of(evidence: Evidence) -> HoldIndex:
 
 
 class HoldIndex:
-    """The grants of a run by client, by owner and by resource, with the end of each hold. Times in ns."""
+    """The grants of a run by client, by owner and by resource, with the end of each hold; times in ns."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -60,7 +60,7 @@ class HoldIndex:
         self._leases: dict[tuple[int, int], dict[int, Lease]] = {}
 
     def lease(self, hold: int) -> Lease:
-        """The lease of a hold, by all that was ever answered."""
+        """Return the lease of a hold, by everything that its owner did with the lock."""
         columns = self.columns
         key = int(columns.resource[hold]), int(columns.owner[hold])
         if key not in self._leases:
@@ -69,9 +69,9 @@ class HoldIndex:
         return self._leases[key][hold]
 
     def promised_under(self, hold: int, began: int, ended: int) -> float:
-        """Until when a hold was promised by what was called by a moment, or answered by another one.
+        """Return the end of a hold's promise, by requests called by `began` or answered by `ended`.
 
-        What its holder did to end it is left out. -infinity if nothing promised it.
+        Its owner's releases and revokes are ignored. -infinity if nothing promised the hold.
         """
         if not self.granted[hold]:
             return -math.inf
@@ -81,14 +81,14 @@ class HoldIndex:
         return lease_of(self.operations[hold], self.operations.at(own)).end
 
     def is_held_at(self, hold: int, moment: int) -> bool:
-        """Was a hold not lost at a moment?"""
+        """Was a hold not yet lost at a moment?"""
         lease = self.lease(hold)
         if lease.given_up <= moment or (lease.set_by is not None and lease.end <= moment):
             return False
         return not self._is_superseded(hold, moment)
 
     def was_lost_before(self, hold: int, moment: int) -> bool:
-        """Was a hold lost by what had happened before its owner did something at a moment?"""
+        """Was a hold lost through anything that had happened before a moment?"""
         columns, own = self.columns, self.of_lock(hold)
         ended = (columns.f[own] == RELEASE) | (columns.f[own] == REVOKE)
         ended &= (columns.returned[own] >= columns.called[hold]) & (columns.called[own] < moment)
@@ -103,7 +103,7 @@ class HoldIndex:
         return bool(np.any(self.came_after(rows, hold, int(columns.returned[hold]))))
 
     def superseded_at(self, hold: int) -> float:
-        """When another owner's first later grant had returned; infinity if there was none."""
+        """Return when another owner's first later grant returned; infinity if there was none."""
         columns = self.columns
         rows = self.granted_between(int(columns.resource[hold]), int(self.sent[hold]), NEVER)
         rows = rows[columns.owner[rows] != columns.owner[hold]]
@@ -111,22 +111,22 @@ class HoldIndex:
         return int(columns.returned[rows[0]]) if len(rows) else math.inf
 
     def came_after(self, rows: Ints, hold: int, granted_by: int) -> Flags:
-        """Of other grants: was each given after this hold, which had been by some moment?"""
+        """Which of these grants came after this hold, which had been granted by `granted_by`?"""
         token = self.columns.token[hold]
         higher = (self.columns.token[rows] > token) & (token != ABSENT)
         later: Flags = higher | (self.sent[rows] > granted_by)
         return later
 
     def granted_between(self, resource: int, start: int, end: int) -> Ints:
-        """The grants of a resource that returned in a closed interval, by return."""
+        """Return the grants of a resource that returned in a closed interval, by return."""
         return self._by_return.of(resource, start, end)
 
     def of_client(self, client: int, began: int, ended: int) -> Ints:
-        """The holds of a client that may have been held at some moment of an interval."""
+        """Return the holds of a client that may have been held at some moment of an interval."""
         return self._held_by_client.of(client, began, ended)
 
     def of_owner(self, owner: str, resource: str | None) -> Ints:
-        """The acquires of an owner, on one resource or on all, granted or not."""
+        """Return the acquires of an owner, granted or not, on one resource or on all."""
         rows = self._by_owner.of(self._numbers.get(owner, NEVER - 1))
         rows = rows[self.columns.f[rows] == ACQUIRE]
         names = map(self.columns.resources.__getitem__, self.columns.resource[rows].tolist())
@@ -134,15 +134,15 @@ class HoldIndex:
         return chosen
 
     def of_resource(self, resource: int, moment: int) -> Ints:
-        """The holds of a resource that were granted by a moment, and may not have been lost then."""
+        """Return the holds of a resource that were granted by a moment, and may not have been lost then."""
         return self._held_of_resource.of(resource, moment, moment)
 
     def acquires(self, client: int, until: int) -> Ints:
-        """The acquires of a client that were called by a moment, by call."""
+        """Return the acquires of a client that were called by a moment, by call."""
         return self._acquires.of(client, until=until)
 
     def section(self, hold: int) -> Ints:
-        """What the client of a hold did on its resource until its next acquire."""
+        """Return the rows of what a hold's client did on its resource before its next acquire."""
         columns, client = self.columns, int(self.client[hold])
         rows, acquires = self._by_client.of(client), self._acquires.of(client)
         following = acquires[np.searchsorted(acquires, hold, side="right") :][:1]
@@ -152,10 +152,10 @@ class HoldIndex:
         return own
 
     def grant_behind(self, op: Op) -> Op | None:
-        """The grant of the hold that an operation was done in, if it is known.
+        """Return the grant of the hold that an operation belongs to, if it is known.
 
-        By its token: the last one of its client that had returned, or else the first of all. Without
-        one, by its owner.
+        This is the last grant with its token that its client had got by then, or else the first grant
+        of any client with that token. Without a token, the owner decides.
         """
         if op.token is None:
             return hold_order(self._evidence).grant_behind(op)
@@ -174,7 +174,7 @@ class HoldIndex:
         return op.process if clients is None else op.process % clients
 
     def of_lock(self, hold: int) -> Ints:
-        """What the owner of a hold did with its resource."""
+        """Return the rows of everything that a hold's owner did with its resource."""
         columns = self.columns
         rows = self._by_owner.of(int(columns.owner[hold]))
         own: Ints = rows[columns.resource[rows] == columns.resource[hold]]
@@ -182,7 +182,7 @@ class HoldIndex:
 
     @cached_property
     def first_accepted(self) -> Ints:
-        """When the first accepted write of each hold had returned, by the row of its acquire; or NEVER."""
+        """When the first accepted write of each hold returned, by the row of its acquire; or NEVER."""
         columns = self.columns
         is_write = ((columns.f == WRITE) | (columns.f == APPEND)) & (columns.outcome == OK)
         rows = np.flatnonzero(is_write | (columns.f == ACQUIRE))
@@ -213,7 +213,7 @@ class HoldIndex:
 
     @cached_property
     def _acquires(self) -> _Groups:
-        """The acquires of each client, in the order of their calls."""
+        """The acquires of each client, by call."""
         rows = np.flatnonzero(self.columns.f == ACQUIRE)
         return _Groups(self.client[rows], rows, self.columns.called[rows])
 
@@ -228,14 +228,14 @@ class HoldIndex:
 
     @cached_property
     def _by_token(self) -> _Groups:
-        """The grants of each resource by token, and those of one token by return."""
+        """The grants of each resource by token, and by return for equal tokens."""
         order = np.lexsort((self.columns.returned[self._grants], self.columns.token[self._grants]))
         rows = self._grants[order]
         return _Groups(self.columns.resource[rows], rows, self.columns.token[rows])
 
     @cached_property
     def _lost_at_most(self) -> Ints:
-        """No hold was lost later, by the row of its acquire; NEVER if nothing tells."""
+        """The latest moment at which each hold can have been lost, by its row; NEVER if unknown."""
         grants = GrantColumns(self.columns)
         lost = np.full(len(self.columns), NEVER, dtype=np.int64)
         lost[grants.grants] = grants.kept_at_most()
@@ -251,7 +251,7 @@ class HoldIndex:
 
 
 class _Groups:
-    """Rows by their number; those of one number in the order given, which is that of their moments."""
+    """Rows grouped by number; the rows of one number are given in the order of their moments."""
 
     def __init__(self, numbers: Ints, rows: Ints | None = None, moments: Ints | None = None) -> None:
         order = stable_order(numbers)
@@ -260,7 +260,7 @@ class _Groups:
         self._moments = self._rows if moments is None else moments[order]
 
     def of(self, number: int, since: int = ABSENT, until: int = NEVER) -> Ints:
-        """The rows of a number whose moments are in a closed interval."""
+        """Return the rows of a number whose moments are in a closed interval."""
         first, last = np.searchsorted(self._numbers, [number, number + 1])
         moments = self._moments[first:last]
         begin, end = np.searchsorted(moments, since), np.searchsorted(moments, until, side="right")
@@ -269,17 +269,17 @@ class _Groups:
 
 
 class _Held:
-    """Grants by a number, from a moment of each to one at which it was certainly lost."""
+    """Grants grouped by number, each with its start and a moment by which it was certainly lost."""
 
     def __init__(self, numbers: Ints, grants: Ints, since: Ints, until: Ints) -> None:
         order = np.lexsort((since[grants], numbers[grants]))
         self._rows = grants[order]
         self._numbers, self._since = numbers[self._rows], since[self._rows]
         self._until = until[self._rows]
-        self._longest: dict[int, Ints] = {}  # of each number: the last loss of those up to each
+        self._longest: dict[int, Ints] = {}  # by number: the last loss up to each place
 
     def of(self, number: int, began: int, ended: int) -> Ints:
-        """The grants of a number that were given by the end of an interval, and not lost by its beginning."""
+        """Return the grants of a number given by the end of an interval and not surely lost by its start."""
         first, last = np.searchsorted(self._numbers, [number, number + 1])
         if number not in self._longest:
             self._longest[number] = np.maximum.accumulate(self._until[first:last])

@@ -1,4 +1,4 @@
-"""Stretches of time: closed intervals of nanoseconds, which may have no end."""
+"""Stretches of time: closed intervals in nanoseconds, possibly without an end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Interval = tuple[float, float]
 
 
 def joined(intervals: Iterable[Interval], gap: float = 0) -> list[Interval]:
-    """The stretches that they cover together, in order; gaps of up to `gap` are passed over."""
+    """Return the stretches that these intervals cover together, in order, ignoring gaps of up to `gap`."""
     stretches: list[Interval] = []
     for start, end in sorted(intervals):
         if stretches and start - stretches[-1][1] <= gap:
@@ -23,7 +23,7 @@ def joined(intervals: Iterable[Interval], gap: float = 0) -> list[Interval]:
 
 
 def without(stretches: Iterable[Interval], holes: Sequence[Interval]) -> list[Interval]:
-    """What is left of them between the holes; both are in order, and none overlaps the next."""
+    """Return the parts of stretches between the holes; both are in order, and none overlaps the next."""
     left: list[Interval] = []
     for start, end in stretches:
         first = bisect_left(holes, start, key=itemgetter(1))
@@ -39,14 +39,14 @@ def without(stretches: Iterable[Interval], holes: Sequence[Interval]) -> list[In
 
 
 class Covered:
-    """How long some stretches last together; they are in order, and none overlaps the next."""
+    """The total length of some stretches, which are in order and do not overlap."""
 
     def __init__(self, stretches: Sequence[Interval]) -> None:
         self._stretches = stretches
-        self._before = [0, *accumulate(end - start for start, end in stretches[:-1])]  # each of them
+        self._before = [0, *accumulate(end - start for start, end in stretches[:-1])]  # each one
 
     def between(self, start: float, end: float) -> float:
-        """How much of a stretch they cover."""
+        """Return how much of the time from `start` to `end` they cover."""
         return self._until(end) - self._until(start)
 
     def _until(self, moment: float) -> float:
@@ -58,23 +58,23 @@ class Covered:
 
 
 def links(intervals: Sequence[Interval], gap: float) -> Iterator[int]:
-    """The places of those, in order, without which no interval before is joined with one behind them."""
+    """Yield the places of the intervals, in order, that alone join those before them to those after."""
     reached = [-math.inf, *accumulate((end for _, end in intervals), max)]
     starts = [*(start for start, _ in intervals), math.inf]
     return (place for place in range(len(intervals)) if starts[place + 1] - reached[place] > gap)
 
 
 class Cover:
-    """Chooses the fewest of some intervals that cover a stretch; gaps of up to `gap` are passed over."""
+    """Chooses the fewest intervals that cover a stretch, ignoring gaps of up to `gap`."""
 
     def __init__(self, intervals: Sequence[Interval], gap: float) -> None:
         self._intervals, self._gap = intervals, gap
         order = sorted(range(len(intervals)), key=intervals.__getitem__)
         self._starts = [intervals[place][0] for place in order]
-        self._last = list(accumulate(order, self._later))  # of each and those before, the one that ends last
+        self._last = list(accumulate(order, self._later))  # the one that ends last, up to each place
 
     def fewest(self, start: float, end: float) -> Iterator[int]:
-        """Their places: always the one that lasts longest of those that go on without a gap."""
+        """Yield their places: at each step, the interval that continues without a gap and ends last."""
         reached, began = start, bisect_right(self._starts, start)
         if not began or self._intervals[self._last[began - 1]][1] <= start:
             began = bisect_right(self._starts, self._starts[began]) if began < len(self._starts) else began
@@ -87,5 +87,5 @@ class Cover:
             began = min(bisect_right(self._starts, reached + self._gap), bisect_left(self._starts, end))
 
     def _later(self, one: int, other: int) -> int:
-        """Which of two ends last; the one that starts first if they end together."""
+        """Return the one of two that ends last; if they end together, the one that starts first."""
         return other if self._intervals[other][1] > self._intervals[one][1] else one

@@ -1,4 +1,4 @@
-"""Releases and renewals that came after their owner had lost the lock, and may have let another owner in."""
+"""Releases and renewals called after their owner had lost the lock, which may have let another owner in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checkers.history.records import Op, Outcome
 
 
 def late_calls_of(evidence: Evidence) -> LateCalls:
-    """The releases and renewals of a history."""
+    """Return the releases and renewals of a history."""
     return _late_calls_of(as_seen(evidence))
 
 
@@ -25,7 +25,7 @@ def _late_calls_of(evidence: Evidence) -> LateCalls:
 
 
 class LateCalls:
-    """The releases and renewals of all owners, but for those that failed."""
+    """The releases and renewals of all owners, except those that failed."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._holds: HoldIndex = holds_of(evidence)
@@ -36,10 +36,10 @@ class LateCalls:
         self._calls = {resource: ByCall(found) for resource, found in calls.items()}
 
     def between(self, holder: Op, grant: Op) -> Iterator[Op]:
-        """Those that may have had an effect between two grants, not of the first one's owner; the last first.
+        """Yield calls of other owners that may have taken effect between two grants, the last one first.
 
-        Their owners had lost the lock when they called them, or their leases were over by the first grant; a
-        release that was not answered by then may have been carried out at any time until it was.
+        Their owners had lost the lock when they called, or their leases were over by the first grant. A
+        release that was unanswered by then may have taken effect at any time before its answer.
         """
         if holder.resource not in self._calls:
             return
@@ -49,21 +49,21 @@ class LateCalls:
                 yield op
 
     def had_lost(self, op: Op, holder: Op) -> bool:
-        """Had the owner of an operation lost the lock when it called that, or when another was granted it?"""
+        """Had the owner of an operation lost the lock by its call, or by another holder's grant?"""
         return self.came_too_late(op) or self._was_over_by(op, holder.returned or 0)
 
     def came_too_late(self, op: Op) -> bool:
-        """Had the owner of an operation lost the lock, or never been granted it, when it called that?"""
+        """Had the owner of an operation lost the lock by its call, or never been granted it?"""
         hold = self._hold_of(op)
         return hold is None or self._holds.was_lost_before(hold, op.called)
 
     def _was_over_by(self, op: Op, moment: int) -> bool:
-        """Was the lease of an operation's hold over by a moment, but for what its owner did to end it?"""
+        """Was the lease of an operation's hold over by a moment, ignoring what its owner did to end it?"""
         hold = self._hold_of(op)
         return hold is not None and -math.inf < self._holds.promised_under(hold, op.called, moment) < moment
 
     def _hold_of(self, op: Op) -> int | None:
-        """The last hold of an owner that it had asked for."""
+        """Return the last hold that the owner of an operation had asked for before its call."""
         holds = self._holds
         rows = [] if op.owner is None else holds.of_owner(op.owner, op.resource).tolist()
         asked = [row for row in rows if holds.granted[row] and holds.columns.called[row] <= op.called]

@@ -1,4 +1,4 @@
-"""The leases of one resource, for the one of another owner that was promised longest."""
+"""The leases of one resource, searched for another owner's lease that was promised longest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checkers.history.ranges import Above
 
 
 class PromisedLeases:
-    """The leases of one resource, for the earlier one of another owner that was promised longest."""
+    """Finds, for a lease, the earlier one of another owner on its resource that was promised longest."""
 
     def __init__(self, held: Sequence[Lease]) -> None:
         self._longest_first = sorted(held, key=lambda lease: -lease.end)
@@ -25,7 +25,7 @@ class PromisedLeases:
         )
 
     def sent_before(self, later: Lease) -> Lease | None:
-        """That of what had been granted before the later one was sent."""
+        """Return the longest lease of a grant that had returned before the later one was sent."""
         found = self._after.before(later.grant.sent)
         if found is None or found[0] <= later.returned:
             return None
@@ -34,7 +34,7 @@ class PromisedLeases:
         return self._of_another(later, self._by_time, (-later.grant.sent,))
 
     def below(self, later: Lease) -> Lease | None:
-        """That of a lower token, if real time does not say the opposite, as in a token-regression."""
+        """Return the longest lease with a lower token, unless real time contradicts: a token-regression."""
         token = later.grant.token
         found = None if token is None else self._above.before(token)
         if token is None or found is None or found[0] <= later.returned:
@@ -44,7 +44,7 @@ class PromisedLeases:
         return self._of_another(later, self._by_token, (-token, -later.returned - 1))
 
     def in_no_order(self, later: Lease, *, are_trusted: bool) -> Lease | None:
-        """That of a grant that returned first, but while this one was in flight; each during the other's."""
+        """Return the longest lease of a grant that returned first, where both were in flight at one time."""
         if later.end == -math.inf or (are_trusted and not self._is_any_without_token):
             return None
         longest = self._by_return.before(self._place[later.grant.index])
@@ -54,12 +54,12 @@ class PromisedLeases:
         token = self._token_or_place[later.grant.index]
         sides = [(side, side * token) for side in (1, -1)]
         if are_trusted and later.grant.token is not None:
-            sides = [(-1, 0)]  # all that have no token
+            sides = [(-1, 0)]  # only leases without a token
         found = [self._of_another(later, self._by_flight[side], (limit, *limits)) for side, limit in sides]
         return next((lease for lease in found if lease and later.returned < lease.end), None)
 
     def _of_another(self, later: Lease, leases: Sequence[Above], limits: Sequence[float]) -> Lease | None:
-        """The longest above these limits whose owner has a higher number or a lower one."""
+        """Return the longest lease above these limits whose owner has a higher or a lower number."""
         own = self._owners[later.grant.owner]
         found = [each.first((side * own, *limits)) for each, side in zip(leases, (1, -1), strict=True)]
         places = [place for place in found if place is not None]
@@ -85,7 +85,7 @@ class PromisedLeases:
 
     @cached_property
     def _token_or_place(self) -> dict[int, int]:
-        """The token of each grant; below all tokens, and different from each other, without one."""
+        """The token of each grant; without one, a distinct number below all tokens."""
         return {
             lease.grant.index: -1 - place if lease.grant.token is None else lease.grant.token
             for place, lease in enumerate(self._longest_first)
@@ -97,7 +97,7 @@ class PromisedLeases:
 
     @cached_property
     def _by_token(self) -> Sequence[Above]:
-        """Those without a token are above no limit."""
+        """Leases without a token are above no limit."""
         tokens = [
             ABSENT if lease.grant.token is None else -lease.grant.token for lease in self._longest_first
         ]
@@ -105,7 +105,7 @@ class PromisedLeases:
 
     @cached_property
     def _by_flight(self) -> Mapping[int, Sequence[Above]]:
-        """For higher tokens, and for lower ones."""
+        """Indexes for higher tokens (1) and for lower ones (-1)."""
         tokens = [self._token_or_place[lease.grant.index] for lease in self._longest_first]
         places = [-self._place[lease.grant.index] for lease in self._longest_first]
         late = [-returned for returned in self._returned]
@@ -116,7 +116,7 @@ class PromisedLeases:
 
     @cached_property
     def _returned(self) -> list[int]:
-        """When the grants returned, so that earlier is above."""
+        """When the grants returned, negated, so that an earlier one is above a later one."""
         return [-_moment(lease.returned) for lease in self._longest_first]
 
     def _both_sides(self, *columns: Sequence[int]) -> Sequence[Above]:

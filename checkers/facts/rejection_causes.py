@@ -1,10 +1,10 @@
-"""Which tokens the mark of a fenced storage reached, and which of them can have caused a rejection.
+"""The tokens that the mark of a fenced storage reached, and those that can have caused a rejection.
 
-The accepted writes of a fenced storage are in the order of their tokens, so the mark passes
-through fixed *levels*. A level can be reached at its *start* at the earliest: when something
-that raised the mark to it was called. The cause of a rejection is the lowest level high enough
-that had started when the rejection returned. A level that was certainly reached, but started
-later, hides those above it.
+A fenced storage accepts writes in the order of their tokens, so its mark passes through fixed
+*levels*. A level can be reached at its *start* at the earliest: when an operation that raised the
+mark to it was called. The cause of a rejection is the lowest level that is high enough and had
+started when the rejection returned. A level that was certainly reached, but started later, hides
+all levels above it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from checkers.history.ranks import UNRANKED, distinct, places_in, stable_order
 
 
 def refused_heights(zones: ZoneColumns) -> Ints:
-    """The lowest mark that refuses each rejected write."""
+    """Return the lowest mark that refuses each rejected write."""
     heights: Ints = zones.height[zones.rejected] + (zones.header.policy == "inclusive")
     return heights
 
 
 def were_shut_out(zones: ZoneColumns) -> bool:
-    """Had a token that refuses it surely been accepted before each rejected write was called?
+    """Had the storage surely accepted, before each rejected write was called, a token that refuses it?
 
-    If nothing else is wrong, no rejection is, then: its cause is that token or a lower one, and had
-    something been called after the rejection with a token below, that would be stale already.
+    If so, and if nothing else is wrong, all rejections are right: each is caused by that token or a
+    lower one, and any operation called after the rejection with a lower token is stale already.
     """
     called = zones.ranks.called[zones.rejected]
     return bool((zones.mark.before(called) >= refused_heights(zones)).all())
@@ -38,27 +38,27 @@ def were_shut_out(zones: ZoneColumns) -> bool:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Causes:
-    """The levels, and for each rejected write those that refuse it; the number of all levels: none."""
+    """The levels, and those that refuse each rejected write; the count of all levels means none."""
 
     levels: Levels
     in_time: Ints  # the lowest level that refuses each and had started when it returned
-    definite: Ints  # the lowest that refuses each and was certainly reached: it hides those above it
+    definite: Ints  # the lowest that refuses each and was certainly reached: it hides all above it
 
     @cached_property
     def cause(self) -> Ints:
-        """The level that can have caused each; -1 if one that came too late hides it."""
+        """The level that can have caused each; -1 if none had started, or one that started later hides it."""
         can_be = (self.in_time <= self.definite) & ~self.is_without
         return np.where(can_be, self.in_time, -1)
 
     @property
     def is_without(self) -> Flags:
-        """Which rejections returned before anything that refuses them had started?"""
+        """Which rejections returned before any level that refuses them had started?"""
         without: Flags = self.in_time == len(self.levels.height)
         return without
 
 
 def causes(zones: ZoneColumns, broken: Flags) -> Causes:
-    """Find what can have caused each rejection; `broken` zones are those of stale writes."""
+    """Return the possible causes of each rejection; `broken` marks the zones of stale writes."""
     levels = _levels(zones, broken)
     least = places_in(levels.height, refused_heights(zones))
     count = len(levels.height)
@@ -76,13 +76,13 @@ class Levels:
 
     height: Ints
     definite: Flags
-    start: Ints  # rank; the mark cannot have been there before
+    start: Ints  # rank; the mark cannot have reached it earlier
     firsts: Ints  # places of zones that can have been the first of their level
     first_levels: Ints  # and their levels
 
     @cached_property
     def first_of_each(self) -> Ints:
-        """The zone that can have been the first of each level; of several, the one that was sent first."""
+        """The zone that can have been the first of each level; if several can, the one sent first."""
         first = np.full(len(self.height), UNRANKED, dtype=np.int64)
         np.minimum.at(first, self.first_levels, self.firsts)
         return first
@@ -108,10 +108,7 @@ def _levels(zones: ZoneColumns, broken: Flags) -> Levels:
 
 
 def _possible_firsts(zones: ZoneColumns, places: Ints, level: Ints, count: int) -> tuple[Ints, Ints]:
-    """The zones that can have been the first of their level: none of the others surely came before.
-
-    With their levels.
-    """
+    """Return the zones that no other zone of their level surely preceded, and their levels."""
     if len(places) == count:  # one each
         return places, level
     settled, claimed = zones.settled[places], zones.claimed[places]
@@ -126,12 +123,12 @@ def _possible_firsts(zones: ZoneColumns, places: Ints, level: Ints, count: int) 
     possible = claimed <= np.where(is_one, next_earliest[level], earliest[level])
     any_possible = np.zeros(count, dtype=np.bool_)
     any_possible[level[possible]] = True
-    possible |= ~any_possible[level]  # none: a flip-flop, which is found by itself
+    possible |= ~any_possible[level]  # none: a flip-flop, which another rule finds
     return places[possible], level[possible]
 
 
 def called_of_zones(zones: ZoneColumns, places: Ints) -> Ints:
-    """When each zone's write was called; before the run for initial values."""
+    """Return when each zone's write was called: before the run for initial values."""
     if not len(zones.write):
         return zones.ranks.start[places]
     initial = places < zones.initials
@@ -141,9 +138,9 @@ def called_of_zones(zones: ZoneColumns, places: Ints) -> Ints:
 
 
 def first_call(zones: ZoneColumns, rows: Ints, heights: Ints) -> Ints:
-    """When the first of these rows with each height or a higher one was called.
+    """Return, for each height, when the first of these rows with that height or a higher one was called.
 
-    Those of a later resource have higher ranks than anything of an earlier one.
+    Rows of a later resource have higher ranks than all rows of an earlier one.
     """
     order = stable_order(zones.height[rows])
     called = zones.ranks.called[rows][order]

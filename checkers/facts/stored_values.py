@@ -1,8 +1,8 @@
-"""Which values of a history are those of its commit log: found by comparing, and only then by looking up.
+"""The values of a commit log among the values of its history: compare first, look up only what is left.
 
-To compare two values takes much less time than to look one up, so a write with the token
-that is logged is tried first. Everything is in the log's own order, since neighbours there are
-near to each other in memory.
+Comparing two values takes much less time than looking one up, so each commit is first compared
+with a write that has its token. Everything is in the log's own order, since neighbours there are
+close to each other in memory.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from checkers.history.records import Value
 
 
 def numbers_of_stored(columns: Columns, log: CommitColumns, resource: Ints) -> Ints:
-    """The number of each commit's value among those of the history, or -1.
+    """Return the number that each commit's value has in the history, or -1.
 
-    `resource` is the number of each commit's resource, as the history has it.
+    `resource` is the number that each commit's resource has in the history.
     """
     stored, values = _objects(log.values)[log.value], _objects(columns.values)
     numbers = np.full(len(log), -1, dtype=np.int64)
@@ -41,7 +41,7 @@ def numbers_of_stored(columns: Columns, log: CommitColumns, resource: Ints) -> I
 
 
 def places_of(values: Sequence[Value], table: Sequence[Value], numbers: Sequence[int]) -> list[int]:
-    """The number of each value in a table whose values have these numbers, of several the first, or -1."""
+    """Return the number of each value in a table with these numbers: the first if it has several, or -1."""
     wanted = set(values)
     found = {
         value: number
@@ -52,9 +52,9 @@ def places_of(values: Sequence[Value], table: Sequence[Value], numbers: Sequence
 
 
 def _with_same_tokens(columns: Columns, log: CommitColumns, resource: Ints) -> tuple[Ints, Ints]:
-    """Places in the log, and for each the row of a write with its token that did not fail.
+    """Return places in the log, each with the row of a write with its token that did not fail.
 
-    Of several, the n-th that is logged has the n-th that was called.
+    If a token is used several times, its n-th commit is paired with its n-th write by call.
     """
     writes = columns.rows(WRITE, APPEND)
     writes = writes[columns.outcome[writes] != FAIL]
@@ -77,5 +77,5 @@ def _with_same_tokens(columns: Columns, log: CommitColumns, resource: Ints) -> t
 
 
 def _objects(values: Sequence[Value]) -> NDArray[Any]:
-    """Values as an array; a list is one of them."""
+    """Return values as an array, with a list as a single element."""
     return np.fromiter(values, dtype=np.object_, count=len(values))
