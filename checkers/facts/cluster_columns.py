@@ -1,8 +1,8 @@
-"""The clusters of values of all registers at once, as columns; `clusters` says what a zone is.
+"""The zones of all registers as columns; `clusters` defines a zone.
 
-Moments are ranks and tokens are heights (see `ranks`). The zones are those of the initial
-values, by resource, and then those of the writes that took effect, in the order of their
-calls: first those with a token, then the *bare* ones, which no fence can put in order.
+Moments are ranks and tokens are heights (see `ranks`). The zones of the initial values come
+first, by resource. The zones of the writes that took effect follow, by call: first the writes
+with a token, then the *bare* ones, which no fence can put in order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from checkers.history.records import Op
 
 @memoized
 def zones_of(evidence: Evidence) -> ZoneColumns:
-    """The zones of a history; with a commit log, that says which writes took effect."""
+    """Return the zones of a history; the commit log, if any, says which writes took effect."""
     return ZoneColumns(recorded(evidence), evidence.log, shown_appends(evidence))
 
 
@@ -39,8 +39,8 @@ def was_rejected(columns: Columns, rows: Ints) -> Flags:
 class ZoneColumns:
     """The zones of a history, and the other writes, as arrays with one place for each.
 
-    With a commit log, the writes that stand in it took effect and no others did but those that
-    were read, or that stand in a list which was read.
+    With a commit log, a write took effect iff it is in the log, its value was read, or its element
+    is in a list that was read.
     """
 
     def __init__(self, recorded: Recorded, log: LogColumns | None, shown: ShownAppends) -> None:
@@ -59,7 +59,7 @@ class ZoneColumns:
         self._bound_zones()
 
     def _sort_reads(self) -> None:
-        """Find the write of each ok read's value, as far as the read can be of it."""
+        """Find the write of each ok read's value, if the read can have returned that write."""
         columns, ranks = self.columns, self.ranks
         reads, write = self.recorded.reads, self.recorded.writer
         is_unmatched = self._is_unmatched(reads)
@@ -72,7 +72,7 @@ class ZoneColumns:
         self._sort_misreads(reads[others], write[others], is_same[others], is_unmatched[others])
 
     def _is_unmatched(self, reads: Ints) -> Flags:
-        """Which reads returned what the log has there, and not as it was sent?"""
+        """Which reads returned a value that the log has there, but not as it was sent?"""
         if self.log is None or not len(self.log.unmatched_positions):
             return np.zeros(len(reads), dtype=np.bool_)
         log, columns = self.log, self.columns
@@ -83,7 +83,7 @@ class ZoneColumns:
         return np.isin(columns.resource[reads] * values + columns.value[reads], keys)
 
     def _sort_misreads(self, reads: Ints, write: Ints, is_same: Flags, is_unmatched: Flags) -> None:
-        """Of the reads that no write explains, tell those of the initial values from the wrong ones."""
+        """Separate reads of the initial values from wrong ones, among the reads that no write explains."""
         columns = self.columns
         unwritten = write < 0
         token = columns.token[reads]
@@ -99,10 +99,10 @@ class ZoneColumns:
         self.early_reads = reads[too_early], write[too_early]
 
     def _sort_writes(self) -> None:
-        """Tell the writes that took effect, a zone each, from those that may have, and were rejected.
+        """Separate the writes that took effect (a zone each), that may have, and that were rejected.
 
-        One that failed for another reason is none of them: no fence has seen it. A fence is rejected as
-        a write is.
+        A write that failed for another reason is none of these: no fence saw it. Fences can be
+        rejected, too.
         """
         columns, log = self.columns, self.log
         self.acknowledged = columns.outcome == OK
@@ -120,7 +120,7 @@ class ZoneColumns:
         self.bare = self.initials + len(write) - int(np.count_nonzero(bare))
         self.is_ghost = columns.outcome[self.write] == FAIL
         others = self.writes[~took_effect[self.writes]]
-        others = others[columns.token[others] != ABSENT]  # the others cannot have raised the mark
+        others = others[columns.token[others] != ABSENT]  # without a token, none can have raised the mark
         self.optional = others[columns.outcome[others] == (INFO if log is None else OK)]
         fences = columns.rows(FENCE)
         fences = fences[~took_effect[fences] & (columns.token[fences] != ABSENT)]
@@ -128,7 +128,7 @@ class ZoneColumns:
         self.rejected = np.sort(refused[was_rejected(columns, refused)])
 
     def _bound_zones(self) -> None:
-        """When each zone had surely begun, and until when it surely lasted."""
+        """Find when each zone had surely begun, and until when it surely lasted."""
         columns, ranks = self.columns, self.ranks
         own = np.where(self.acknowledged[self.write], ranks.returned[self.write], UNRANKED)
         self.settled = np.concatenate((ranks.start, own))
@@ -144,7 +144,7 @@ class ZoneColumns:
 
     @cached_property
     def _shown(self) -> tuple[Ints, Ints]:
-        """The rows of the appends that a list shows to have taken effect by a moment, and of its reader."""
+        """The rows of the appends that a read list shows, and of the readers that returned these lists."""
         shown = [
             (append, by)
             for append in self.shown.appends
@@ -154,7 +154,7 @@ class ZoneColumns:
 
     @property
     def fenced_write(self) -> Ints:
-        """The rows of the writes of zones, but for the bare ones."""
+        """The rows of the writes of zones, except the bare ones."""
         return self.write[: self.bare - self.initials]
 
     @cached_property
@@ -166,13 +166,13 @@ class ZoneColumns:
 
     @cached_property
     def mark(self) -> Summit:
-        """What had surely been accepted before a moment; its entries are zones."""
+        """The mark that had surely been reached before a moment; its entries are zones."""
         known = self._settled_zones
         return Summit(self.ranks.size, self.settled[known], self.level[known])
 
     @cached_property
     def mark_with_fences(self) -> Summit:
-        """As `mark`, and acknowledged fences count; they are the entries after the zones."""
+        """The same, counting acknowledged fences, too; these are the entries after the zones."""
         if not len(self.acknowledged_fences):
             return self.mark
         known, fences = self._settled_zones, self.acknowledged_fences
@@ -183,7 +183,7 @@ class ZoneColumns:
         )
 
     def proof(self, entry: int) -> tuple[Op, ...]:
-        """What proves an entry of a mark; nothing for an initial one."""
+        """Return the operations that prove an entry of a mark; none for an initial value."""
         known = self._settled_zones
         if entry >= len(known):
             return (self.ops[int(self.acknowledged_fences[entry - len(known)])],)
@@ -212,21 +212,21 @@ class ZoneColumns:
         return place
 
     def zone_of(self, rows: Ints) -> Ints:
-        """The zone of each of these writes, or -1 if it did not take effect."""
+        """Return the zone of each of these writes, or -1 if it did not take effect."""
         zones: Ints = self._zone_of_row[rows]
         return zones
 
     def place_of(self, write: Op) -> int:
-        """The zone of a write, or -1 if it did not take effect."""
+        """Return the zone of a write, or -1 if it did not take effect."""
         return int(self._zone_of_row[self.ops.row(write)])
 
     def first_read_of_write(self, row: int) -> tuple[Op, ...]:
-        """The read of a write's value that was called first, if there is one."""
+        """Return the read of a write's value that was called first, if there is one."""
         return tuple(self.operations(self.reads_of(int(self._zone_of_row[row]))[:1]))
 
     @cached_property
     def all_reads(self) -> tuple[Ints, Ints]:
-        """Every read that has a zone, and its zone; those of initial values first."""
+        """Every read that has a zone, and its zone; the reads of initial values first."""
         if not len(self.initial_reads):
             return self.reads, self.read_zone
         initial = self.columns.resource[self.initial_reads]
@@ -240,14 +240,14 @@ class ZoneColumns:
 
     @cached_property
     def read_by(self) -> Ints:
-        """When the first read of each zone had returned; UNRANKED if it was never read."""
+        """When the first read of each zone returned; UNRANKED if it was never read."""
         reads, zones = self.all_reads
         first = np.full(len(self.level), UNRANKED, dtype=np.int64)
         np.minimum.at(first, zones, self.ranks.returned[reads])
         return first
 
     def zone_of_read(self, row: int) -> int:
-        """The zone of a read that has one."""
+        """Return the zone of a read that has one."""
         return int(self._zone_of_read[row])
 
     @cached_property
@@ -258,7 +258,7 @@ class ZoneColumns:
         return found
 
     def of_resource(self, resource: int) -> Ints:
-        """The places of a resource's zones: that of the initial value first."""
+        """Return the places of a resource's zones, beginning with its initial value's."""
         order, resources = self._by_resource
         first, last = np.searchsorted(resources, (resource, resource + 1))
         return order[first:last]
@@ -269,13 +269,13 @@ class ZoneColumns:
         return order, self.resource[order]
 
     def reads_of(self, zone: int) -> Ints:
-        """The rows of the reads of a zone, in the order of their calls."""
+        """Return the rows of the reads of a zone, by call."""
         reads, zones = self._reads_by_zone
         first, last = np.searchsorted(zones, (zone, zone + 1))
         return reads[first:last]
 
     def zone(self, place: int) -> Zone:
-        """One zone as an object."""
+        """Return one zone as an object."""
         if place not in self._made:
             self._made[place] = self._zone(place)
         return self._made[place]
@@ -290,9 +290,9 @@ class ZoneColumns:
         return written_zone(write, reads, (), shown_by=shown_by, acknowledged=bool(self.acknowledged[row]))
 
     def operations(self, rows: Ints) -> Sequence[Op]:
-        """Rows as operations."""
+        """Return rows as operations."""
         return list(self.ops.at(rows))
 
     def write_of(self, zone: int) -> Op:
-        """The write of a zone that is not an initial value's."""
+        """Return the write of a zone that is not an initial value's."""
         return self.ops[int(self.write[zone - self.initials])]

@@ -1,4 +1,4 @@
-"""Stops between a grant and its answer: the client knew that it held the lock, but not yet its token."""
+"""Stops between a grant and its answer: the client knew of its hold, but not yet of its token."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from checkers.history.records import Op
 
 
 class GrantStops:
-    """The faults of a run that stopped a client at `granted`, by the hold that they name."""
+    """The faults of a run that stopped a client at `granted`, by the hold that each names."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self._stops: dict[tuple[str | None, str], list[Fault]] = defaultdict(list)
@@ -20,7 +20,7 @@ class GrantStops:
                 self._stops[fault.resource, fault.owner].append(fault)
 
     def of(self, grant: Op) -> Iterator[Fault]:
-        """Yield the faults that stopped a client inside this acquire, in the order of their beginnings."""
+        """Yield the faults that stopped a client inside this acquire, in the order in which they began."""
         if grant.owner is None:
             return
         end = math.inf if grant.returned is None else grant.returned

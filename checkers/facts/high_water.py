@@ -1,4 +1,4 @@
-"""High-water marks: the highest of everything before a moment."""
+"""High-water marks: the highest entry before a moment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class HighWater(Generic[T]):
-    """Answers "what was the highest before then?" for entries of (time, height, item).
+    """Finds the highest entry before a time, among entries of (time, height, item).
 
-    A prefix maximum: O(n log n) to make, O(log n) to ask. Entries without an
-    end have time infinity and are before nothing.
+    A prefix maximum: O(n log n) to build, O(log n) to query. Entries without an
+    end have time infinity and come before nothing.
     """
 
     def __init__(self, entries: Iterable[tuple[float, float, T]]) -> None:
@@ -27,9 +27,9 @@ class HighWater(Generic[T]):
                 self._highest.append((height, item))
 
     def before(self, time: float) -> tuple[float, T] | None:
-        """The highest entry strictly before `time`, as (height, item)."""
+        """Return the highest entry strictly before `time`, as (height, item)."""
         return self.first(bisect_left(self._times, time))
 
     def first(self, count: int) -> tuple[float, T] | None:
-        """The highest of the `count` earliest entries."""
+        """Return the highest of the `count` earliest entries."""
         return self._highest[count - 1] if count else None

@@ -1,21 +1,21 @@
-"""Where the log of each resource had got to at each moment, by what the clients saw.
+"""How far the log of each resource had got at each moment, by what the clients saw.
 
-The log fixes the place of every write and fence, and a read stands after the write whose
-value it returned and before the next one. *Reached* is the highest place that the log had
-surely got to when an operation was called.
+The log fixes the place of every write and fence. A read comes after the write whose value it
+returned and before the next one. *Reached* is the highest place that the log had surely got to
+when an operation was called.
 
-- A write was there when its ok came back, so the log had got to its first place. It stands at
-  no place that had been passed when it was called, since it may stand twice: both count.
+- A write had taken effect when its ok returned, so the log had reached its first place. None of
+  its places (it may be logged twice) can have been passed when it was called.
 - A read goes after the lowest place of its value that had not been replaced. A value that
-  was logged twice can be read after either, and the lowest leaves the most room to others.
-- Where fences are logged, the log had got to the first one with the token of a fence that was
-  acknowledged. Where it has none, since the storage logs only what raises the mark, an
-  acknowledged fence says that the mark was at its token.
-- A fenced write that was refused says the same of the lowest token that refuses it.
+  was logged twice can be read after either, and the lowest leaves the most room for others.
+- If a fence was acknowledged, and fences are logged, the log had reached the first fence with that
+  token. If there is none, since the storage logs only what raises the mark, the mark had reached
+  the token.
+- If a fenced write was refused, the mark had reached the lowest token that refuses it.
 
-All places are fixed but those of reads of values that were logged twice: these are put one after
-the other. Then what had been reached is a prefix maximum over the returns. *Levels* are the
-positions of the log, and one more for each resource, for what was there before the run.
+All places are fixed, except for reads of values that were logged twice, which are placed one after
+the other. Then *reached* is a prefix maximum over the returns. *Levels* are the positions of the
+log, and one more for each resource, for the value from before the run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 @memoized
 def order_of(evidence: Evidence) -> LogOrder | None:
-    """The order that the log fixes; None without a log."""
+    """Return the order that the log fixes; None without a log."""
     log = evidence.log
     return None if log is None else LogOrder(recorded(evidence), log)
 
@@ -50,42 +50,42 @@ class Late:
     """Operations that come too late for their place, resource by resource."""
 
     rows: Ints
-    reached: Ints  # the position that the log had surely got to when each was called
+    reached: Ints  # the position that the log had surely reached when each was called
     by: Ints  # the row that shows it
     refusals: Ints  # the row of the refusal without which it would not be known, or NOWHERE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Sightings:
-    """What had been reached when each row returned, and on whose word."""
+    """The level that had been reached when each row returned, and the refusal that shows it, if any."""
 
-    levels: Ints  # 0: the row tells nothing
+    levels: Ints  # 0: the row shows nothing
     refusals: Ints  # the row of the refusal without which it would not be known, or NOWHERE
 
     @cached_property
     def rows(self) -> Ints:
-        """The rows that tell something."""
+        """The rows that show a level."""
         return indices(self.levels > 0)
 
 
 class LogOrder:
-    """The storage's own order, held against what the clients saw."""
+    """The storage's own order, compared with what the clients saw."""
 
     def __init__(self, recorded: Recorded, log: LogColumns) -> None:
         self.recorded = recorded
         self.log = log
-        self._above = np.arange(len(log.resources)) + 2  # of the level of a position, by resource
+        self._above = np.arange(len(log.resources)) + 2  # level minus position, by resource
 
     @cached_property
     def late(self) -> Late:
-        """What comes too late, whatever refusals say."""
+        """The operations that come too late even without refusals as evidence."""
         return self._shown(self._late, self._summit, self._sightings)
 
     @cached_property
     def starts(self) -> Ints:
-        """For each position the rank at which the log can have got there at the earliest.
+        """The earliest rank at which the log can have reached each position.
 
-        By then all up to there had been called, but for what was sent too late for its place.
+        By then all operations up to there had been called, except those sent too late for their place.
         """
         misplaced = np.zeros(len(self.recorded.columns) + 1, dtype=np.bool_)
         rows, _ = self._late
@@ -94,7 +94,7 @@ class LogOrder:
 
     @cached_property
     def _called(self) -> Ints:
-        """For each position the rank at which all up to there had been called."""
+        """The rank at which all operations up to each position had been called."""
         return self._latest_call(self.log.row >= 0)
 
     def _latest_call(self, counted: Flags) -> Ints:
@@ -103,7 +103,7 @@ class LogOrder:
         return latest
 
     def late_by_refusals(self, rows: Ints, positions: Ints) -> Late:
-        """What comes too late only because of refusals: their rows, and what positions they prove."""
+        """Return the operations that only these refusals show to be late, by the positions they prove."""
         proved = positions + self._above[self.recorded.columns.resource[rows]]
         if not self.reads.repeated and not self._make_late(rows, proved):
             return Late(rows=_NONE, reached=_NONE, by=_NONE, refusals=_NONE)
@@ -117,16 +117,16 @@ class LogOrder:
         return self._shown((late[is_new], reached[is_new]), summit, sightings)
 
     def _make_late(self, refusals: Ints, levels: Ints) -> bool:
-        """Does anything come too late by what refusals prove? Nearly all prove only what is known already."""
+        """Do refusals make any operation late? Nearly all refusals prove only what is known already."""
         proved = Summit(self.recorded.ranks.size, self.recorded.ranks.returned[refusals], levels)
         _, called, last = self._placed
         asked = indices(proved.exceeds(self._summit)[called - 1])
         return bool(np.any(proved.before(called[asked]) > last[asked]))
 
     def first_mark(self, resource: Ints, tokens: Ints, *, above: bool) -> Ints:
-        """The first position at which the mark was at each token, or above it.
+        """Return the first position at which the mark was at each token, or above it.
 
-        One before the first of its resource: it was so before the run. The number of all: never.
+        The position before the resource's first means before the run; the count of all means never.
         """
         log, initial = self.log, self.recorded.header.initial_token
         asked = log.scale.above(resource, tokens) if above else log.scale.heights(resource, tokens)
@@ -137,9 +137,9 @@ class LogOrder:
         return first
 
     def first_above(self, resource: Ints, tokens: Ints) -> Ints:
-        """The rank at which the log can have got to something with a token above each; UNRANKED if never.
+        """Return the earliest rank at which the log can have a token above each; UNRANKED if never.
 
-        What was sent too late for its place cannot have been there before it was called either.
+        An operation sent too late for its place cannot have been there before its call either.
         """
         log, ranks = self.log, self.recorded.ranks
         before = np.append(ranks.start, np.full(len(log.resources) - len(ranks.start), UNRANKED))
@@ -151,9 +151,9 @@ class LogOrder:
         return first
 
     def causes(self, rejected: Op, accused: Op) -> list[Op]:
-        """The first that the log has of what can have caused a rejection, which contradicts the accused.
+        """Return the first logged operation that can have caused a rejection, which contradicts the accused.
 
-        Of a read also what shows that its value stands before that.
+        If the accused is a read, also return the writes that show that its value comes earlier.
         """
         log, columns, ops = self.log, self.recorded.columns, self.recorded.ops
         row = np.array([ops.row(rejected)])
@@ -170,7 +170,7 @@ class LogOrder:
 
     @cached_property
     def missing_fences(self) -> Ints:
-        """Where fences are logged: those whose token the mark cannot have had when they were acknowledged."""
+        """The fences acknowledged before the mark can have had their token; none if fences are not logged."""
         if not self._are_fences_logged:
             return np.zeros(0, dtype=np.int64)
         rows, positions = self._fenced
@@ -184,7 +184,7 @@ class LogOrder:
 
     @cached_property
     def _fenced(self) -> tuple[Ints, Ints]:
-        """The acknowledged fences, and the position that the log had got to; its end if it lacks them."""
+        """The acknowledged fences, and the position that each shows to be reached; the end if missing."""
         log, columns, ranks = self.log, self.recorded.columns, self.recorded.ranks
         rows = indices((columns.f == FENCE) & (columns.outcome == OK) & (columns.token != ABSENT))
         resource, tokens = columns.resource[rows], columns.token[rows]
@@ -193,7 +193,7 @@ class LogOrder:
         too_late = self._called[found[raised]] > ranks.returned[rows[raised]]
         found[raised[too_late]] = len(log)
         fences = indices(log.fence)
-        if not len(fences):  # of a part of a log that has some elsewhere
+        if not len(fences):  # this part of a log has none; another part does
             return rows, found
         fences = fences[stable_order(log.height[fences])]
         place = np.searchsorted(log.height[fences], log.scale.heights(resource, tokens))
@@ -203,7 +203,7 @@ class LogOrder:
 
     @cached_property
     def _fixed(self) -> _Sightings:
-        """What shows how far the log had got, but for reads of values that were logged twice."""
+        """The sightings of all operations except reads of values that were logged twice."""
         log, columns, writes, reads = self.log, self.recorded.columns, self.recorded.writes, self.reads
         position = np.full(len(columns), NOWHERE - 1, dtype=np.int64)
         stored = writes[(columns.outcome[writes] == OK) & (log.first_of_row[writes] >= 0)]
@@ -234,7 +234,7 @@ class LogOrder:
         return self._too_late(self._summit)
 
     def _too_late(self, summit: Summit) -> tuple[Ints, Ints]:
-        """The rows that come too late for their place, resource by resource, and the level reached."""
+        """Return the rows that come too late for their place, resource by resource, and the level reached."""
         rows, called, last = self._placed
         reached = summit.before(called)
         late = indices(reached > last)
@@ -244,7 +244,7 @@ class LogOrder:
 
     @cached_property
     def _placed(self) -> tuple[Ints, Ints, Ints]:
-        """The rows that have a place, the ranks of their calls, and the last level of each one's place."""
+        """The rows that have a place, the ranks of their calls, and the last level that fits each."""
         log, columns, reads = self.log, self.recorded.columns, self.reads
         stored = indices(log.first_of_row >= 0)
         rows = np.concatenate((stored, reads.rows))
@@ -261,17 +261,17 @@ class LogOrder:
         return Late(rows=rows, reached=reached, by=by, refusals=sightings.refusals[by])
 
     def as_stored(self, row: int) -> Op:
-        """A read, or what the log has of a write or fence."""
+        """Return a row's operation, with a write or fence as the log has it."""
         position = int(self.log.first_of_row[row])
         return self.recorded.ops[row] if position < 0 else self.log.op(position)
 
     @cached_property
     def reads(self) -> ReadPlaces:
-        """Where the log has what each read returned."""
+        """The positions of each read's value in the log."""
         return read_places(self.recorded, self.log)
 
     def _with_repeated(self, fixed: _Sightings) -> _Sightings:
-        """Put the reads of values that were logged twice one after the other, by their calls."""
+        """Place the reads of values that were logged twice, one after the other, by call."""
         repeated = self.reads.repeated
         if not repeated:
             return fixed

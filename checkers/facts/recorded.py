@@ -1,4 +1,4 @@
-"""What was asked of the storages, as columns: shared by all rules, with a commit log and without."""
+"""The operations on storages as columns: shared by all rules, with a commit log and without."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from checkers.history.records import Header, Op
 
 @memoized
 def recorded(evidence: Evidence) -> Recorded:
-    """What was asked of the storages; the log says nothing of that."""
+    """Return the operations on storages; these do not depend on the log."""
     if evidence.log is not None:
         return recorded(as_seen(evidence))
     return Recorded(in_columns(evidence), evidence.history.header)
@@ -39,13 +39,13 @@ def recorded(evidence: Evidence) -> Recorded:
 
 @memoized
 def last_restart(evidence: Evidence) -> int:
-    """Until when, in ns, a restart of the storage was in force; the lowest number if none was."""
+    """Return until when a restart of the storage was in force, in ns; ABSENT if there was none."""
     restarts = restarts_of_storage(evidence.history.faults)
     return int(min(restarts.healed_by_then[-1], NEVER)) if len(restarts) else ABSENT
 
 
 class Recorded:
-    """Which operations there are, their moments and their tokens."""
+    """The operations on storages, with their moments and tokens."""
 
     def __init__(self, operations: Operations, header: Header) -> None:
         self.header = header
@@ -61,7 +61,7 @@ class Recorded:
 
     @cached_property
     def writer(self) -> Ints:
-        """For each read of `reads` the row that wrote its value there, or -1."""
+        """The row that wrote the value of each read in `reads` on its resource, or -1."""
         columns = self.columns
         writer = np.full(len(columns.values), -1, dtype=np.int64)
         writer[columns.value[self.writes]] = self.writes
@@ -72,7 +72,7 @@ class Recorded:
 
     @cached_property
     def order_of_resources(self) -> Ints:
-        """For each resource the first row of its storage's operations; a high number if it has none."""
+        """The first row of each resource's storage operations; the count of all rows if it has none."""
         columns = self.columns
         rows = columns.rows(WRITE, APPEND, READ, FENCE)
         order = np.full(len(columns.resources), len(columns), dtype=np.int64)
@@ -80,7 +80,7 @@ class Recorded:
         return order
 
     def flags_of(self, operations: Iterable[Op]) -> Flags:
-        """Mark the rows of some operations; an unrecorded write has none."""
+        """Return a flag for each row, set for these operations; an unrecorded write has no row."""
         flags = np.zeros(len(self.columns), dtype=np.bool_)
         rows = self.ops.rows_of(operations)
         flags[rows[rows >= 0]] = True

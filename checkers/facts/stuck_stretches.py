@@ -1,26 +1,25 @@
 """Stretches of time in which a lock was stuck: a client waited, no client can have held it, none got it.
 
-A lock is stuck if for longer than a lease and the service's grace three things hold
-without a break; where no lease is known, the grace alone. Any doubt about one of them ends the stretch.
+A lock is stuck if three things hold without a break for longer than a lease and the service's grace
+(the grace alone if no lease is known). Any doubt about one of them ends the stretch.
 
 **A client waited.** A client waits while an acquire is open that the service refused in
-the end, and before the attempt that was granted, since the attempts before it were
-refused. An acquire with an unknown outcome shows nothing: it may have been granted.
-Of several that follow each other, by whichever client, a gap of up to a tenth of the
-grace is passed over: a client pauses between two acquires, and the service has
-still had its time. A client that was stopped, killed or cut off did not wait, and
-then does not count again at once.
+the end. If an acquire was granted, its client waited before the attempt that was granted, since
+the earlier attempts were refused. An acquire with an unknown outcome shows nothing: it may have been
+granted. Gaps of up to a tenth of the grace between acquires, of any clients, are ignored: a client
+pauses between two acquires, and the service still has its time. A client that was stopped, killed or
+cut off did not wait, and does not count again at once.
 
 **No client can have held it.** A client that was granted the lock may have held it from the
-attempt until the longest lease after its last renewal had returned, or until its release
-was acknowledged. What ended in info may take effect until whatever held it up was healed,
-and a grace after; what never ended, at any time, unless its client was killed. A hold
-whose lease is unknown, such as a session, ends only with an acknowledged release. An acquire
-that ended in info reports no lease: where every grant of the run came with one, so did it.
-A lock from before the run may last a lease, too; without one, until the first grant.
+attempt until one longest lease after its last renewal had returned, or until its release
+was acknowledged. A request that ended in info may take effect until one grace after the fault that
+held it up was healed. One that never ended may take effect at any time, unless its client was killed.
+A hold whose lease is unknown, such as a session, ends only with an acknowledged release. An acquire
+that ended in info reports no lease: if every grant of the run came with one, so did it.
+A lock from before the run may last for a lease, too; without a known lease, until the first grant.
 
-**The service was healthy.** No fault was in force but on clients and on the storage. A
-service that comes back from one may restart every lease, so a lease more has to pass.
+**The service was healthy.** No fault was in force, except on clients and on the storage. A
+service that recovers from a fault may restart every lease, so one more lease has to pass.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from checkers.history.memoized import memoized
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 
-_MOST_WAITING = 32  # acquires in a stretch, all of which its proof may need
+_MOST_WAITING = 32  # acquires of one stretch; its proof may need all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +53,14 @@ class Stuck:
 
     start: float  # ns
     end: float  # ns
-    lease: int  # ns; the longest that anybody asked for or got, 0 if none is known
-    waiting: tuple[Op, ...]  # the acquires that were open then, more than none; of many the fewest
-    last: Hold | None  # the one that may have kept the lock held last
+    lease: int  # ns; the longest that any client asked for or got, 0 if none is known
+    waiting: tuple[Op, ...]  # the acquires that were open then, at least one; of many, the fewest
+    last: Hold | None  # the last hold that may have kept the lock before
 
 
 @memoized
 def stretches(evidence: Evidence) -> Sequence[Stuck]:
-    """The stretches of time in which a lock was stuck, resource by resource."""
+    """Return the stretches of time in which a lock was stuck, resource by resource."""
     return tuple(_stretches(evidence))
 
 
@@ -74,7 +73,7 @@ def _stretches(evidence: Evidence) -> Iterator[Stuck]:
     for _, operations in sorted(chosen.by_resource("acquire", "renew", "release").items()):
         queue = Queue(surroundings, operations, acquires_lease=acquires_lease)
         waited = queue.waited()
-        if any(queue.is_long(stretch) for stretch in waited):  # else there is nothing to look for
+        if any(queue.is_long(stretch) for stretch in waited):  # otherwise none can be stuck
             holds = sorted(queue.holds(), key=lambda hold: hold.end)
             free = without(without(waited, queue.faults()), queue.held(holds, history.started))
             yield from (queue.stuck(each, holds) for each in free if queue.is_long(each))
@@ -82,20 +81,20 @@ def _stretches(evidence: Evidence) -> Iterator[Stuck]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """When somebody may have held the lock, at the most."""
+    """The longest time for which a client may have held the lock."""
 
     setter: Op  # the acquire or renewal behind it
     start: float  # ns
     end: float  # ns
-    release: Op | None = None  # that ended it; None if its lease did
+    release: Op | None = None  # the release that ended it; None if its lease did
 
 
 class Queue:
-    """Those who asked for one lock, and what may have kept them from getting it."""
+    """The clients that asked for one lock, and what may have kept them from getting it."""
 
     def __init__(self, surroundings: Surroundings, operations: Sequence[Op], *, acquires_lease: bool) -> None:
         self._surroundings = surroundings
-        self._acquires_lease = acquires_lease  # does the request for the lock set its lease, too?
+        self._acquires_lease = acquires_lease  # does an acquire also set a lease?
         self._acquires = [op for op in operations if op.f == "acquire"]
         self._own: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
@@ -107,33 +106,33 @@ class Queue:
         self._lease = max([0 if is_bare else surroundings.header.ttl or 0, *leases])  # the longest
 
     def is_long(self, stretch: Interval) -> bool:
-        """Is it longer than a lock may take to be granted again?"""
+        """Is a stretch longer than a lock may take to be granted again?"""
         return stretch[1] - stretch[0] > self._surroundings.patience(self._lease)
 
     def waited(self) -> list[Interval]:
-        """When somebody waited."""
+        """Return when any client waited."""
         return joined((each for waits in self._waits.values() for each in waits), self._surroundings.breath)
 
     def holds(self) -> Iterator[Hold]:
-        """Every stretch in which a grant, or a renewal of it, may have been in force."""
+        """Yield every stretch in which a grant, or a renewal of it, may have been in force."""
         for own in self._own.values():
             yield from self._holds_of(own)
 
     def faults(self) -> list[Interval]:
-        """When the service was not healthy."""
+        """Return when the service was not healthy."""
         return self._surroundings.down(self._lease)
 
     def held(self, holds: Iterable[Hold], started: int) -> list[Interval]:
-        """When somebody may have held the lock.
+        """Return when any client may have held the lock.
 
-        A lock from before the run lasts for a lease; without one, until somebody gets it.
+        A lock from before the run lasts for a lease; without a known lease, until the first grant.
         """
         without_lease = math.inf if self._first_grant is None else self._first_grant
         before = (-math.inf, started + self._lease if self._lease else without_lease)
         return joined([before, *((hold.start, hold.end) for hold in holds)])
 
     def stuck(self, stretch: Interval, holds: Sequence[Hold]) -> Stuck:
-        """What happened before and during a stretch; the holds are given by their ends."""
+        """Return what happened before and during a stretch; the holds are sorted by their ends."""
         start, end = stretch
         before = bisect_right(holds, start, key=attrgetter("end"))
         last = bisect_left(holds, holds[before - 1].end, key=attrgetter("end")) if before else None
@@ -146,10 +145,10 @@ class Queue:
         )
 
     def _waiting(self, start: float, end: float) -> Iterator[Op]:
-        """The acquires that waited at some time between these moments, by call.
+        """Return the acquires that waited at some time between these moments, by call.
 
-        Of many only the last, and the fewest of which one waited at any time: there may be many in each
-        of many stretches.
+        If there are many, return only the last one, and the fewest that cover the time together: many
+        stretches may have many acquires each.
         """
         chosen = {*islice(self._last_waiting(start, end), _MOST_WAITING + 1)}
         if len(chosen) > _MOST_WAITING:
@@ -158,7 +157,7 @@ class Queue:
         return (self._acquires[place] for place in sorted(chosen))
 
     def _last_waiting(self, start: float, end: float) -> Iterator[int]:
-        """The places of the acquires that waited at some time between these moments, the last one first."""
+        """Yield the places of the acquires that waited between these moments, the last one first."""
         last = len(self._acquires) - 1
         called = bisect_left(self._acquires, end, key=attrgetter("called"))
         place = self._until.first((start,), last + 1 - called)
@@ -170,20 +169,20 @@ class Queue:
 
     @cached_property
     def _cover(self) -> tuple[list[int], Cover]:
-        """The place of the acquire that each wait is of, and the waits."""
+        """The place of each wait's acquire, and a cover of the waits."""
         waits = [(place, wait) for place, op in enumerate(self._acquires) for wait in self._waits[op.index]]
         return [place for place, _ in waits], Cover([wait for _, wait in waits], self._surroundings.breath)
 
     @cached_property
     def _until(self) -> Above:
-        """Until when each acquire waited, the last one first; before all if it did not."""
+        """Until when each acquire waited, the last one first; -1 if it did not."""
         last = [max((end for _, end in self._waits[op.index]), default=-1) for op in reversed(self._acquires)]
         return Above(np.array(last, dtype=np.int64))
 
     def _holds_of(self, own: Sequence[Op]) -> Iterator[Hold]:
-        """The holds of an owner: of its acquires, and of renewals of the first that may have been in force.
+        """Yield the holds of an owner: of its acquires, and of the renewals of the first leased one.
 
-        Any renewal may be of any of them, and lasts as long whichever it is of.
+        A renewal may belong to any of the acquires, and lasts equally long in each case.
         """
         acquires = [op for op in own if op.f == "acquire" and op.outcome is not Outcome.FAIL]
         renewals = [op for op in own if op.f == "renew" and op.outcome is not Outcome.FAIL]
@@ -203,7 +202,7 @@ class Queue:
             renewed = renewed or leased
 
     def _leased(self, own: Sequence[Op], renewals: Sequence[Op]) -> Callable[[Op], bool]:
-        """Does the hold of an acquire end by itself, after no more than the longest lease?"""
+        """Return a predicate: does an acquire's hold end by itself, after at most the longest lease?"""
         acquired = [op.called for op in own if op.f == "acquire"]
         promised = [op.called for op in renewals if op.ttl is not None]
 
@@ -211,15 +210,15 @@ class Queue:
             if acquire.ttl is not None or (acquire.outcome is Outcome.INFO and self._acquires_lease):
                 return True
             again = bisect_right(acquired, acquire.called)
-            until = acquired[again] if again < len(acquired) else math.inf  # then they are of another hold
+            until = acquired[again] if again < len(acquired) else math.inf  # then another hold's begin
             return bisect_left(promised, acquire.called) < bisect_left(promised, until)
 
         return is_leased
 
     def _release(self, own: Sequence[Op]) -> Op | None:
-        """The release by which the service acknowledged the end of a hold; None if that is not certain."""
+        """Return the release that certainly ended an owner's hold, as the service acknowledged; or None."""
         acquires = [op for op in own if op.f == "acquire"]
-        if len(acquires) != 1:  # it may have to be given back as often
+        if len(acquires) != 1:  # it may have to be released as often
             return None
         acknowledged = (
             op for op in own if op.f == "release" and op.outcome is Outcome.OK and acquires[0].precedes(op)

@@ -1,4 +1,4 @@
-"""The faults that a lock service and its clients were under, and who waited for a lock meanwhile."""
+"""The faults on a lock service and its clients, and when clients waited for a lock meanwhile."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.memoized import of_the_last
 from checkers.history.records import FaultEvent, Header, Op, Outcome
 
-_BREATHS = 10  # a gap between two acquires is a breath if it is so small a part of the grace
+_BREATHS = 10  # the grace is this many breaths long; a breath is the longest gap between two acquires
 
 
 @of_the_last
 def surroundings_of(header: Header, events: Sequence[FaultEvent]) -> Surroundings:
-    """The faults of a run, and of the parts of it that are judged by themselves."""
+    """Return the surroundings of a run; the parts of it that are judged separately share them."""
     return Surroundings(header, faults_of(events))
 
 
 class Surroundings:
-    """The faults of a run: on its clients, and on what is not the storage."""
+    """The faults of a run, except those on its storage."""
 
     def __init__(self, header: Header, faults: Sequence[Fault]) -> None:
         self.header = header
         self._away: dict[int | None, list[Interval]] = {}  # by client; None: unknown clients
-        self._down: dict[int, list[Interval]] = {}  # by how long after
-        self._of_clients: dict[int | None, list[Fault]] = defaultdict(list)  # None: of any
+        self._down: dict[int, list[Interval]] = {}  # by the time added after each fault
+        self._of_clients: dict[int | None, list[Fault]] = defaultdict(list)  # None: all clients
         for fault in faults:
             if fault.client is not None:
                 self._of_clients[fault.client].append(fault)
@@ -53,11 +53,11 @@ class Surroundings:
         return self.header.grace / _BREATHS
 
     def patience(self, lease: int) -> int:
-        """How long a lock may take to be granted again, in ns; `lease` is the longest that it knows."""
+        """Return how long a lock may take to be granted again, in ns; `lease` is its longest known lease."""
         return lease + self.header.grace
 
     def waited(self, acquire: Op) -> list[Interval]:
-        """When the client of an acquire waited for certain."""
+        """Return when the client of an acquire certainly waited."""
         end = acquire.returned if acquire.outcome is Outcome.FAIL else acquire.attempt
         if end is None or end <= acquire.called:
             return []
@@ -67,7 +67,7 @@ class Surroundings:
         return without([(acquire.called, end)], away[first:last])
 
     def away(self, op: Op, after: float) -> list[Interval]:
-        """When the client of an operation may have been stopped, killed or cut off; and so long after."""
+        """Return when an operation's client may have been stopped, killed or cut off, and `after` more ns."""
         client = None if self.header.clients is None else client_of(op.process, self.header)
         if client not in self._away:
             hits = self._of_clients.get(client, ())
@@ -75,7 +75,7 @@ class Surroundings:
         return self._away[client]
 
     def in_force(self, setter: Op) -> float:
-        """The latest moment at which a request can have been taken up."""
+        """Return the latest moment at which a request can have taken effect."""
         if setter.returned is not None:
             return setter.returned
         left = self._killed(setter) if setter.learned is None else setter.learned
@@ -84,13 +84,13 @@ class Surroundings:
         return (max(left, healed) if healed >= setter.called else left) + self.header.grace
 
     def down(self, lease: int) -> list[Interval]:
-        """When the service was not healthy, and its leases may have begun again."""
+        """Return when the service was not healthy, or may have restarted its leases since."""
         if lease not in self._down:
             self._down[lease] = joined((fault.began, fault.healed + lease) for fault in self._of_service)
         return self._down[lease]
 
     def _killed(self, op: Op) -> float:
-        """When the client of an operation without an end was killed; infinity if no kill is known."""
+        """Return when the client of an operation without an end was killed; infinity if no kill is known."""
         if self.header.clients is None:
             return math.inf
         kills = self._kills.get(client_of(op.process, self.header), ())
