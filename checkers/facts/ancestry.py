@@ -1,7 +1,7 @@
-"""Chains of things that each came after one other: which of them lead to which?
+"""Chains of items that each came after one other: which items lead to which?
 
-A chain may run into a circle, whose members all lead to each other. Each circle is taken as one
-thing, so what is left is a forest, and a thing leads to another iff that is above it.
+A chain may run into a cycle, whose members all lead to each other. Each cycle is treated as one
+item, so the rest is a forest, and an item leads to another iff the other is above it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 class Ancestry(Generic[T]):
-    """All that some things lead to, so that each question takes the same short time."""
+    """The ancestors of some items, indexed so that each question takes constant time."""
 
     def __init__(
         self, starts: Iterable[T], *, before: Callable[[T], T | None], name: Callable[[T], Hashable]
     ) -> None:
         self._name = name
-        self._circle: dict[Hashable, Hashable] = {}  # of each thing, the one that stands for its circle
+        self._circle: dict[Hashable, Hashable] = {}  # the item that represents each one's cycle
         below: dict[Hashable, list[Hashable]] = defaultdict(list)
         tops: list[Hashable] = []
         for start in starts:
@@ -31,7 +31,7 @@ class Ancestry(Generic[T]):
                 thing = before(thing)
             names = list(way)
             above: Hashable | None = None
-            if thing is not None and name(thing) in way:  # a new circle
+            if thing is not None and name(thing) in way:  # a new cycle
                 circle = names[names.index(name(thing)) :]
                 self._circle |= dict.fromkeys(circle, circle[0])
                 names = names[: len(names) - len(circle)]
@@ -46,7 +46,7 @@ class Ancestry(Generic[T]):
         self._spans = _spans(tops, below)
 
     def leads_to(self, thing: T | None, other: T) -> bool:
-        """Is the other the thing itself, or somewhere on its way?"""
+        """Is the other item the first one itself, or one of its ancestors?"""
         found = None if thing is None else self._circle.get(self._name(thing))
         above = self._circle.get(self._name(other))
         if found is None or above is None:
@@ -56,7 +56,7 @@ class Ancestry(Generic[T]):
 
 
 def _spans(tops: list[Hashable], below: dict[Hashable, list[Hashable]]) -> dict[Hashable, tuple[int, int]]:
-    """Number all things so that those below each have the numbers of one span."""
+    """Number all items so that the items below each one have the numbers of one span."""
     first: dict[Hashable, int] = {}
     spans: dict[Hashable, tuple[int, int]] = {}
     left = tops[::-1]

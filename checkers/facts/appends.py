@@ -1,14 +1,14 @@
-"""Appends without the list that they wrote: find it, if anything shows it.
+"""Find the list of each append that does not say what it wrote.
 
 An append writes a list that ends with its element, and no other operation adds
 that element. So a list in the resource that ends with it is the list that the
 append wrote: a read returned it, another append read it, or the storage's own
 order has it. The storage's order comes first. If several such lists were seen,
-no append wrote the others, and a checker reports that. If there is only a list that has
-more after that element, others appended to the list that ended with it.
+no append wrote the others, and a checker reports that. If only a list with more
+elements after it was seen, others appended to the list that ended with it.
 
 If none was seen, the append may have written any list or none. Then we assume the
-list that it is known to have read, and its element: that list was not seen
+list that it is known to have read, plus its element: that list was not seen
 either, so it is one more write that may or may not have taken effect.
 """
 
@@ -22,7 +22,7 @@ from checkers.history.records import Commit, Element, History, List, Op, Outcome
 
 
 def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
-    """The history with a list for each append that has none."""
+    """Return the history with a list for each append that has none."""
     operations = Operations.of(history.operations, history.header.initial_value)
     if operations is not history.operations:
         history = replace(history, operations=operations)
@@ -33,7 +33,7 @@ def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
     lists |= _beginnings(history, commits, without_list)
     lists |= {
         without_list[resource, shown[-1]].index: shown
-        for resource, shown in reversed(list(_shown(history, commits)))  # of several, the first stays
+        for resource, shown in reversed(list(_shown(history, commits)))  # the first of several wins
         if (resource, shown[-1]) in without_list
     }
     completed = [replace(op, value=lists[op.index]) if op.index in lists else op for op in operations]
@@ -43,20 +43,20 @@ def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
 def _beginnings(
     history: History, commits: Iterable[Commit], without_list: Mapping[tuple[str, Element | None], Op]
 ) -> dict[int, List]:
-    """The list up to the element of each of these appends, by its index, in the first list that has it."""
+    """Return, by append index, the first seen list that has the append's element, up to that element."""
     beginnings: dict[int, List] = {}
     for resource, shown in _shown(history, commits):
         for place, element in reversed(list(enumerate(shown, start=1))):
             append = without_list.get((resource, element))
             if append is not None and append.index in beginnings:
-                break  # what stands before it was in the first list, too
+                break  # all elements before it were in that first list, too
             if append is not None:
                 beginnings[append.index] = shown[:place]
     return beginnings
 
 
 def _shown(history: History, commits: Iterable[Commit]) -> Iterator[tuple[str, List]]:
-    """The lists, with at least one element, that a resource is known to have held."""
+    """Yield the non-empty lists that each resource is known to have held."""
     for commit in commits:
         if isinstance(commit.value, tuple) and commit.value:
             yield commit.resource, commit.value
@@ -67,7 +67,7 @@ def _shown(history: History, commits: Iterable[Commit]) -> Iterator[tuple[str, L
 
 
 def read_by(op: Op) -> List | None:
-    """The list that an operation is known to have read; None if it read none, or it is unknown."""
+    """Return the list that an operation is known to have read; None if it read none, or it is unknown."""
     if op.f == "append":
         return op.seen
     is_list = op.f == "read" and op.outcome is Outcome.OK and isinstance(op.value, tuple)

@@ -1,4 +1,4 @@
-"""What the whole history says of some operations: who wrote what was read, and what raised the mark."""
+"""An index of the whole history: who wrote the value that was read, and what raised the mark?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 class Raising:
-    """Writes and fences with a token, by token and by call."""
+    """Writes and fences with a token, sorted by token and by call."""
 
     def __init__(self, columns: Columns, rows: Ints) -> None:
         tokens = columns.token[rows]
@@ -34,22 +34,22 @@ class Raising:
         self.highest_fence = int(tokens[fences].max(initial=ABSENT))
 
     def sent_by(self, least: int, moment: float) -> Iterator[int]:
-        """The rows of this token or a higher one that were called by a moment, in ns, by token."""
+        """Return the rows of this token or a higher one that were called by a moment (ns), by token."""
         return _rows(self._by_token, self._called, -moment - 1, np.searchsorted(self._tokens, least))
 
     def sent_after(self, least: int, moment: int) -> Iterator[int]:
-        """The rows of this token or a higher one that were called after a moment, in ns, by call."""
+        """Return the rows of this token or a higher one that were called after a moment (ns), by call."""
         return _rows(self._by_call, self._token, least - 1, np.searchsorted(self._calls, moment, "right"))
 
     def of_token(self, token: int) -> list[int]:
-        """The rows of one token, by call."""
+        """Return the rows of one token, by call."""
         first, last = np.searchsorted(self._tokens, (token, token + 1))
         rows: list[int] = self._by_token[first:last].tolist()
         return rows
 
 
 def _rows(rows: Ints, above: Above, limit: float, start: np.int64) -> Iterator[int]:
-    """The rows above a limit, from a place on."""
+    """Yield the rows above a limit, from a place on."""
     place = above.first((limit,), int(start))
     while place is not None:
         yield int(rows[place])
@@ -57,7 +57,7 @@ def _rows(rows: Ints, above: Above, limit: float, start: np.int64) -> Iterator[i
 
 
 class HistoryIndex:
-    """All operations of a run, for questions about few of them."""
+    """All operations of a run, indexed for questions about a few of them."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._log = evidence.log
@@ -72,17 +72,17 @@ class HistoryIndex:
         return int(np.maximum(self._columns.called, self._columns.learned).max(initial=0))
 
     def writer(self, read: Op) -> Op | None:
-        """The write whose value a read returned; None if no client wrote it there."""
+        """Return the write whose value a read returned; None if no client wrote it there."""
         return next(self._ops.at(self._with_value_of(read, WRITES)), None)
 
     def readers(self, write: Op) -> list[Op]:
-        """The reads that returned a write's value, the first answered first."""
+        """Return the reads that returned a write's value, by return."""
         same = self._with_value_of(write, ("read",))
         same = same[self._columns.outcome[same] == OUTCOMES.index(Outcome.OK)]
         return sorted(self._ops.at(same), key=lambda read: read.returned or 0)
 
     def raising(self, resource: str, least: int, before: float) -> Iterator[Op]:
-        """What was sent by some moment, in ns, and can have raised the mark to `least` or more, by token.
+        """Yield operations sent by `before` (ns) that can have raised the mark to `least` or more, by token.
 
         Writes that failed, or that were never acknowledged and are missing from the commit log, count
         only if they were read.
@@ -91,17 +91,17 @@ class HistoryIndex:
         return (op for op in map(self._op, found) if self._can_raise(op))
 
     def raising_to(self, resource: str, token: int) -> Iterator[Op]:
-        """What can have raised the mark to exactly this token, by call."""
+        """Yield the operations that can have raised the mark to exactly this token, by call."""
         found = self._raising_of(resource).of_token(token)
         return (op for op in map(self._op, found) if self._can_raise(op))
 
     def first_raising(self, resource: str, least: int, after: int) -> Op | None:
-        """Of what was sent after some moment, in ns, and can have raised the mark so, what was sent first."""
+        """Return the first operation sent after a moment (ns) that can have raised the mark to `least`."""
         found = self._raising_of(resource).sent_after(least, after)
         return next((op for op in map(self._op, found) if self._can_raise(op)), None)
 
     def first_logged(self, resource: str, least: int) -> Op | None:
-        """Of what can have raised the mark to `least` or more, the first in the storage's own order."""
+        """Return the first logged operation that can have raised the mark to `least` or more."""
         if self._log is None:
             return None
         number = self._numbers_of_resources.get(resource, -1)
@@ -117,7 +117,7 @@ class HistoryIndex:
         return Above(np.append(self._columns.token, ABSENT)[rows])
 
     def was_sent(self, rejected: Op, least: int) -> bool:
-        """Was anything else of `least` or more sent before a rejection returned, whatever became of it?"""
+        """Was another operation of `least` or more sent before a rejection returned, even a failed one?"""
         sent = self._raising_of(rejected.resource, or_failed=True).sent_by(least, rejected.returned or 0)
         return any(row != self._ops.row(rejected) for row in sent)
 
@@ -126,7 +126,7 @@ class HistoryIndex:
         return self._raising_of(resource).highest_fence >= least
 
     def _raising_of(self, resource: str, *, or_failed: bool = False) -> Raising:
-        """The writes and fences of a resource that can have raised the mark, or all of them."""
+        """Return the writes and fences of a resource that can have raised the mark, or all of them."""
         if (resource, or_failed) not in self._raising:
             number = self._numbers_of_resources.get(resource, -1)
             order, resources = self._raising_by_resource
@@ -137,7 +137,7 @@ class HistoryIndex:
         return self._raising[resource, or_failed]
 
     def _may_have_happened(self, rows: Ints) -> Flags:
-        """Which of these did not fail, or wrote a value that was read?"""
+        """Which of these rows did not fail, or wrote a value that was read?"""
         columns = self._columns
         may: Flags = (columns.outcome[rows] != FAIL) | self._was_read[columns.value[rows]]
         return may
@@ -161,14 +161,14 @@ class HistoryIndex:
         return self._ops[row]
 
     def logged_before(self, write: Op) -> Op | None:
-        """Of the writes that stand before this one in the storage's own order, the one that was sent last."""
+        """Return the operation sent last, among those before this write in the storage's own order."""
         return None if self._log is None else self._log.sent_last_before(write)
 
     def _with_value_of(self, op: Op, functions: tuple[str, ...]) -> Ints:
-        """The rows of these kinds that have the resource and the value of this operation."""
+        """Return the rows of these functions with the resource and the value of this operation."""
         columns = self._columns
         number = int(columns.value[self._ops.row(op)]) if op.lines else 0
-        if columns.values[number] != op.value:  # it is not recorded, or about another value than its own
+        if columns.values[number] != op.value:  # not recorded, or not with its own value
             number = self._numbers.get(op.value, ABSENT)
         resource = self._numbers_of_resources.get(op.resource, ABSENT)
         if ABSENT in {number, resource}:
@@ -187,7 +187,7 @@ class HistoryIndex:
         return {name: number for number, name in enumerate(self._columns.resources)}
 
     def _by_value(self, functions: tuple[str, ...]) -> tuple[Ints, Ints]:
-        """The rows of these kinds by value and resource, and those two as one number."""
+        """Return the rows of these functions by value and resource, and those two as one number."""
         if functions not in self._rows_by_value:
             columns = self._columns
             rows = columns.rows(*map(FUNCTIONS.index, functions))

@@ -1,10 +1,10 @@
-"""The order of holds whose lock gives no tokens: what is certain in real time, and nothing else.
+"""The order of holds whose lock gives no tokens: only what real time makes certain.
 
-Hold u comes before hold v iff u's grant had returned before the request that was granted for v was
-sent (without an attempt: before its acquire was called). Two grants that overlap have no order.
+Hold u comes before hold v iff u's grant had returned before the granted request for v was sent
+(without an attempt: before its acquire was called). Two grants that overlap have no order.
 
-A write without a token names the owner of its hold. Its hold is the one that the owner was granted
-last: of the owner's grants without a token, the one that had returned when the write was called.
+A write without a token names the owner of its hold. Its hold is the owner's last grant without a
+token that had returned when the write was called.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from checkers.history.records import Op
 
 @memoized
 def hold_order(evidence: Evidence) -> HoldOrder:
-    """The holds without tokens of a history, and the writes in them."""
+    """Return the holds without tokens of a history, and the writes in them."""
     return HoldOrder(in_columns(evidence))
 
 
@@ -42,29 +42,29 @@ class HoldOrder:
         writes = columns.rows(WRITE, APPEND)
         writes = writes[(columns.token[writes] == ABSENT) & (columns.owner[writes] != ABSENT)]
         grant = _last_granted(columns, self.grants, writes) if len(self.grants) else writes[:0]
-        self.writes: Ints = writes[indices(grant >= 0)]  # whose hold is known
+        self.writes: Ints = writes[indices(grant >= 0)]  # with a known hold
         self._grant_of_row = np.full(len(columns), -1, dtype=np.int64)
         self._grant_of_row[self.writes] = grant[grant >= 0]
 
     def grant_of(self, rows: Ints) -> Ints:
-        """The row of the grant behind each write, or -1."""
+        """Return the row of the grant behind each write, or -1."""
         return self._grant_of_row[rows]
 
     def grant_behind(self, write: Op) -> Op | None:
-        """The grant of the hold that a write was done in, if it is known."""
+        """Return the grant of the hold that a write belongs to, if it is known."""
         row = int(self._grant_of_row[self._operations.row(write)]) if write.index >= 0 else -1
         return None if row < 0 else self._operations[row]
 
     def operations(self, grants: Ints) -> tuple[Op, ...]:
-        """Rows as operations."""
+        """Return rows as operations."""
         return tuple(self._operations.at(grants))
 
     def asked(self, grants: Ints) -> Ints:
-        """When the request for each of these grants was sent, as heights."""
+        """Return when the request for each of these grants was sent, as heights."""
         return self._heights[0][np.searchsorted(self.grants, grants)]
 
     def answered(self, grants: Ints) -> Ints:
-        """When each of these grants had returned, as heights."""
+        """Return when each of these grants returned, as heights."""
         return self._heights[1][np.searchsorted(self.grants, grants)]
 
     @cached_property
@@ -78,7 +78,7 @@ class HoldOrder:
 
 
 def _last_granted(columns: Columns, grants: Ints, writes: Ints) -> Ints:
-    """For each write, the last of its owner's grants that had returned when it was called, or -1."""
+    """Return, for each write, its owner's last grant that had returned when it was called, or -1."""
     rows = np.concatenate((grants, writes))
     _, owner = distinct(columns.owner[rows])
     _, hold = distinct(columns.resource[rows] * (int(owner.max(initial=0)) + 1) + owner)

@@ -1,4 +1,4 @@
-"""What one list held: who appended each element, when it was known, and what each append had read."""
+"""The history of one list: who appended each element, when it was known, what each append had read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checkers.history.records import WRITES, Element, Header, List, Op, Outcome,
 
 
 def lists_of(evidence: Evidence) -> Iterator[Lists]:
-    """The resources that were appended to, and to which nothing else was written."""
+    """Yield the lists of the resources with appends and no other writes."""
     if next(evidence.named("append"), None) is None:
         return
     holds, shown = hold_order(evidence), shown_appends(evidence)
@@ -53,17 +53,17 @@ class Known:
 
 @dataclass(frozen=True, kw_only=True)
 class Lists:
-    """What one resource held, by those who read it and wrote it."""
+    """What one resource held, as its readers and writers saw it."""
 
     resource: str
     header: Header
     appends: Sequence[Op]
-    readings: Sequence[tuple[Op, List]]  # reads and appends, each with the list it read; by their calls
+    readings: Sequence[tuple[Op, List]]  # reads and appends, each with the list it read; by call
     grants: Mapping[int, Op]  # of the holds without tokens, by the index of the append
-    found_by: Mapping[int, Op] = field(default_factory=dict)  # who first read each append's element
+    found_by: Mapping[int, Op] = field(default_factory=dict)  # the first reader of each append's element
 
     def asked(self, append: Op) -> int:
-        """When the hold of an append was asked for, in ns; -1 if tokens order the holds."""
+        """Return when the hold of an append was asked for, in ns; -1 if tokens order the holds."""
         return self.grants[append.index].sent if append.index in self.grants else -1
 
     @cached_property
@@ -73,7 +73,7 @@ class Lists:
 
     @cached_property
     def known(self) -> Mapping[Element, Known]:
-        """When each appended element was known first; the earliest first."""
+        """The first proof of each appended element, the earliest first."""
         known: dict[Element, Known] = {}
         for time, op, shown in sorted(self._proofs(), key=lambda proof: proof[0]):
             for element in shown:
@@ -98,23 +98,23 @@ class Lists:
 
     @cached_property
     def shown_by(self) -> Mapping[List, Op]:
-        """Who first read each list."""
+        """The first reader of each list."""
         return {shown: op for op, shown in reversed(self.readings)}
 
     def built_on(self, append: Op) -> List | None:
-        """The list that an append read: as it says, or else as a reader of what it wrote can see."""
+        """Return the list that an append read: as it says, or else as shown by a reader of its list."""
         if append.seen is not None:
             return append.seen
         return as_list(append.value)[:-1] if self.shown(append) else None
 
     def shown(self, append: Op) -> tuple[Op, ...]:
-        """Who read the element of an append that does not say what list it had read."""
+        """Return a reader of the element of an append that does not say which list it had read."""
         by = self.shown_by.get(as_list(append.value)) or self.found_by.get(append.index)
         return () if append.seen is not None or by is None else (by,)
 
     @cached_property
     def left_out(self) -> Mapping[int, AbstractSet[Element]]:
-        """What each append, by its index, had read and did not write back."""
+        """The elements that each append, by its index, had read and did not write back."""
         return {
             op.index: set(op.seen).difference(op.value)
             for op in self.appends
@@ -122,7 +122,7 @@ class Lists:
         }
 
     def way_back(self, found: List, lost: Op, known: Known) -> Iterator[Op]:
-        """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
+        """Yield the appends back from a list that lacks an element, up to the one accused of dropping it."""
         for op, built_on in self.back(found):
             own = None if lost.seen is None else self._step(lost.seen)
             if self._ancestry.leads_to(own, (op, built_on)) or self._came_before(op, lost, known):
@@ -132,15 +132,15 @@ class Lists:
                 return
 
     def explains(self, way: Sequence[Op], lost: Op, known: float) -> bool:
-        """Can a late write explain that one of the appends on the way back dropped it?
+        """Can a late write explain that one of the appends on the way back dropped the element?
 
-        One that had read the element and left it out dropped it without any late write.
+        An append that had read the element and left it out dropped it without any late write.
         """
         has_left_out = any(lost.element in self.left_out.get(op.index, ()) for op in way)
         return not has_left_out and any(self._overwrites(op, lost, known) for op in way)
 
     def _overwrites(self, op: Op, lost: Op, known: float) -> bool:
-        """Can it have read before the lost element came, and rightly have written after?"""
+        """Can an append have read before the lost element came, and rightly have written after that?"""
         if known < op.called:
             return False
         if op.index in self.grants and lost.index in self.grants:
@@ -150,7 +150,7 @@ class Lists:
         return lost.token == op.token or (lost.token < op.token and not self.header.fence_on_acquire)
 
     def back(self, found: List) -> Iterator[Step]:
-        """The append that wrote a list, the one that wrote the list which that had read, and so on."""
+        """Yield the append that wrote a list, then the append that wrote the list it had read, and so on."""
         passed: set[int] = set()
         step = self._step(found)
         while step is not None and step[0].index not in passed:
@@ -159,9 +159,9 @@ class Lists:
             step = self._step(step[1])
 
     def _step(self, found: List) -> Step | None:
-        """The append that wrote a list, and the list that it had read.
+        """Return the append that wrote a list, and the list that it had read.
 
-        What an append read that does not say it is taken to be all but its own element.
+        If the append does not say what it read, assume everything before its own element.
         """
         op = self._writer(found)
         return None if op is None else (op, found[:-1] if op.seen is None else op.seen)
@@ -177,7 +177,7 @@ class Lists:
         )
 
     def _writer(self, found: List) -> Op | None:
-        """The append of a list; if it does not say what it read, its element shows that."""
+        """Return the append that wrote a list, if need be by its last element; None if it is not known."""
         op = self.writer.get(found)
         if op is None and found:
             last = self.appender.get(found[-1])
@@ -194,10 +194,10 @@ class Lists:
 
 
 def found_by(reader: Op) -> List:
-    """The list that an operation read."""
+    """Return the list that an operation read."""
     return as_list(reader.seen if reader.f == "append" else reader.value)
 
 
 def as_list(value: Value) -> List:
-    """A value that is no list stands for one without elements."""
+    """Return a value as a list; any other value counts as an empty list."""
     return value if isinstance(value, tuple) else ()

@@ -1,8 +1,8 @@
-"""The commit log as columns, matched to its operations; `commit_log` says what fits.
+"""The commit log as columns, matched to the operations of the history; `commit_log` defines what fits.
 
-Positions are *resource-major*, as ranks are: those of a resource's commits stand in the storage's
-own order, and every position of an earlier resource is below. Places are those of the whole log.
-Entries and operations are made of the positions that somebody looks at.
+Positions are *resource-major*, as ranks are: the commits of a resource are in the storage's own
+order, and every position of an earlier resource is below. Places are positions in the whole log.
+Entries and operations are created only for positions that are looked at.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from checkers.history.records import Op
 class LogColumns:
     """The storage's own order of accepted writes and fences: complete, and matched to the history."""
 
-    value: Ints  # of `Columns`, or -1
+    value: Ints  # the number in `Columns`, or -1
     sender: Ints  # the row that sent each commit, or -1
     was_sent: Flags
     is_elsewhere: Flags  # was it sent to another resource?
-    row: Ints  # of what was sent there, or -1
+    row: Ints  # the row that sent it to this resource, or -1
     fits: Flags  # was it sent there as it was stored?
     token: Ints  # as `Entry.token`; or ABSENT
 
@@ -59,11 +59,11 @@ class LogColumns:
         self.stored_token = log.token[self.place]  # or ABSENT
         numbers = np.arange(len(self.resources) + 1)
         bounds = np.searchsorted(self.resource, numbers)
-        self.first, self.end = bounds[:-1], bounds[1:]  # of each resource: its first position, and the next's
+        self.first, self.end = bounds[:-1], bounds[1:]  # each resource's first position, and the next one's
 
     @classmethod
     def matched(cls, operations: Operations, commits: Commits) -> Self:
-        """The log of a run, each commit matched to what sent it."""
+        """Return the log of a run, with each commit matched to the operation that sent it."""
         log = cls(operations, commits)
         resource = np.empty(len(log), dtype=np.int64)
         resource[log.place] = log.resource
@@ -89,9 +89,9 @@ class LogColumns:
         return found
 
     def _find_senders(self) -> None:
-        """The row that sent each commit, or -1; whether it was sent there, and as it was stored."""
+        """Find the row that sent each commit, or -1; whether it was sent there, and as it was stored."""
         columns = self._ops.columns
-        writer = np.full(len(columns.values) + 1, -1, dtype=np.int64)  # the last is that of no value
+        writer = np.full(len(columns.values) + 1, -1, dtype=np.int64)  # the last one is for no value
         writes = columns.rows(WRITE, APPEND)
         writer[columns.value[writes]] = writes
         self.sender = writer[self.value]
@@ -100,7 +100,7 @@ class LogColumns:
             self.sender[fences] = _fenced(columns, self.resource[fences], self.stored_token[fences])
         self.was_sent = self.sender >= 0
         self.is_elsewhere = self.was_sent & (np.append(columns.resource, -1)[self.sender] != self.resource)
-        self.row = np.where(self.is_elsewhere, -1, self.sender)  # of what was sent there, or -1
+        self.row = np.where(self.is_elsewhere, -1, self.sender)  # the row that sent it there, or -1
         sent_token = np.append(columns.token, ABSENT)[self.row]
         self.fits = (self.row >= 0) & (sent_token == self.stored_token)
         self.token = np.where(self.stored_token == ABSENT, sent_token, self.stored_token)
@@ -109,7 +109,7 @@ class LogColumns:
         return len(self.place)
 
     def check_same_run(self) -> None:
-        """Refuse a log of which nothing fits.
+        """Refuse a log if none of its commits fits.
 
         Raises:
             HistoryError: no commit fits the history.
@@ -118,11 +118,11 @@ class LogColumns:
             raise of_another_run(self.entry(self.at_place(0)))
 
     def at_place(self, place: int) -> int:
-        """The position of a place."""
+        """Return the position of a place."""
         return int(self._position[place])
 
     def by_first_commit(self, positions: Ints) -> Ints:
-        """Positions in the order of their resources' first commits in the whole log."""
+        """Return positions in the order of their resources' first commits in the whole log."""
         first = self.place[self.first[self.resource[positions]]]
         return positions[stable_order(first)]
 
@@ -147,7 +147,7 @@ class LogColumns:
 
     @cached_property
     def unmatched_positions(self) -> Ints:
-        """The commits that no client sent as they were stored, by place."""
+        """The positions of commits that no client sent as they were stored, by place."""
         unmatched = indices(~self.fits)
         return unmatched[np.argsort(self.place[unmatched])]
 
@@ -169,17 +169,17 @@ class LogColumns:
 
     @cached_property
     def marks(self) -> Ints:
-        """The height of the mark at each position; that of an earlier resource while there is none."""
+        """The height of the mark at each position; an earlier resource's height while there is no mark."""
         return np.maximum.accumulate(self.height)
 
     @cached_property
     def following(self) -> Ints:
-        """From each position on, and from the end: where the next write is."""
+        """The next write from each position on; one more entry for the end."""
         places = np.where(self.fence, len(self), np.arange(len(self)))
         return np.append(np.minimum.accumulate(places[::-1])[::-1], len(self))
 
     def entry(self, position: int) -> Entry:
-        """One position as an object."""
+        """Return one position as an object."""
         if self._made:
             return self._made[int(self.place[position])]
         sender = int(self.sender[position])
@@ -192,11 +192,11 @@ class LogColumns:
         )
 
     def op(self, position: int) -> Op:
-        """The operation as it was stored at a position."""
+        """Return the operation as it was stored at a position."""
         return self.entry(position).op
 
     def _near(self, unmatched: int) -> Op | None:
-        """A write that fits: the last before an unmatched commit of its resource, the first, or any."""
+        """Return a fitting write: the last before an unmatched commit of its resource, the first, or any."""
         fitting = self._fitting
         if not len(fitting.positions):
             return None
@@ -217,7 +217,7 @@ class LogColumns:
 
     @property
     def entries(self) -> Iterator[Entry]:
-        """All of it, place by place."""
+        """All entries, place by place."""
         return map(self.entry, self._position.tolist())
 
     @cached_property
@@ -226,7 +226,7 @@ class LogColumns:
         return tuple(map(self.entry, self.unmatched_positions.tolist()))
 
     def unmatched_of(self, resource: str) -> Sequence[Entry]:
-        """Those of one resource."""
+        """Return the unmatched commits of one resource."""
         return self._unmatched_of.get(resource, ())
 
     @cached_property
@@ -237,7 +237,7 @@ class LogColumns:
         return of_each
 
     def unmatched_as(self, accused: Op) -> Entry:
-        """The first that no client sent as it was stored, and that accuses this operation."""
+        """Return the first unmatched commit that accuses this operation."""
         return self._unmatched_as[accused.index]
 
     @cached_property
@@ -245,7 +245,7 @@ class LogColumns:
         return {each.accused.index: each for each in reversed(self.unmatched)}
 
     def positions(self, op: Op) -> list[int]:
-        """Where an operation stands."""
+        """Return the positions of an operation."""
         if op.index < 0:  # see `Entry.op`
             return [self.at_place(op.index - UNRECORDED)]
         rows, positions = self._by_row
@@ -260,40 +260,40 @@ class LogColumns:
         return self.row[logged], logged
 
     def places(self, op: Op) -> tuple[int, ...]:
-        """The places at which an operation stands; nothing if it did not take effect there."""
+        """Return the places of an operation; none if it did not take effect on its resource."""
         return tuple(int(self.place[each]) for each in self.positions(op))
 
     def numbers(self, op: Op) -> list[int]:
-        """The numbers that the storage gave to an operation."""
+        """Return the numbers that the storage gave to an operation."""
         return [int(self._commits.columns.seq[place]) for place in self.places(op)]
 
     def sent_last_before(self, write: Op) -> Op | None:
-        """Of what stands before a write on its resource, the operation that was sent last."""
+        """Return the operation that was sent last, among those logged before a write on its resource."""
         position = self.positions(write)[0]
         is_first = position == self.first[self.resource[position]]
         last = None if is_first else self.sent_last_up_to(position - 1)
         return None if last is None else self.op(last)
 
     def sent_last_up_to(self, position: int) -> int | None:
-        """Of the positions up to one, on its resource, that of what was sent last; None if nothing was."""
+        """Return the position of the operation sent last, up to this one on its resource; None without one."""
         found = int(np.searchsorted(self._sent_last, self._sent_last[position]))
         was_sent = self.row[found] >= 0 and self.resource[found] == self.resource[position]
         return found if was_sent else None
 
     @cached_property
     def _sent_last(self) -> Ints:
-        """When what was sent last up to each position was sent, as heights; 0 if nobody sent any."""
+        """The latest call among the operations up to each position, as heights; 0 if none was sent."""
         called = np.append(self._ops.columns.called, ABSENT)[self.row]
         moments = Scale(called, len(self.resources))
         latest: Ints = np.maximum.accumulate(moments.heights(self.resource, called))
         return latest
 
     def only(self, indexes: AbstractSet[int], operations: Operations) -> LogColumns:
-        """What is left of it if nothing but these had taken effect; `operations` are the recorded ones."""
+        """Return the log as if only these had taken effect; `operations` are the recorded ones."""
         return LogColumns._matched_already(operations, self.entries_of(indexes), has_fences=self.has_fences)
 
     def entries_of(self, indexes: AbstractSet[int]) -> list[Entry]:
-        """The places at which these operations stand, or to which they sent something."""
+        """Return the entries of these operations, and those that they sent, place by place."""
         senders, by_sender = self._by_sender
         rows = np.array([index for index in indexes if index >= 0], dtype=np.int64)
         bounds = np.searchsorted(senders, (rows, rows + 1)).T.tolist()
@@ -309,12 +309,12 @@ class LogColumns:
 
     @property
     def unsent(self) -> int:
-        """How many commits no client sent."""
+        """The number of commits that no client sent."""
         return int(np.count_nonzero(~self.was_sent))
 
     @cached_property
     def stored_elsewhere(self) -> Flags:
-        """The rows of writes that stand in the log of another resource than they were sent to, only."""
+        """The rows of writes that are logged only for a resource that they were not sent to."""
         moved = np.zeros(len(self._ops), dtype=np.bool_)
         moved[self.sender[self.is_elsewhere]] = True
         return moved & (self.first_of_row < 0)
@@ -326,11 +326,11 @@ class _Fitting(NamedTuple):
     positions: Ints
     resource: Ints
     place: Ints
-    beside_last: int  # which of them is the first of the resource that the last in the log is of
+    beside_last: int  # the first one on the resource of the last one in the log
 
 
 def _numbers_of(names: Iterable[str], known: list[str]) -> Ints:
-    """The number of each name in a list, which takes those that it does not have."""
+    """Return the number of each name in a list, and append the names that it lacks."""
     numbers = {name: number for number, name in enumerate(known)}
     found = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
     known.extend(list(numbers)[len(known) :])
@@ -338,7 +338,7 @@ def _numbers_of(names: Iterable[str], known: list[str]) -> Ints:
 
 
 def _fenced(columns: Columns, resource: Ints, token: Ints) -> Ints:
-    """For each commit of a fence the row that sent it, or -1: the first that was not refused, if any."""
+    """Return the row that sent each fence's commit, or -1: the first that was not refused, if any."""
     rows = columns.rows(FENCE)
     if not len(rows):
         return np.full(len(resource), -1, dtype=np.int64)

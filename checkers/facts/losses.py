@@ -1,4 +1,4 @@
-"""Which values a register lost for good, by what clients saw; `lost_writes` has the rule."""
+"""The values that a register lost for good, by what clients saw; `lost_writes` has the rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from checkers.history.records import Op
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """What is known of a storage besides its values."""
+    """What is known about a storage besides its values."""
 
     fenced: bool
     strict: bool
@@ -27,7 +27,7 @@ class Storage:
 
     @classmethod
     def of(cls, evidence: Evidence) -> Self:
-        """What the header promises, and the restarts that were seen."""
+        """Return what the header promises, with the restarts that were seen."""
         header = evidence.history.header
         return cls(
             fenced=header.fenced,
@@ -41,7 +41,7 @@ class Storage:
 
 
 class StaleWrites:
-    """The stale writes of a resource, in the order of their calls; none where there is no mark."""
+    """The stale writes of a resource, by call; none if the storage has no mark."""
 
     def __init__(self, storage: Storage, values: Values, stale: Iterable[Op]) -> None:
         self._ops = sorted(stale, key=lambda op: values.moments(op)[0]) if storage.fenced else []
@@ -51,7 +51,7 @@ class StaleWrites:
         self._strict = storage.strict
 
     def first_after(self, moment: int, past: int, mark: int) -> Op | None:
-        """The first sent after a moment that the mark of the past lets through, and `mark` does not."""
+        """Return the first sent after a moment that the mark `past` lets through and `mark` refuses."""
         first = int(np.searchsorted(self._called, moment, side="right"))
         limits = (past, -mark - 1) if self._strict else (past - 1, -mark)
         found = self._between.first(limits, first)
@@ -63,12 +63,12 @@ class Read:
     """A read of a value that the storage went back to."""
 
     op: Op
-    value: int  # the place of what it returned
+    value: int  # the place of the value that it returned
     last: int  # the place of the last value that had surely been there when it was called
 
 
 def reads_of_suspects(values: Values, storage: Storage, suspects: Iterable[Op]) -> list[Read]:
-    """All reads of the values that these reads returned, the first answered first."""
+    """Return all reads of the values that these reads returned, by return."""
     places = sorted({values.place_of(read) for read in suspects})
     found = [(op, place) for place in places for op in values.zone(place).reads]
     called = np.array([values.moments(op)[0] for op, _ in found], dtype=np.int64)
@@ -83,11 +83,11 @@ class Loss:
 
     value: int  # its place
     read: Read
-    witness: tuple[Op, ...]  # what shows that the past stayed or was acted on; nothing after a restart
+    witness: tuple[Op, ...]  # of the past that stayed or was acted on; empty after a restart
 
 
 def losses_of(values: Values, storage: Storage, reads: Iterable[Read], stale: StaleWrites) -> dict[int, Loss]:
-    """The values that were lost for good, each by the first read that shows it."""
+    """Return the values that were lost for good, each with the first read that shows it."""
     losses: dict[int, Loss] = {}
     for read in reads:
         lost = read.last
@@ -100,7 +100,7 @@ def losses_of(values: Values, storage: Storage, reads: Iterable[Read], stale: St
 
 
 def _witness(values: Values, storage: Storage, read: Read, stale: StaleWrites) -> tuple[Op, ...] | None:
-    """What shows that the past stayed or was acted on; nothing after a restart; None if it is not lost."""
+    """Return what shows that the past stayed or was acted on; empty after a restart; None without a loss."""
     returned = values.moments(read.op)[1]
     if values.claimed[read.last] > returned:
         return None

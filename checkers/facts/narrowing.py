@@ -1,10 +1,10 @@
-"""Which operations of a lock service its rules have to look at, found on columns.
+"""Choose, on columns, the operations that the rules about a lock service have to look at.
 
-`tokens`, `leases` and the rules that rest on them go through operations one by one. Of a
-long history nearly all is right, so each question is first asked in a form that arrays
-answer and that is never narrower: who may be accused, and who may be the reason? The rule
-is then applied to the operations of those owners alone, and says the same as of all: for
-each accused, every operation that its answer rests on is there.
+`tokens`, `leases` and the rules based on them go through operations one by one. In a long
+history nearly all operations are right. So arrays first answer a question that is never narrower
+than the rule: which operations may be accused, and which may be the reason? Then the rule is applied
+to the operations of those owners alone. Its result is the same, since every operation that an
+answer depends on is included.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from checkers.history.columns import (
 from checkers.history.memoized import memoized
 from checkers.history.ranks import distinct, is_repeated, stable_order
 
-FEW = 256  # operations; the rules look at so many in less time than it takes to choose among them
+FEW = 256  # operations; for fewer, the rules take less time than choosing among them
 
 
 def narrowed(evidence: Evidence, relevant: Callable[[GrantColumns], Ints]) -> Evidence:
-    """What the clients did; of a long history only the relevant rows."""
+    """Return what the clients did: only the relevant rows if the history is long."""
     operations = in_columns(evidence)
     if len(operations) < FEW:
         return evidence
-    asked = bool(np.any(operations.columns.f == ACQUIRE))  # else no client waited or was granted anything
+    asked = bool(np.any(operations.columns.f == ACQUIRE))  # otherwise no client waited or was granted
     chosen = tuple(operations.at(relevant(_holds(evidence)))) if asked else ()
     return Evidence(history=replace(evidence.history, operations=chosen))
 
@@ -51,27 +51,27 @@ def _holds(evidence: Evidence) -> GrantColumns:
 
 
 def count_of_grants(evidence: Evidence) -> int:
-    """How often somebody got a lock."""
+    """Return how often a client got a lock."""
     columns = in_columns(evidence).columns
     return int(np.count_nonzero((columns.f == ACQUIRE) & (columns.outcome == OK)))
 
 
 def grants_without(evidence: Evidence, field: Literal["token", "ttl"]) -> int:
-    """How often somebody got a lock, but no fencing token with it, or by a request that sets no lease."""
+    """Return how often a client got a lock without a fencing token, or without a lease by its request."""
     columns = in_columns(evidence).columns
     granted = (columns.f == ACQUIRE) & (columns.outcome == OK)
     return int(np.count_nonzero(granted & (getattr(columns, field) == ABSENT)))
 
 
 def of_shared_tokens(holds: GrantColumns) -> Ints:
-    """The grants whose token another grant of their resource carries, too."""
+    """Return the grants that share their token with another grant of their resource."""
     (key,) = keys((holds.resource, holds.token))
     shared = np.isin(key, key[is_repeated(key)]) & (holds.token != ABSENT)
     return holds.grants[np.flatnonzero(shared)]
 
 
 def of_lower_tokens(holds: GrantColumns) -> Ints:
-    """Who was sent after a grant of no lower a token had returned; those grants; and their ends."""
+    """Return the rows needed to judge grants that were sent after one with no lower token had returned."""
     highest = holds.greatest_before(holds.returned, holds.token, asked=holds.sent)
     accused = np.flatnonzero((highest >= holds.token) & (holds.token != ABSENT))
     if not len(accused):
@@ -87,7 +87,7 @@ def of_lower_tokens(holds: GrantColumns) -> Ints:
 
 
 def of_promised_leases(holds: GrantColumns) -> Ints:
-    """Who was granted a lock before another's lease can have ended; and those others.
+    """Return the rows needed to judge grants made while another owner's lease may have lasted.
 
     Of two grants in no order, the one that returned last may be accused.
     """
@@ -99,7 +99,7 @@ def of_promised_leases(holds: GrantColumns) -> Ints:
 
 
 def of_beliefs(holds: GrantColumns) -> Ints:
-    """Who was granted a lock while others can have believed in theirs; and those others."""
+    """Return the rows needed to judge grants made while another owner may have believed in its own."""
     end = holds.believed_at_most()
     accused = np.flatnonzero(
         holds.greatest_before(place := holds.places(), end, asked=place) > holds.returned
@@ -109,7 +109,7 @@ def of_beliefs(holds: GrantColumns) -> Ints:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _OfOwners:
-    """Some operations, and the hold of each: of its owner on its resource."""
+    """Some operations, each with the number of its owner on its resource."""
 
     rows: Ints
     hold: Ints
@@ -136,7 +136,7 @@ class GrantColumns:
         self.sent = np.where(attempt == ABSENT, columns.called[grants], attempt)
 
     def greatest_before(self, times: Ints, heights: Ints, *, asked: Ints) -> Ints:
-        """For each grant, the greatest height of those of its resource at lower times than it asks for.
+        """Return, for each grant, the greatest height on its resource at a time before the one it asks for.
 
         ABSENT, which is below all, if there is none.
         """
@@ -150,13 +150,13 @@ class GrantColumns:
         return np.append(ABSENT, different)[np.maximum(found, 0)]
 
     def places(self) -> Ints:
-        """The place of each grant in the order in which they returned."""
+        """Return the place of each grant in the order in which they returned."""
         place = np.empty(len(self.returned), dtype=np.int64)
         place[stable_order(self.returned)] = np.arange(len(place))
         return place
 
     def promised_at_most(self) -> Ints:
-        """No lease of a grant ends later: its owner's latest start and ttl, cut short by its end of it."""
+        """Return upper bounds on lease ends: the owner's latest start plus ttl, or its own end if earlier."""
         columns = self.columns
         by_owner = np.full(self._owners, ABSENT, dtype=np.int64)
         renews = self._chosen((self._f == RENEW) & (self._outcome == OK))
@@ -165,7 +165,7 @@ class GrantColumns:
         return np.minimum(by_owner[self._of_grant], self._given_up())
 
     def kept_at_most(self) -> Ints:
-        """No grant was kept longer: its client ended it, its promised lease was over, or another had it."""
+        """Return upper bounds on when holds were lost: by their owner's end, their lease or a later grant."""
         promised = self.promised_at_most()
         unlimited = np.zeros(self._owners, dtype=np.bool_)
         unlimited[self._of_grant[self.columns.ttl[self.grants] == ABSENT]] = True
@@ -173,13 +173,13 @@ class GrantColumns:
         return np.minimum(kept, self._superseded_at_most())
 
     def believed_at_most(self) -> Ints:
-        """No client believes in a grant after this: its owner ended it, or a renewal failed."""
+        """Return upper bounds on when beliefs in grants ended: by their owner's end, or a failed renewal."""
         failed = self._chosen((self._f == RENEW) & (self._outcome == FAIL))
         lost = self._first(failed, self.columns.returned)
         return np.minimum(np.maximum(lost, self.returned), self._given_up())
 
     def held_at_least(self, leases: Ints) -> Ints:
-        """No grant can have ended earlier: after its lease, given for each resource, or at a release."""
+        """Return lower bounds on when grants ended: after the lease of their resource, or at a release."""
         released = np.full(self._owners, NEVER, dtype=np.int64)
         releases = self._chosen((self._f == RELEASE) & (self._outcome == OK))
         np.minimum.at(released, releases.hold, self.columns.returned[releases.rows])
@@ -188,7 +188,7 @@ class GrantColumns:
         return ended
 
     def around(self, accused: Ints, start: Ints, end: Ints) -> Flags:
-        """The accused grants, and those that one of them returned in, from `start` on and before `end`."""
+        """Mark the accused grants, and grants whose `[start, end)` has the return of an accused one."""
         first, last, moment = keys(
             (self.resource, start),
             (self.resource, end),
@@ -200,18 +200,18 @@ class GrantColumns:
         return involved
 
     def rows_of(self, involved: Flags) -> Ints:
-        """The rows of all operations of the owners of these grants."""
+        """Return the rows of all operations of the owners of these grants."""
         wanted = np.zeros(self._owners, dtype=np.bool_)
         wanted[self._of_grant[np.flatnonzero(involved)]] = True
         return self._rows[np.flatnonzero(wanted[self._owner])]
 
     def _given_up(self) -> Ints:
-        """When each grant's owner began to end it."""
+        """Return when each grant's owner first called a release or revoke of it; NEVER if unknown."""
         ends = self._chosen((self._f == RELEASE) | (self._f == REVOKE))
         return self._first(ends, self.columns.called)
 
     def _superseded_at_most(self) -> Ints:
-        """When the first grant that was asked for after this one had returned; NEVER if its owner's own."""
+        """Return when the next grant asked for after each one returned; NEVER if it is the owner's own."""
         in_turn = stable_order(self.returned)
         place = self.greatest_before(-self.sent, -self.places(), asked=-self.returned)
         found = np.flatnonzero(place != ABSENT)
@@ -222,9 +222,9 @@ class GrantColumns:
         return superseded
 
     def _first(self, chosen: _OfOwners, moments: Ints) -> Ints:
-        """For each grant, the first of these moments of the operations that had not returned before its call.
+        """Return, for each grant, the first of these moments of operations not returned before its call.
 
-        NEVER where the owner has several grants: any may be meant.
+        NEVER if the owner has several grants, since the operations may belong to any of them.
         """
         columns = self.columns
         called = np.full(self._owners, NEVER, dtype=np.int64)
@@ -242,32 +242,32 @@ class GrantColumns:
 
 
 class Groups:
-    """Places by their number: `order` has those of the lowest number first."""
+    """Places grouped by number: `order` has the places of the lowest number first."""
 
     def __init__(self, numbers: Ints) -> None:
         self.order = stable_order(numbers)
         self._ordered = numbers[self.order]
 
     def range(self, number: int) -> tuple[int, int]:
-        """Where those of a number begin in the order, and where they end."""
+        """Return where the places of a number begin in the order, and where they end."""
         first, last = np.searchsorted(self._ordered, [number, number + 1]).tolist()
         return first, last
 
     def of(self, number: int) -> Ints:
-        """The places of a number, as they stand."""
+        """Return the places of a number, in their original order."""
         first, last = self.range(number)
         return self.order[first:last]
 
 
 def _after(start: Ints, ttl: Ints) -> Ints:
-    """When a promise ends; ABSENT if there is none, NEVER if that is beyond all times."""
+    """Return when a promise ends; ABSENT if there is none, NEVER if it lasts beyond all times."""
     end = start + np.where(ttl == ABSENT, 0, np.minimum(ttl, NEVER - start))
     promised: Ints = np.where(ttl == ABSENT, ABSENT, end)
     return promised
 
 
 def keys(*parts: tuple[Ints, Ints]) -> list[Ints]:
-    """(resource, number) as numbers of the same order, comparable across the parts."""
+    """Return pairs of (resource, number) as single numbers in the same order, comparable across parts."""
     different, numbers = distinct(np.concatenate([number for _, number in parts]))
     split = np.split(numbers, np.cumsum([len(number) for _, number in parts])[:-1])
     span = len(different) + 1

@@ -1,4 +1,4 @@
-"""Values that came back: each is written once, so one that another has replaced is gone for good."""
+"""Values that came back: each is written once, so a value that another replaced is gone for good."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from checkers.history.ranges import NOWHERE, first_at_most
 
 
 def replaced_by(zones: ZoneColumns, places: Ints, called: Ints, among: Ints) -> Ints:
-    """For each zone, which of some others was there after it had been, and before a moment.
+    """Return, for each zone, which of some others was there after it and before a moment.
 
-    That is the first that was settled, or NOWHERE. Algorithm R: two values contradict each other
+    This is the one settled first, or NOWHERE. Algorithm R: two values contradict each other
     if each must have been there before the last operation of the other was called.
     """
     found = _first_lasting(zones, places, among, by=zones.settled)
@@ -20,11 +20,11 @@ def replaced_by(zones: ZoneColumns, places: Ints, called: Ints, among: Ints) -> 
 
 
 def not_written_late(zones: ZoneColumns, places: Ints, odd: Flags) -> Ints:
-    """For each zone that was read after a newer value had been there, what shows that it did not come last.
+    """Return, for each zone read after a newer value had been there, a zone that shows it did not come last.
 
-    That is another value that replaced it, or one that was there after it had been and that the fence
-    would have refused after the newer one. NOWHERE: if the fence let this write alone pass late, all
-    reads of its value are right.
+    This is a value that replaced it, or one that was there after it and that the fence would have
+    refused after the newer value. NOWHERE: all reads of its value are right if the fence let only this
+    write pass late.
     """
     until = zones.claimed[places]
     everything = np.arange(len(zones.level))
@@ -35,7 +35,7 @@ def not_written_late(zones: ZoneColumns, places: Ints, odd: Flags) -> Ints:
 
 
 def _first_lasting(zones: ZoneColumns, places: Ints, among: Ints, *, by: Ints) -> Ints:
-    """For each zone, the lowest of some others of its register that were there after it had been."""
+    """Return, for each zone, the lowest of some others of its register that were there after it."""
     among = among[np.lexsort((by[among], zones.resource[among]))]
     lasted, past = -zones.claimed[among], -zones.settled[places] - 1
     place = np.append(among, NOWHERE)

@@ -1,4 +1,4 @@
-"""Restarts of the storage: the faults after which it may have forgotten what it had acknowledged."""
+"""Restarts of the storage: faults after which it may have lost what it had acknowledged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FORGETTING = ("kill", "restart", "failover", "script")  # a script may do any o
 
 @of_the_last
 def restarts_of_storage(events: Sequence[FaultEvent]) -> Faults:
-    """Observed kills, restarts, failovers and scripts of the storage or of one of its members."""
+    """Return the observed kills, restarts, failovers and scripts of the storage or one of its members."""
     return Faults(
         [
             fault

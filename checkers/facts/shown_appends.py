@@ -1,11 +1,11 @@
-"""What the lists that were read show of the appends that had written them.
+"""Appends that are known to have taken effect, because a list with their element was read.
 
-No other operation adds an append's element. So a list with that element had been written by
-the append itself, or by one that built on what it had written: by the time the list was
-read, the append had taken effect. And an append writes the list that it has read, with its own
-element: the element before its own had been there before it wrote.
+No other operation adds an append's element. So a list with that element was written by the
+append itself, or by an append that built on its list: by the time the list was read, the append
+had taken effect. An append writes the list that it read, with its own element at the end. So the
+element before its own was there before it wrote.
 
-Resources to which anything but appends was written are left out: there, a list may be replaced.
+Resources with writes other than appends are left out, since a write may replace a list.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from checkers.history.records import List, Op, Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownAppends:
-    """What is known of appends by the lists that were read.
+    """The appends that lists show.
 
-    `by` has, by the index of each append, who first read a list with its element: one that
+    `by` maps an append's index to the first reader of a list with its element: one that
     returned, if there is any.
     """
 
-    appends: Sequence[Op]  # those that took effect
+    appends: Sequence[Op]  # only appends that took effect
     by: Mapping[int, Op]
-    pairs: Sequence[tuple[Op, Op]]  # an append, and the one whose list it had read
+    pairs: Sequence[tuple[Op, Op]]  # an append, and the append whose list it had read
 
 
 @memoized
 def shown_appends(evidence: Evidence) -> ShownAppends:
-    """Look through the lists that clients read."""
+    """Return the appends that the lists which clients read show."""
     if evidence.log is not None:
         return shown_appends(as_seen(evidence))
     appends: list[Op] = []
@@ -52,7 +52,7 @@ def shown_appends(evidence: Evidence) -> ShownAppends:
 
 
 def _appenders(operations: Sequence[Op]) -> dict[object, Op]:
-    """The append of each element; none for an element that several appended."""
+    """Return the append of each element, except for elements that several operations appended."""
     appends = [op for op in operations if op.f == "append" and op.element is not None]
     times = Counter(op.element for op in appends)
     return {op.element: op for op in appends if times[op.element] == 1}
@@ -67,7 +67,7 @@ def _first_readers(operations: Sequence[Op], appender: Mapping[object, Op]) -> d
             if append is None or append is reader or append.called > _learned(reader):
                 continue
             if append.index in by:
-                break  # who read it first also read what stands before it
+                break  # its first reader also read all elements before it
             by[append.index] = reader
     return by
 
@@ -90,7 +90,7 @@ def _pairs(
 
 
 def _built_on(append: Op, shown: List) -> List:
-    """The list that an append had read: as it says, or as a list shows in which its element is."""
+    """Return the list that an append read: as it says, or as shown by a list that has its element."""
     if append.seen is not None:
         return append.seen
     return shown[: shown.index(append.element)] if append.element in shown else ()

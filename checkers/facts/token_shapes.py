@@ -1,18 +1,18 @@
-"""Do the tokens of a run look like numbers that are no fencing tokens: a clock, a lease id, at random?
+"""Do the tokens of a run look like clock readings, lease ids or random numbers, not fencing tokens?
 
-**A clock** tells time: there is an offset, for each client, such that its tokens, in some unit, lie
-between the moments at which its acquires were called and those at which they returned. Unless the
-tokens are times of this century, enough grants must have taken little of the time that they span,
-from their attempts on. A counter may tell seconds by chance, so seconds must also be those of a
-calendar, or of this host's monotonic clock.
+**Clock readings** tell the time: each client has an offset such that its tokens, in some unit, lie
+between the call and the return of its acquires. Unless the tokens are times of this century, enough
+grants must have taken, from their attempts on, only a small part of the time that they all span. A
+counter may count seconds by chance, so seconds must also match the calendar or this host's
+monotonic clock.
 
-**A lease or session id** has the number of a server in its highest 16 bits, a time below them, and a
-counter in its lowest bits (etcd's lease ids, ZooKeeper's session ids).
+**Lease or session ids** have the number of a server in their highest 16 bits, a time below them, and
+a counter in their lowest bits (etcd's lease ids, ZooKeeper's session ids).
 
 **Random numbers** fall about as often as they rise from one grant of a resource to the next, and are
-spread out widely.
+widely spread.
 
-Whatever rises from grant to grant passes the rules of tokens; so this is a notice, never a finding.
+Any number that rises from grant to grant passes the token rules, so this is a notice, never a finding.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import numpy as np
 from checkers.history.columns import ABSENT, ACQUIRE, NEVER, OK, Columns, Ints, indices
 from checkers.history.ranks import stable_order
 
-_ENOUGH = 8  # grants; fewer look like anything
-_MOST = 1000  # that are looked at: the first ones
-_SHARP = 20  # the span of a run in acquires that are short enough to tell time
+_ENOUGH = 8  # grants; fewer can look like anything
+_MOST = 1000  # grants that are examined, the first ones
+_SHARP = 20  # a grant can tell the time if the run spans more than this many times its duration
 _SLACK = 2_000_000  # ns by which a clock may be off, and a ten-thousandth of the span for its drift
 _DRIFT = 10_000
 _UNITS = ((1, "nanoseconds"), (10**3, "microseconds"), (10**6, "milliseconds"), (10**9, "seconds"))
@@ -39,9 +39,9 @@ _WIDE = 10_000  # numbers for each grant
 
 
 def shape_of(columns: Columns, clients: int | None = None) -> str | None:
-    """What the tokens of a run look like, in a few words; None if they may be counted.
+    """Return what the tokens of a run look like, in a few words; None if they may come from a counter.
 
-    `clients` is how many there are, where that is known: client c has the processes p with p % clients = c.
+    `clients` is the number of clients, if known: client c has the processes p with p % clients = c.
     """
     grants = indices((columns.f == ACQUIRE) & (columns.outcome == OK) & (columns.token != ABSENT))
     grants = grants[columns.returned[grants] != NEVER][:_MOST]
@@ -53,7 +53,7 @@ def shape_of(columns: Columns, clients: int | None = None) -> str | None:
 
 
 def _clock(columns: Columns, grants: Ints, client: Ints) -> str | None:
-    """A clock that was read between the call and the return of each acquire, in any unit."""
+    """Return the clock, in any unit, that each token may have been read from during its acquire."""
     attempt, called, returned = columns.attempt[grants], columns.called[grants], columns.returned[grants]
     sent = np.where(attempt == ABSENT, called, attempt)
     span = int(returned.max() - called.min())
@@ -83,9 +83,9 @@ def _clock(columns: Columns, grants: Ints, client: Ints) -> str | None:
 def _offsets(
     times: Sequence[int], early: int, late: int, starts: Ints, ends: Ints, client: Ints
 ) -> list[tuple[int, int]]:
-    """Between what each client's clock can be off the recorder's (ns); nothing if one's cannot be a clock.
+    """Return the least and the most that each client's clock can be off the recorder's clock, in ns.
 
-    A reading can be of up to `early` ns after itself, or `late` before.
+    Return nothing if one client's tokens fit no clock. A reading may be up to `early` ns low or `late` high.
     """
     offsets = []
     for number in np.unique(client).tolist():
