@@ -61,7 +61,7 @@ def _in_columns(evidence: Evidence) -> Operations:
 
 
 def gather(history: History, commits: Iterable[Commit] | None = None, *, same_run: bool = False) -> Evidence:
-    """Match the storage's order to the history.
+    """Return the evidence of a run, with the storage's order matched to the history.
 
     Raises:
         HistoryError: no commit fits the history, and the two are not known to be from the same run.

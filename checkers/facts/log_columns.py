@@ -275,7 +275,7 @@ class LogColumns:
         return None if last is None else self.op(last)
 
     def sent_last_up_to(self, position: int) -> int | None:
-        """Return the position of the operation sent last, up to this one on its resource; None without one."""
+        """Return the position of the operation sent last, up to this one on its resource; None if none."""
         found = int(np.searchsorted(self._sent_last, self._sent_last[position]))
         was_sent = self.row[found] >= 0 and self.resource[found] == self.resource[position]
         return found if was_sent else None

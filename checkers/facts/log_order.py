@@ -151,7 +151,7 @@ class LogOrder:
         return first
 
     def causes(self, rejected: Op, accused: Op) -> list[Op]:
-        """Return the first logged operation that can have caused a rejection, which contradicts the accused.
+        """Return the first logged possible cause of a rejection that contradicts the accused.
 
         If the accused is a read, also return the writes that show that its value comes earlier.
         """

@@ -51,7 +51,7 @@ class StaleWrites:
         self._strict = storage.strict
 
     def first_after(self, moment: int, past: int, mark: int) -> Op | None:
-        """Return the first sent after a moment that the mark `past` lets through and `mark` refuses."""
+        """Return the first one sent after a moment that the mark `past` lets through and `mark` refuses."""
         first = int(np.searchsorted(self._called, moment, side="right"))
         limits = (past, -mark - 1) if self._strict else (past - 1, -mark)
         found = self._between.first(limits, first)

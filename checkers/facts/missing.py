@@ -43,7 +43,7 @@ _NOTHING = Missing(
 
 @memoized
 def missing(evidence: Evidence) -> Missing:
-    """Sort the missing writes and fences by what became of them."""
+    """Return the missing writes and fences, sorted by what became of them."""
     order = order_of(evidence)
     if order is None:
         return _NOTHING

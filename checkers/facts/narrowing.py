@@ -99,7 +99,7 @@ def of_promised_leases(holds: GrantColumns) -> Ints:
 
 
 def of_beliefs(holds: GrantColumns) -> Ints:
-    """Return the rows needed to judge grants made while another owner may have believed in its own."""
+    """Return the rows needed to judge grants made while another owner may have believed in its grant."""
     end = holds.believed_at_most()
     accused = np.flatnonzero(
         holds.greatest_before(place := holds.places(), end, asked=place) > holds.returned

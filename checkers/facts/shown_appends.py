@@ -35,7 +35,7 @@ class ShownAppends:
 
 @memoized
 def shown_appends(evidence: Evidence) -> ShownAppends:
-    """Return the appends that the lists which clients read show."""
+    """Return the appends that took effect, as shown by the lists that clients read."""
     if evidence.log is not None:
         return shown_appends(as_seen(evidence))
     appends: list[Op] = []

@@ -24,7 +24,7 @@ from checkers.history.records import Op, Outcome
 
 
 def waiting_chain(part: Evidence) -> Sequence[Op]:
-    """Return the acquires that are such links, in order, in a part of a run that asks for one lock."""
+    """Return, in order, the acquires that cannot be left out, in a part of a run that asks for one lock."""
     surroundings = surroundings_of(part.history.header, part.history.faults)
     waits = sorted(
         ((wait, op) for op in part.named("acquire") for wait in surroundings.waited(op)),
