@@ -46,12 +46,12 @@ def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
     """Yield the early grants of one resource; `are_trusted`: its tokens show the order of its grants."""
     promised = PromisedLeases(held)
     for later in held:
-        found = [promised.sent_before(later)]
-        if later.grant.token is not None and are_trusted:
-            found.append(promised.below(later))
-        holders = [lease for lease in found if lease and later.returned < lease.end]
+        before = promised.sent_before(later)
+        below = promised.below(later) if later.grant.token is not None and are_trusted else None
+        holders = [lease for lease in (before, below) if lease and later.returned < lease.end]
         if holders:
-            yield _early(later, max(holders, key=lambda lease: lease.end))
+            holder = max(holders, key=lambda lease: lease.end)
+            yield _early(later, holder, LEASE_STILL_PROMISED if before in holders else PROMISED_BY_TOKENS)
         elif other := promised.in_no_order(later, are_trusted=are_trusted):
             yield BOTH_PROMISED.conflict(
                 later.grant, *each_once(later.grant, other.grant, other.set_by, later.set_by)
@@ -64,8 +64,8 @@ def _with_misleading_tokens(evidence: Evidence) -> set[str]:
     return {each.accused.resource for each in (*duplicate_tokens(evidence), *token_regressions(evidence))}
 
 
-def _early(later: Lease, holder: Lease) -> Conflict:
-    return LEASE_STILL_PROMISED.conflict(later.grant, *each_once(later.grant, holder.grant, holder.set_by))
+def _early(later: Lease, holder: Lease, breach: Breach) -> Conflict:
+    return breach.conflict(later.grant, *each_once(later.grant, holder.grant, holder.set_by))
 
 
 def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
@@ -80,7 +80,8 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     cause = of_early_grant(n, holder, grant, late)
     return Story(
         summary=(
-            f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
+            f"{'' if in_time else 'by its token, '}{n.whom(grant)} was granted {lock_on(grant.resource)}"
+            f" at {n.at(grant.returned or 0)},"
             f" while {_still(n, holder, setter)}"
         ),
         steps=(
@@ -307,6 +308,8 @@ def _later(n: Narrator, holder: Op, grant: Op) -> str:
 
 # because: the holder's grant, what set its lease
 LEASE_STILL_PROMISED = Breach(anomaly="early-grant", rule="lease-still-promised", story=_lease_still_promised)
+# the same; only the tokens show that this grant came second
+PROMISED_BY_TOKENS = Breach(anomaly="early-grant", rule="promised-by-tokens", story=_lease_still_promised)
 # because: the other grant, what set its lease, what set the accused's
 BOTH_PROMISED = Breach(anomaly="early-grant", rule="both-promised", story=_both_promised)
 

@@ -112,9 +112,9 @@ class _Verdict:
         return [name for name in self.expected if not counts.get(name) and name not in self.violations]
 
     def described(self, name: str) -> Anomaly | None:
-        """An anomaly, in the words that fit what was found of it."""
-        rules = (finding.rule for finding in self.document.findings if finding.anomaly == name)
-        return described(name, next(rules, ""))
+        """An anomaly, in the words that fit all that was found of it."""
+        rules = {finding.rule for finding in self.document.findings if finding.anomaly == name}
+        return described(name, rules.pop() if len(rules) == 1 else "")
 
     def of(self, name: str | None, attribute: str, otherwise: str) -> str:
         """What is said of an anomaly, or else of a run without any."""
@@ -182,7 +182,11 @@ class _Verdict:
 
     def happened(self, names: Iterable[str]) -> str:
         """What happened, of each of these anomalies."""
-        return " and ".join(_happened(name, self.count(name)) for name in names)
+        return " and ".join(self.happened_so_often(name, self.count(name)) for name in names)
+
+    def happened_so_often(self, name: str, count: int) -> str:
+        anomaly = self.described(name)
+        return anomaly.happened(count) if anomaly else times({name: count})
 
 
 def _bug_found(verdict: _Verdict) -> RunAnswer:
@@ -233,7 +237,7 @@ def _not_found(verdict: _Verdict) -> RunAnswer:
 
 def _held(verdict: _Verdict) -> RunAnswer:
     counts = verdict.document.coverage
-    lost = [_happened(name, number) for name, number in verdict.counted.items()]
+    lost = [verdict.happened_so_often(name, number) for name, number in verdict.counted.items()]
     but = f"; but {' and '.join(lost)}" if lost else ""
     lead = next(iter(verdict.counted), None)
     if counts.get("stale_writes_rejected"):
@@ -300,10 +304,6 @@ def _contradiction(verdict: _Verdict) -> RunAnswer:
         matters="The clients and the storage's own order cannot both be right.",
         remedy="Look at how the storage logs its order of writes, and at the findings below.",
     )
-
-
-def _happened(name: str, count: int) -> str:
-    return ANOMALIES[name].happened(count) if name in ANOMALIES else times({name: count})
 
 
 def _reasons(document: VerdictDocument) -> str:

@@ -307,12 +307,16 @@ def _spans(event: _Event, stage: Stage) -> Iterator[WrongSpan]:
 
 def _overlaps(event: _Event, stage: Stage) -> Iterator[WrongSpan]:
     """From an early grant to the end of the lease that was still promised."""
+    holds, by_tokens = stage.timeline.holds, event.rule == "promised-by-tokens"
     for late in event.accused:
         for earlier in event.against:
-            holds = stage.timeline.holds
             given, held = holds.of_grant(late.index), holds.of_grant(earlier.index)
-            if given and held and held.promised is not None and given.granted < held.promised:
-                yield WrongSpan(start=given.granted, end=held.promised, words="promised to two")
+            if given is None or held is None or held.promised is None:
+                continue
+            start = late.returned if by_tokens else given.granted
+            if start is not None and start < held.promised:
+                words = "by the tokens, promised to two" if by_tokens else "promised to two"
+                yield WrongSpan(start=start, end=held.promised, words=words)
 
 
 def _cast(shown: Sequence[Op], involved: Sequence[DrawnHold], lanes: Lanes) -> tuple[int, ...]:

@@ -91,7 +91,7 @@ def test_tokens_that_cannot_be_trusted_order_no_two_grants() -> None:
     (by_token,) = early_grants(locks(*in_flight_together(2, 1)))
     (by_both,) = early_grants(locks(*in_flight_together(2, 1), *regressed))
 
-    assert (by_token.breach.rule, by_token.accused.index) == ("lease-still-promised", 0)
+    assert (by_token.breach.rule, by_token.accused.index) == ("promised-by-tokens", 0)
     assert (by_both.breach.rule, by_both.accused.index) == ("both-promised", 1)
 
 
@@ -100,7 +100,7 @@ def test_tokens_order_two_grants_beside_one_without_a_token() -> None:
 
     found = list(early_grants(locks(*in_flight_together(2, 1), without)))
 
-    assert [(each.breach.rule, each.accused.index) for each in found] == [("lease-still-promised", 0)]
+    assert [(each.breach.rule, each.accused.index) for each in found] == [("promised-by-tokens", 0)]
 
 
 @pytest.mark.parametrize(
