@@ -1,4 +1,4 @@
-"""Joins the events of a history into operations, and refuses events that no process can have recorded."""
+"""Join the events of a history into operations, and refuse events that no process can have recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from checkers.text.printable import quoted
 
 _SAME = ("resource", "owner", "value", "element", "token")  # repeated by a completion
 
-_ASKED_WITH_TOKEN = (*WRITES, "fence")  # elsewhere a token is the answer
+_ASKED_WITH_TOKEN = (*WRITES, "fence")  # in other operations, the token is the answer
 
 
 class Assembly:
@@ -39,7 +39,7 @@ class Assembly:
         """Add the next event.
 
         Raises:
-            HistoryError: it cannot come after those before it.
+            HistoryError: it cannot follow the events before it.
         """
         self._tick(line, event.time)
         if isinstance(event, FaultLine):
@@ -50,7 +50,7 @@ class Assembly:
             self._complete(line, event)
 
     def finish(self) -> History:
-        """The history; open operations stay open, as after a kill."""
+        """Return the history. Open operations stay open, as after a kill."""
         for line, event, index in self._open.values():
             self._operations[index] = _pending(line, event, index)
         return History(
@@ -123,7 +123,7 @@ class Assembly:
 
 
 def _f(event: ClientLine) -> str:
-    """The name of an event's operation, such as "write"."""
+    """Return the name of an event's operation, such as "write"."""
     return _NAME[type(event)]
 
 
@@ -176,7 +176,7 @@ def _completed(invoked: Line, invoke: ClientLine, line: Line, event: ClientLine,
 
 
 def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientLine) -> None:
-    """Is this the completion of that invoke?"""
+    """Raise HistoryError unless a completion repeats the fields of its invoke."""
     kind = type(event)
     if kind is not type(invoke):
         raise line.error(f"{event.type} of {_f(event)}, but line {invoked.number} invoked {_f(invoke)}")
@@ -192,7 +192,7 @@ def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientL
 
 
 def _repeated_names(kind: type[ClientLine]) -> list[str]:
-    """The fields that a completion repeats from its invoke; the answer is not one."""
+    """Return the names of the fields that a completion repeats from its invoke, except its answers."""
     answers = {"token", "value"} if kind in {Acquire, Read} else set()
     return [name for name in _SAME if name in kind.__struct_fields__ and name not in answers]
 
@@ -203,7 +203,7 @@ _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
 
 def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
-    """Does an ok carry the answer of its kind of operation?"""
+    """Raise HistoryError if an answer is missing, or impossible for its operation."""
     if isinstance(event, Append):
         _check_lists(line, event)
     if event.type != "ok":
@@ -222,7 +222,7 @@ def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
 
 
 def _check_lists(line: Line, event: Append) -> None:
-    """Does an append carry the required lists, and does the one it wrote end with its element?"""
+    """Raise HistoryError if an append lacks a list, or wrote one that does not end with its element."""
     if event.type == "ok" and (event.read is None or event.written is None):
         raise line.error("an ok append without its lists; it carries the one it read and the one it wrote")
     if event.written is not None and event.written[-1:] != (event.element,):

@@ -1,4 +1,4 @@
-"""Reads many events at a time into columns, one row per event."""
+"""Read many events at a time into columns, one row per event."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ANSWERS_TOKEN = (_KIND[lines.Acquire], _KIND[lines.Read])  # null if there is n
 
 
 class Tables:
-    """The tables of the numbers in the columns; ABSENT denotes a field that a line does not have."""
+    """The names and values that numbers in the columns denote; ABSENT denotes a missing field."""
 
     def __init__(self, initial: Value) -> None:
         self.resource = Numbers()
@@ -39,7 +39,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Presence:
-    """Which kinds of events may have a field, which must, and for which it may be null."""
+    """The kinds of events that may have a field, that must have it, and in which it may be null."""
 
     allowed: Flags
     required: Flags
@@ -47,7 +47,7 @@ class _Presence:
 
     @classmethod
     def of(cls, name: str) -> _Presence:
-        """The presence of a field by the types of the lines."""
+        """Return the presence of a field, from the types of the lines."""
         of_kinds = [
             next((each for each in msgspec.structs.fields(kind) if each.name == name), None)
             for kind in _KINDS
@@ -63,10 +63,10 @@ _PRESENCE = {name: _Presence.of(name) for kind in _KINDS for name in kind.__stru
 
 
 def read_chunk(chunk: bytes, tables: Tables) -> dict[str, Ints]:
-    """The columns of some complete lines, each with its newline, without those of the nemesis.
+    """Return the columns of complete lines of clients, each with its newline.
 
     Raises:
-        IrregularError: one is invalid, or has another layout than those of our recorders.
+        IrregularError: a line is invalid, or is not in the layout of our recorders.
     """
     found = Scan.of(chunk, ["f", *_PRESENCE])
     require(found.longest <= MAX_LINE)
@@ -85,20 +85,20 @@ def read_chunk(chunk: bytes, tables: Tables) -> dict[str, Ints]:
 
 
 def _require_tokens(columns: Mapping[str, Ints], has_token: Flags) -> None:
-    """Every ok that answers with a token has the field."""
+    """Raise IrregularError if an ok that answers with a token lacks the field."""
     answers = np.isin(columns["f"], _ANSWERS_TOKEN) & (columns["type"] == _TYPE[Outcome.OK])
     require(not np.any(answers & ~has_token))
 
 
 def _named(found: Scan, name: str, known: Sequence[str]) -> Ints:
-    """A field of every line as numbers of known names."""
+    """Return a field that every line has, as numbers of known names."""
     numbers = found.fields[name].numbers(Numbers(*known))
     require(len(numbers) == found.count and numbers.min() >= 0 and numbers.max() < len(known))
     return numbers
 
 
 def _present(found: Scan, name: str, f: Ints, values: Ints) -> Ints:
-    """The column of a field; each kind of event must have it, or lack it, by its type."""
+    """Return the column of a field; check that events have it or lack it as their kinds require."""
     field, presence = found.fields[name], _PRESENCE[name]
     kinds = f[field.lines]
     require(np.all(presence.allowed[kinds]))

@@ -1,8 +1,8 @@
-"""Reads the events of a history in the layout of our recorders, straight into columns.
+"""Read the events of a history in the layout of our recorders, straight into columns.
 
-It applies the types of `lines` and the rules of `assembly` to all events at once. Any violation
-raises `IrregularError` without details: then the careful reader, line by line, finds the first
-error. It also reads what this reader does not know: other layouts, and appends.
+This reader applies the types of `lines` and the rules of `assembly` to all events at once. Any
+violation raises `IrregularError` without details; the careful reader then finds the first error,
+line by line. It also reads what this reader does not support: other layouts, and appends.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def read_events(file: Readable, header: Header, name: str) -> History:
 
 
 class Events:
-    """The events so far, in columns of their own: an operation is two of them."""
+    """The events read so far, in columns; a completed operation is two events."""
 
     def __init__(self, initial: Value = None, line: int = 0) -> None:
-        self._line = line  # the last one that was read
+        self._line = line  # the number of the last line read
         self._tables = Tables(initial)
         self._events = GrowingColumns()
-        self._faults: list[tuple[int, FaultLine]] = []  # and their lines
+        self._faults: list[tuple[int, FaultLine]] = []  # with their line numbers
         self._half_written: int | None = None  # the last line of the file, if it is only half written
 
     def read(self, file: Readable) -> None:
@@ -70,7 +70,7 @@ class Events:
             self._add(chunk)
 
     def history(self, header: Header, name: str) -> History:
-        """Join invokes and completions; `name` is the name of the file in notices."""
+        """Join invokes and completions into a history; `name` is the file's name in notices."""
         require(self._events.count > 0)
         events = self._events.take()
         started = self._check_times(events["line"], events["time"])
@@ -101,7 +101,7 @@ class Events:
             self._events.add(read_chunk(chunk, self._tables) | {"line": numbers})
 
     def _last(self, text: bytes) -> bytes:
-        """A last line without its newline: complete, or half written."""
+        """Complete a last line that only lacks its newline, or drop it if it is half written."""
         cut = text.rfind(b"\n") + 1
         whole, last = text[:cut], text[cut:]
         if not is_cut_short(last):
@@ -110,7 +110,7 @@ class Events:
         return whole
 
     def _without_faults(self, chunk: bytes, numbers: Ints) -> tuple[bytes, Ints]:
-        """The client lines; faults are collected."""
+        """Return the client lines and their numbers, and collect the faults."""
         rest: list[bytes] = []
         kept = np.ones(len(numbers), dtype=np.bool_)
         row = before = start = 0
@@ -129,7 +129,7 @@ class Events:
         return b"".join((*rest, chunk[before:])), numbers[kept]
 
     def _check_times(self, numbers: Ints, times: Ints) -> int:
-        """Check that all events, the nemesis' included, are in the order of time; return the first time."""
+        """Check that all events, including the nemesis's, are in the order of time; return the first time."""
         all_times = np.empty(self._line + 1, dtype=np.int64)
         present = np.zeros(self._line + 1, dtype=np.bool_)
         all_times[numbers], present[numbers] = times, True
@@ -140,7 +140,7 @@ class Events:
         return int(all_times[0])
 
     def _join(self, events: dict[str, Ints], rows: Ints, ends: Ints, initial: int) -> Columns:
-        """The operations; columns of events are freed one by one, to hold only one set in memory."""
+        """Return the operations; event columns are freed one by one, so that memory holds only one set."""
         completed = ends >= 0
         outcome = np.where(completed, events.pop("type")[ends], INFO)
         ok = outcome == OK
@@ -184,7 +184,7 @@ def _fault(line: Line) -> FaultLine:
 
 
 def _completions(process: Ints, types: NDArray[Any]) -> Ints:
-    """For each invoke the event that completes it, or -1: a process does one thing at a time."""
+    """Return the event that completes each invoke, or -1; check that a process does one thing at a time."""
     order = stable_order(process)
     process, types = process[order], types[order]
     is_first = np.ones(len(order), dtype=np.bool_)
@@ -203,7 +203,7 @@ def _completions(process: Ints, types: NDArray[Any]) -> Ints:
 
 
 def _check_repeats(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
-    """Are these the completions of those invokes?"""
+    """Raise IrregularError unless these completions repeat the fields of those invokes."""
     f = events["f"][rows]
     asks = (f == WRITE) | (f == FENCE)
     for name in ("f", "resource", "owner"):
@@ -213,7 +213,7 @@ def _check_repeats(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
 
 
 def _check_carries(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
-    """Does each ok carry the answer of its kind of operation?"""
+    """Raise IrregularError unless each ok carries the answer of its kind of operation."""
     ok = events["type"][ends] == OK
     rows, ends = rows[ok], ends[ok]
     f, attempt = events["f"][ends], events["attempt"][ends]
@@ -223,6 +223,6 @@ def _check_carries(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
 
 
 def _check_values(written: Ints, initial: int) -> None:
-    """Each value is written once in a run."""
+    """Raise IrregularError unless each value is written once, and the initial one never."""
     counts = np.bincount(written, minlength=initial + 1)
     require(int(counts.max()) <= 1 and counts[initial] == 0)

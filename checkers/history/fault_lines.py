@@ -1,4 +1,4 @@
-"""The lines of the nemesis: recognize and decode them."""
+"""Recognize and decode the lines of the nemesis."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from checkers.history.records import FaultEvent, Header
 
 FAULT_DECODER = msgspec.json.Decoder(FaultLine)
 FAULT_SIGN = b'"nemesis"'
-"""A part of every line of the nemesis, and of hardly any other."""
+"""A part of every line of the nemesis, and of hardly any other line."""
 
 
 def is_fault(line: Line) -> bool:
-    """Is it a line of the nemesis? If a string only looks like one, its process decides."""
+    """Is it a line of the nemesis? Its process decides, since any string may contain the word."""
     if FAULT_SIGN not in line.text:
         return False
     try:
@@ -24,7 +24,7 @@ def is_fault(line: Line) -> bool:
 
 
 def fault_event(line: Line, event: FaultLine, header: Header) -> FaultEvent:
-    """The event of a line of the nemesis, in a history with this header."""
+    """Return the event of a line of the nemesis, in a history with this header."""
     seen = event.value
     return FaultEvent(
         time=event.time,

@@ -1,4 +1,4 @@
-"""The faults of a history: each from when it was seen in force to when it was seen healed."""
+"""The faults of a history, each from when it was seen in force until it was seen healed."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ class Fault:
     target: str  # client:0 …
     began: int  # ns
     healed: float  # ns; infinity if it was never seen healed
-    owner: str | None  # the hold that was hit, where the nemesis named it
+    owner: str | None  # of the hold that was hit, if the nemesis named it
     resource: str | None
     lines: tuple[int, ...]
     words: FaultKind
-    at: str | None = None  # the stop point where the client that it hit had stopped itself
+    at: str | None = None  # the stop point at which the client that was hit had stopped itself
     left_behind: tuple[int, ...] = ()  # the clients that still reach the old primary
 
     @property
     def is_death(self) -> bool:
-        """Is it the kill of a client, which no one restarts?"""
+        """Is it the kill of a client? A killed client is not restarted."""
         return self.kind == "kill" and self.client is not None
 
     @property
     def client(self) -> int | None:
-        """The number of the client that was hit, if it was one."""
+        """The number of the client that was hit; None if it hit something else."""
         kind, _, number = self.target.partition(":")
         is_number = number.isascii() and number.isdecimal() and len(number) <= _LONGEST
         return int(number) if kind == "client" and is_number else None
 
     def overlaps(self, start: float, end: float) -> bool:
-        """Was it in force at some moment of `[start, end]`?"""
+        """Was it in force at some moment in `[start, end]`?"""
         return self.began <= end and start <= self.healed
 
 
 class Faults(Sequence[Fault]):
-    """Some faults by when they began, for questions about stretches of time."""
+    """Faults sorted by when they began, for queries about intervals of time."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._faults = faults
@@ -75,13 +75,13 @@ class Faults(Sequence[Fault]):
         return self._faults[at]
 
     def first_between(self, start: float, end: float) -> Fault | None:
-        """The first that was in force at some moment of `[start, end]`."""
+        """Return the first fault that was in force at some moment in `[start, end]`."""
         first = next(self.places_between(start, end), None)
         return None if first is None else self[first]
 
     def places_between(self, start: float, end: float) -> Iterator[int]:
-        """The places of those that were in force at some moment of `[start, end]`, the first first."""
-        place: int | None = bisect_left(self.healed_by_then, start)  # those before had healed by then
+        """Yield the places of the faults that were in force at some moment in `[start, end]`, in order."""
+        place: int | None = bisect_left(self.healed_by_then, start)  # all earlier ones had healed by then
         while place is not None and place < len(self) and self._faults[place].began <= end:
             yield place
             place = self._healed.first((start - 1,), place + 1)
@@ -122,10 +122,10 @@ def _fault(began: FaultEvent, healed: FaultEvent | None) -> Fault:
 
 
 def client_of(process: int, header: Header) -> int:
-    """The client that runs under this process number."""
+    """Return the client that runs under this process number."""
     return process if header.clients is None else process % header.clients
 
 
 def is_client(process: int, client: int, header: Header) -> bool:
-    """Is this process number one of that client's?"""
+    """Is this one of the client's process numbers?"""
     return client_of(process, header) == client

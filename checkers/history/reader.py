@@ -1,8 +1,8 @@
-"""Reads and validates a history: the requests of the clients, and their answers.
+"""Read and validate a history: the requests of the clients, and the answers to them.
 
-A history is a header and one event a line, by time. Events that sequential processes
-cannot have recorded are refused with file, line and value: it is better to judge
-nothing than something else.
+A history is a header, then one event per line in the order of time. Events that sequential
+processes cannot have recorded are refused with file, line and value: no verdict is better
+than a verdict on something that did not happen.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"stri
 def read(path: str | os.PathLike[str], *, within: Path | None = None) -> History:
     """Read a history.jsonl.
 
-    `within`: the folder above it whose content may be a stranger's; no link in it is followed.
+    `within`: the folder above it whose content is not trusted; no link in it is followed.
 
     Raises:
         HistoryError: it is not the record of a run; the message has file, line and value.
@@ -100,7 +100,7 @@ def read(path: str | os.PathLike[str], *, within: Path | None = None) -> History
 
 
 def _read_plain(file: BufferedReader, name: str) -> History | None:
-    """Read a history in the layout of our recorders; None if only the careful reader can say what it is."""
+    """Read a history in the layout of our recorders; return None if it needs the careful reader."""
     first = file.readline(MAX_LINE)
     if not first.endswith(b"\n"):
         return None
@@ -174,7 +174,7 @@ def _read_header(line: Line | None, name: str) -> Header:
 
 
 def _version_problem(line: Line) -> str | None:
-    """The problem with the version of a header; None if it has none, or a supported one."""
+    """Return the problem with the version of a header; None if it has no version, or a supported one."""
     try:
         version = _VERSION.decode(line.text).fencepost
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
@@ -186,7 +186,7 @@ def _version_problem(line: Line) -> str | None:
 
 
 def _check_kinds(line: Line, header: HeaderLine) -> None:
-    """Refuse a kind of fault that would count as something else."""
+    """Refuse a kind of fault whose name or count already has another meaning."""
     for name, kind in header.faults.items():
         if name in KINDS or kind.count in COVERAGE:
             raise line.error(f"the kind of fault {name!r} or its count has another meaning already")
