@@ -1,8 +1,8 @@
-"""A history as columns: one numpy array for each field of an operation, row by row in order of calls.
+"""A history as columns: one numpy array for each field of an operation, with rows in the order of calls.
 
-A million operations are a few dozen megabytes this way, and a rule is a
+In this form, a million operations take a few dozen megabytes, and a rule is a
 handful of passes over arrays. `Op` objects are created only for the rows that
-are looked at.
+are used.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 ABSENT = np.iinfo(np.int64).min
-"""The value in a column if the operation does not have that field."""
+"""The value in a column where an operation lacks the field."""
 
 NEVER = np.iinfo(np.int64).max
-"""The time of return of an operation that did not return."""
+"""The return time of an operation that did not return."""
 
-_AT_ONCE = 1 << 14  # rows that become operations together
+_AT_ONCE = 1 << 14  # rows converted to operations in one batch
 
 FUNCTIONS = ("acquire", "renew", "release", "revoke", "write", "fence", "read", "append")
 ACQUIRE, RENEW, RELEASE, REVOKE, WRITE, FENCE, READ, APPEND = range(len(FUNCTIONS))
@@ -36,7 +36,7 @@ OK, FAIL, INFO = range(len(OUTCOMES))
 
 
 class Numbers(defaultdict[Any, int]):
-    """Numbers things in the order in which they are first seen."""
+    """Assigns numbers to things in the order in which they are first seen."""
 
     def __init__(self, *things: Any) -> None:
         super().__init__(self.__len__)
@@ -46,41 +46,40 @@ class Numbers(defaultdict[Any, int]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Columns:
-    """The fields of all operations; names and values are numbers of the tables below.
+    """The fields of all operations; names and values are indices into the tables below.
 
-    Lines are in the order of time, and rows in the order of their invokes. Two
-    values have fixed numbers: 0 is null, and `initial` is the value of a
-    resource before the run.
+    Rows are in the order of their invokes. Two values have fixed numbers: 0 is
+    null, and `initial` is the value of a resource before the run.
     """
 
-    f: NDArray[np.int8]  # of FUNCTIONS
-    outcome: NDArray[np.int8]  # of OUTCOMES
+    f: NDArray[np.int8]  # index into FUNCTIONS
+    outcome: NDArray[np.int8]  # index into OUTCOMES
     process: Ints
-    resource: Ints  # of `resources`
-    owner: Ints  # of `owners`, or ABSENT
-    value: Ints  # of `values`
+    resource: Ints  # index into `resources`
+    owner: Ints  # index into `owners`, or ABSENT
+    value: Ints  # index into `values`
     token: Ints  # or ABSENT
     called: Ints  # ns
     returned: Ints  # ns; NEVER when the outcome is INFO
     learned: Ints  # ns, or ABSENT
     ttl: Ints  # ns, or ABSENT
     attempt: Ints  # ns, or ABSENT
-    error: Ints  # of `errors`, or ABSENT
+    error: Ints  # index into `errors`, or ABSENT
     invoked_line: Ints  # or ABSENT
     completed_line: Ints  # or ABSENT
     resources: Sequence[str]
     owners: Sequence[str]
     values: Sequence[Value]
     errors: Sequence[str]
-    initial: int  # of `values`
-    by_line: bool = True  # is each line of one event, and are the lines in the order of time?
+    initial: int  # index into `values`
+    by_line: bool = True  # does each line hold one event, in the order of time?
 
     @classmethod
     def of(cls, operations: Iterable[Op], initial: Value = None) -> Self:
-        """The columns of some operations in the order of their calls; `ops` is the inverse.
+        """Return the columns of operations in the order of their calls; `ops` is the inverse.
 
-        Only the elements of appends and the lists that they read are not in columns. Lines may
-        be missing, and events of the same time may be on any lines.
+        The columns omit only the elements of appends and the lists that they read. Lines may be
+        missing, and events with the same time may be on any lines.
         """
         resources, owners, errors = Numbers(), Numbers(), Numbers()
         values = Numbers(None, initial)
@@ -119,16 +118,16 @@ class Columns:
         return len(self.f)
 
     def rows(self, *functions: int) -> Ints:
-        """The rows of these kinds of operations, in the order of their calls."""
+        """Return the rows of these kinds of operations, in the order of their calls."""
         wanted = np.zeros(len(self), dtype=np.bool_)
         for function in functions:
             wanted |= self.f == function
         return indices(wanted)
 
     def ops(self, rows: Ints) -> Iterator[Op]:
-        """Some rows as operations."""
+        """Yield the operations of some rows."""
         lines = zip(self.invoked_line[rows].tolist(), self.completed_line[rows].tolist(), strict=True)
-        nothing = [None] * len(rows)  # the columns lack what only appends have
+        nothing = [None] * len(rows)  # the columns lack the fields that only appends have
         fields: tuple[Iterable[Any], ...] = (
             rows.tolist(),
             self.process[rows].tolist(),
@@ -164,10 +163,10 @@ _NO_LINES = (ABSENT, ABSENT)
 
 
 class Operations(Sequence[Op]):
-    """Operations and their columns: either is made of the other on first use, and cached."""
+    """Operations and their columns: each is made from the other on first use, and cached."""
 
     def __init__(self, columns: Columns | None, made: Iterable[Op] = (), initial: Value = None) -> None:
-        """Without columns, all operations are made, and `initial` is the value of a resource before them."""
+        """Without columns, `made` has all operations, and `initial` is a resource's value before them."""
         self._columns = columns
         self._initial = initial
         self._made = dict(enumerate(made))
@@ -176,7 +175,7 @@ class Operations(Sequence[Op]):
 
     @classmethod
     def of(cls, operations: Sequence[Op], initial: Value = None) -> Operations:
-        """The same operations with their columns, unless they have them already."""
+        """Return the operations with columns; `Operations` are returned as they are."""
         if isinstance(operations, Operations):
             return operations
         return cls(None, operations, initial)
@@ -192,7 +191,7 @@ class Operations(Sequence[Op]):
         return len(self._made if self._columns is None else self._columns)
 
     def named(self, *names: str) -> Iterator[Op]:
-        """The operations of these names."""
+        """Yield the operations with these names."""
         if self._columns is None:
             return (op for op in self._made.values() if op.f in names)
         return self.at(self._columns.rows(*map(FUNCTIONS.index, names)))
@@ -214,17 +213,17 @@ class Operations(Sequence[Op]):
         return self.at(np.arange(len(self)))
 
     def row(self, op: Op) -> int:
-        """The row of one of these operations."""
+        """Return the row of one of these operations."""
         return op.index if self._row_of is None else self._row_of[op.index]
 
     def rows_of(self, operations: Iterable[Op | None]) -> Ints:
-        """The rows of some operations, -1 for those that are not in this sequence."""
+        """Return the rows of some operations, -1 for None and for operations outside this sequence."""
         rows = self._row_of if self._row_of is not None else range(len(self))
         found = [-1 if op is None or op.index not in rows else rows[op.index] for op in operations]
         return np.array(found, dtype=np.int64)
 
     def at(self, rows: Ints) -> Iterator[Op]:
-        """The operations of some rows."""
+        """Yield the operations of some rows, creating the missing ones."""
         made = self._made
         missing = np.array([row for row in rows.tolist() if row not in made], dtype=np.int64)
         for first in range(0, len(missing), _AT_ONCE):
@@ -233,12 +232,12 @@ class Operations(Sequence[Op]):
 
 
 def indices(flags: Flags) -> Ints:
-    """The indices of set flags; `np.flatnonzero` takes twice as long for a few."""
+    """Return the indices of set flags; `np.flatnonzero` takes twice as long for short arrays."""
     return flags.nonzero()[0]
 
 
 def on_lines(operations: Sequence[Op], lines: Collection[int]) -> list[Op]:
-    """The operations that are recorded on some of these lines of their history."""
+    """Return the operations that have an event on one of these lines of their history."""
     operations = Operations.of(operations)
     columns, wanted = operations.columns, list(lines)
     found = np.isin(columns.invoked_line, wanted) | np.isin(columns.completed_line, wanted)
@@ -250,5 +249,5 @@ def _or_none(column: Ints, none: int = ABSENT) -> list[int | None]:
 
 
 def _named(table: Sequence[Any], column: NDArray[Any]) -> list[Any]:
-    """The names that the numbers of a column denote."""
+    """Return the names that the numbers of a column denote."""
     return [None if number == ABSENT else table[number] for number in column.tolist()]

@@ -12,17 +12,17 @@ from checkers.history.columns import ABSENT, Flags, Ints, Numbers
 from checkers.history.records import Commit, Value
 
 _FILE = "commits.jsonl"
-_AT_ONCE = 1 << 14  # commits that are made together
+_AT_ONCE = 1 << 14  # commits created in one batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CommitColumns:
-    """The fields of all commits; resources and values are numbers of the tables below."""
+    """The fields of all commits; resources and values are indices into the tables below."""
 
     seq: Ints
-    resource: Ints  # of `resources`
+    resource: Ints  # index into `resources`
     token: Ints  # or ABSENT
-    value: Ints  # of `values`; 0, which is null, of a fence
+    value: Ints  # index into `values`; 0, which is null, for a fence
     fence: Flags
     line: Ints
     resources: Sequence[str]
@@ -31,7 +31,7 @@ class CommitColumns:
 
     @classmethod
     def of(cls, commits: Iterable[Commit]) -> Self:
-        """The columns of some commits."""
+        """Return the columns of some commits."""
         resources, values = Numbers(), Numbers(None)
         file = _FILE
         rows: list[tuple[int, int, int, int, bool, int]] = []
@@ -60,14 +60,14 @@ class CommitColumns:
 
 
 class Commits(Sequence[Commit]):
-    """Columns as a sequence of commits; each is created when it is used."""
+    """Columns as a sequence of commits; each commit is created when it is used."""
 
     def __init__(self, columns: CommitColumns) -> None:
         self.columns = columns
 
     @classmethod
     def of(cls, commits: Iterable[Commit]) -> Commits:
-        """Commits as columns, unless they already are."""
+        """Return the commits in columns; `Commits` are returned as they are."""
         return commits if isinstance(commits, Commits) else cls(CommitColumns.of(commits))
 
     def __len__(self) -> int:
@@ -90,7 +90,7 @@ class Commits(Sequence[Commit]):
             yield from self.at(np.arange(first, min(first + _AT_ONCE, len(self))))
 
     def at(self, places: Ints) -> Iterator[Commit]:
-        """The commits at some places."""
+        """Yield the commits at some places."""
         columns = self.columns
         fields = (columns.seq, columns.resource, columns.token, columns.value, columns.fence, columns.line)
         rows = zip(*(field[places].tolist() for field in fields), strict=True)

@@ -1,19 +1,19 @@
-"""The storage's own order of accepted writes and fences, matched to the history of the clients.
+"""The storage's own order of accepted writes and fences, matched to the clients' history.
 
 A commit *fits* if a client sent that value to that resource with that token; a fence fits
-if a client fenced that resource with that token. The log speaks for the run, so one that is
-handed in and of which nothing fits is that of another run and is refused. The log in a run's
-own folder is evidence, whatever fits of it.
+if a client fenced that resource with that token. If a log comes from outside the run's own
+folder and none of its commits fits, it belongs to another run and is refused. The log in the
+run's own folder is evidence even if no commit in it fits.
 
-Single commits that do not fit contradict what the clients say they sent:
+A single commit that does not fit contradicts what the clients say they sent:
 
-- no client sent the value there: the log has it, and the history has no such write;
-- the value was sent with another token: the write took effect, but not as it was sent. One
-  that was sent with a token and is logged without one got past the fence.
+- no client sent the value to that resource: the log has a write that the history lacks;
+- the value was sent with another token: the write took effect, but not as it was sent. If it
+  was sent with a token and is logged without one, it bypassed the fence.
 
-Such a commit is *unmatched*. It took effect like any other: it raised the mark to the token
-that the log has, and keeps its place in the log. A write whose token got lost on the way
-is one of the token that it was sent with.
+Such a commit is *unmatched*. It took effect like any other: it raised the mark to the logged
+token, and keeps its place in the log. A write that lost its token on the way counts with the
+token that it was sent with.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from checkers.history.records import Commit, Op
 from checkers.text.errors import HistoryError, as_recorded
 
 UNRECORDED = -(1 << 62)
-"""The index of the first unrecorded write: below that of every operation."""
+"""The index of the first unrecorded write, below the index of every operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One place of the log."""
+    """A commit of the log, and the operation that sent it."""
 
     place: int  # among all commits of the log
     commit: Commit
-    sent: Op | None  # by a client: the write of this value, wherever to, or the fence with this token
-    near: Op | None = None  # if unmatched: a write that fits the log, if possible the one before it there
+    sent: Op | None  # by a client: the write of this value, to any resource, or the fence with this token
+    near: Op | None = None  # if unmatched: a write that fits, if possible the one before it in the log
 
     @property
     def fits(self) -> bool:
-        """Was it sent there as it was stored?"""
+        """Did a client send it to this resource, with this token?"""
         return self.sent is not None and (self.sent.resource, self.sent.token) == (
             self.commit.resource,
             self.commit.token,
@@ -51,19 +51,19 @@ class Entry:
 
     @property
     def accused(self) -> Op:
-        """The write as it was sent; for a value that no client sent, an unrecorded one."""
+        """The write as it was sent, or an unrecorded one if no client sent the value."""
         return self.op if self.sent is None else self.sent
 
     @property
     def token(self) -> int | None:
-        """The token that was stored; of a write that lost its token on the way, the one it was sent with."""
+        """The stored token; if the write lost its token on the way, the token that it was sent with."""
         if self.commit.token is None and self.sent is not None and not self.was_sent_elsewhere:
             return self.sent.token
         return self.commit.token
 
     @property
     def op(self) -> Op:
-        """The operation as it was stored there: with the logged token, and possibly no client."""
+        """The operation as it was stored: with the logged token, and possibly without a client."""
         commit = self.commit
         if self.sent is not None and not self.was_sent_elsewhere:
             return self.sent if self.token == self.sent.token else replace(self.sent, token=self.token)
@@ -79,12 +79,12 @@ class Entry:
 
     @property
     def is_unrecorded(self) -> bool:
-        """Did no client send it there, so that its time of sending is unknown?"""
+        """Is its time of sending unknown, because no client sent it to this resource?"""
         return self.sent is None or self.was_sent_elsewhere
 
 
 def of_another_run(entry: Entry) -> HistoryError:
-    """The message about a log that does not fit, by its first entry."""
+    """Return the error about a log that does not fit, from its first entry."""
     commit, write = entry.commit, entry.sent
     if commit.fence:
         problem = f"a fence with token {commit.token} was committed, but the history has none of it"

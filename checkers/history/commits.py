@@ -1,4 +1,4 @@
-"""Reads a commits.jsonl: the storage's own order of accepted writes and fences."""
+"""Read a commits.jsonl: the storage's own order of accepted writes and fences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DECODER = msgspec.json.Decoder(CommitLine)
 
 
 def read_commits(path: str | os.PathLike[str], *, within: Path | None = None) -> Sequence[Commit]:
-    """Read a commits.jsonl: the storage's own order of accepted writes and fences; `within` as for `read`.
+    """Read a commits.jsonl: the storage's own order of accepted writes and fences; `within` is as in `read`.
 
     Raises:
         HistoryError: a line is not a commit, or a resource's `seq` does not rise.
@@ -65,7 +65,7 @@ def _parsed(file: BinaryIO, name: str) -> Iterator[Commit]:
 
 
 def _scanned(file: BinaryIO, name: str) -> CommitColumns:
-    """Raise IrregularError if only a parser can read it."""
+    """Return the columns of a plain log; raise IrregularError if only a parser can read it."""
     resources, values = Numbers(), Numbers(None)
     growing = GrowingColumns()
     for chunk in chunks(file):
@@ -102,7 +102,7 @@ def _columns(chunk: bytes, resources: Numbers, values: Numbers) -> dict[str, Col
 
 
 def _check_order(seq: Ints, resource: Ints) -> None:
-    """The `seq` of each resource must rise."""
+    """Raise IrregularError unless the `seq` of each resource rises."""
     order = stable_order(resource)
     seq, resource = seq[order], resource[order]
     require(np.all((seq[1:] > seq[:-1]) | (resource[1:] != resource[:-1])))

@@ -1,4 +1,4 @@
-"""Columns that are read a chunk of lines at a time."""
+"""Columns that grow by a chunk of lines at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from checkers.history.irregular import require
 from checkers.history.jsonl import MAX_LINE
 
 CHUNK = 1 << 20  # bytes that are read at a time
-_SPARE = 4  # times the rows so far: to copy them takes long, and unused memory costs nothing
+_SPARE = 4  # times the rows so far: copying is slow, and unused memory costs nothing
 
 Column = NDArray[Any]
 
@@ -21,12 +21,12 @@ class Readable(Protocol):
     """A file, or a part of one."""
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes, at most so many; none at the end."""
+        """Return the next bytes, at most `size`; none at the end."""
         ...
 
 
 def chunks(file: Readable) -> Iterator[bytes]:
-    """Complete lines, many at a time; only the end of the file may lack its newline.
+    """Yield complete lines, many at a time; only the end of the file may lack its newline.
 
     Raises:
         IrregularError: a line is over the limit.
@@ -52,7 +52,7 @@ class GrowingColumns:
         self._columns: dict[str, Column] = {}
 
     def add(self, chunk: dict[str, Column]) -> None:
-        """Add some rows, in memory that is not fragmented by many small arrays."""
+        """Add rows to large arrays, since many small ones would fragment memory."""
         before = self.count
         self.count += len(next(iter(chunk.values())))
         for name, column in chunk.items():
@@ -64,7 +64,7 @@ class GrowingColumns:
             whole[before : self.count] = column
 
     def take(self) -> dict[str, Column]:
-        """All columns; the object is empty afterwards."""
+        """Return all columns; the object is empty afterwards."""
         taken = {name: column[: self.count] for name, column in self._columns.items()}
         self._columns.clear()
         return taken

@@ -1,6 +1,6 @@
-"""Questions about stretches of an array, in much less time than it takes to look through each.
+"""Queries about ranges of an array that do not scan each range.
 
-To look through a stretch for each finding takes quadratic time where there are many findings.
+Scanning a range for each finding takes quadratic time where there are many findings.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ NOWHERE = -1
 
 
 def first_at_most(numbers: Ints, starts: Ints, limits: Ints) -> Ints:
-    """For each start and limit, the first place from there on with a number at most that high.
+    """Return, for each start and limit, the first place from the start on with a number at most the limit.
 
-    The number of all if there is none. O((n + questions) log n): a tree of lowest numbers is
-    climbed until a part has one that is low enough, and then descended.
+    If there is no such place, it is `len(numbers)`. O((n + queries) log n): the search climbs a
+    tree of minima until a part has a number that is low enough, and then descends.
     """
     lowest = _tree(numbers)
     node, height = starts.copy(), np.zeros(len(starts), dtype=np.int64)
@@ -46,10 +46,10 @@ def first_at_most(numbers: Ints, starts: Ints, limits: Ints) -> Ints:
 
 
 def highest_places(numbers: Ints, firsts: Ints, lasts: Ints) -> Ints:
-    """For each stretch from a first place to before a last one, the place of its highest number.
+    """Return, for each range from a first place to before a last one, the place of its highest number.
 
-    No number may be there twice, and no stretch may be empty. O(n log n) time, and O(n) memory: the
-    highest numbers of all stretches of a length are made of those of half that length.
+    Numbers must be distinct, and ranges must not be empty. O(n log n) time, and O(n) memory: the
+    maxima of all ranges of one length are computed from the maxima of ranges of half that length.
     """
     length = lasts - firsts
     power = np.frexp(length)[1] - 1
@@ -70,7 +70,7 @@ def _higher(numbers: Ints, one: Ints, other: Ints) -> Ints:
 
 
 def _tree(numbers: Ints) -> list[Ints]:
-    """The numbers, then the lower of each two of them, and so on up to the lowest."""
+    """Return the numbers, then the lower of each two, and so on up to the lowest."""
     levels = [numbers]
     while len(levels[-1]) > 1:
         below = levels[-1]
@@ -84,8 +84,8 @@ def _tree(numbers: Ints) -> list[Ints]:
 class Above:
     """Finds places at which several columns are all above their limits.
 
-    It descends a tree of the highest numbers, and passes over each part in which some column is
-    nowhere high enough.
+    It descends trees of maxima, and skips each part in which some column is nowhere above its
+    limit.
     """
 
     def __init__(self, *columns: Ints) -> None:
@@ -93,7 +93,7 @@ class Above:
         self._trees = [self._made(column) for column in columns]
 
     def first(self, limits: Sequence[float], start: int = 0) -> int | None:
-        """The first place from `start` on at which each column is above its limit."""
+        """Return the first place from `start` on at which each column is above its limit, if there is one."""
         parts = self._parts_from(start)
         while parts:
             part = parts.pop()
@@ -104,7 +104,7 @@ class Above:
         return None
 
     def _parts_from(self, start: int) -> list[int]:
-        """The parts that cover everything from a place on, the last one first."""
+        """Return the parts that cover everything from a place on, the last part first."""
         if start >= self._size:
             return []
         part = start + self._size

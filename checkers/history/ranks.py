@@ -1,11 +1,10 @@
-"""Times and tokens as small numbers, such that all resources can be judged in one pass.
+"""Times and tokens as small numbers, so that all resources can be judged in one pass.
 
-Ranks of times are *resource-major*: those of a resource's events are in the
-order of time, equal times have one rank, and every rank of an earlier resource
-is below. One more, the lowest of each resource, stands for
-"before the run". Heights do the same for tokens. So a prefix maximum over the
-ranks of all resources is one for each of them: what an earlier resource left
-is below everything of the next one.
+Ranks of times are *resource-major*: within a resource, ranks are in the order of
+time, equal times share a rank, and all ranks of earlier resources are lower. Each
+resource has one more rank, its lowest, which means "before the run". Heights do
+the same for tokens. So one prefix maximum over the ranks of all resources serves
+each of them: a maximum left by an earlier resource is below everything in the next.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ import numpy as np
 from checkers.history.columns import ABSENT, NEVER, Columns, Flags, Ints, indices
 
 UNRANKED = np.iinfo(np.int64).max
-"""The rank of what never happened."""
+"""The rank of a moment that never came."""
 
-_FEW = 16  # questions for which no table is made
+_FEW = 16  # queries for which no table is made
 
-_DENSE = 8  # a table with so many places for a question is made faster than a question is searched for
+_DENSE = 8  # places per query, up to which a table is made faster than the queries are searched for
 
-_BITS = 63  # of a number that is not negative
+_BITS = 63  # in a non-negative integer of 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ranks:
-    """When each row was called and had returned, as ranks."""
+    """The ranks of the call and the return of each row."""
 
     called: Ints
     returned: Ints  # UNRANKED if it never did
-    start: Ints  # of each resource: before the run
-    size: int  # of a table with a place for each rank
+    start: Ints  # for each resource, the rank "before the run"
+    size: int  # the size of a table with a place for each rank
 
 
 def rank(columns: Columns) -> Ranks:
@@ -43,7 +42,7 @@ def rank(columns: Columns) -> Ranks:
 
 
 def _rank_times(columns: Columns) -> Ranks:
-    """Rank the moments of operations whose lines say nothing of their order."""
+    """Rank the moments of operations whose lines do not show their order."""
     answered = indices(columns.returned != NEVER)
     times = np.concatenate((columns.called, columns.returned[answered]))
     resources = np.concatenate((columns.resource, columns.resource[answered]))
@@ -77,8 +76,8 @@ def _rank_lines(columns: Columns) -> Ranks:
 
 
 def _of_lines(times: Ints) -> Ints:
-    """The rank of each line of a history of one resource: the first line of its time."""
-    if np.any(times[2:] < 0):  # the nemesis' lines, which are no operation's
+    """Return the rank of each line of a history of one resource: the first line of its time."""
+    if np.any(times[2:] < 0):  # the nemesis's lines, which belong to no operation
         np.maximum.accumulate(times, out=times)
     ranks = np.arange(len(times))
     again = indices(times[1:] == times[:-1]) + 1
@@ -90,7 +89,7 @@ def _of_lines(times: Ints) -> Ints:
 
 
 def _by_resource(times: Ints, resources: Ints, count: int) -> tuple[Ints, Ints]:
-    """The rank of each line, and for each resource the one before its first."""
+    """Return the rank of each line, and for each resource the rank before its first."""
     lines = indices(resources >= 0)
     lines = lines[stable_order(resources[lines])]
     times, resources = times[lines], resources[lines]
@@ -109,7 +108,7 @@ def _by_resource(times: Ints, resources: Ints, count: int) -> tuple[Ints, Ints]:
 
 
 def _scattered(size: int, places: Ints, numbers: Ints, more_places: Ints, more: Ints) -> Ints:
-    """Numbers at their places; -1 elsewhere."""
+    """Return a table with numbers at their places, and -1 elsewhere."""
     table = np.full(size, -1, dtype=np.int64)
     table[places] = numbers
     table[more_places] = more
@@ -117,7 +116,7 @@ def _scattered(size: int, places: Ints, numbers: Ints, more_places: Ints, more: 
 
 
 def heights(columns: Columns, initial_token: int) -> tuple[Ints, Ints]:
-    """The height of each row's token (of none: below all), and of each resource's initial one."""
+    """Return the height of each row's token (without one, 0), and of each resource's initial token."""
     absent = indices(columns.token == ABSENT)
     tokens = columns.token.copy()
     tokens[absent] = initial_token
@@ -135,7 +134,7 @@ def heights(columns: Columns, initial_token: int) -> tuple[Ints, Ints]:
 
 
 class Scale:
-    """Heights of some tokens, and of any others among them, resource by resource."""
+    """Heights of some tokens, and of any others relative to them, resource by resource."""
 
     def __init__(self, tokens: Ints, resources: int) -> None:
         present = tokens[tokens != ABSENT]
@@ -147,7 +146,7 @@ class Scale:
             self._span = len(self._different) + 2
 
     def heights(self, resource: Ints, tokens: Ints) -> Ints:
-        """The height of each token, or of the lowest above it; 0 of none."""
+        """Return the height of each token, or of the lowest known one above it; 0 where there is no token."""
         if self._different is not None:
             places = np.searchsorted(self._different, tokens)
         else:
@@ -155,7 +154,7 @@ class Scale:
         return np.where(tokens == ABSENT, 0, resource * self._span + 1 + places)
 
     def above(self, resource: Ints, tokens: Ints) -> Ints:
-        """The height of the lowest token above each."""
+        """Return the height of the lowest known token above each."""
         if self._different is not None:
             places = np.searchsorted(self._different, tokens, side="right")
         else:
@@ -164,9 +163,9 @@ class Scale:
 
 
 class Summit:
-    """The highest of everything before a rank: `HighWater`, for all resources at once.
+    """The highest entry before a rank: a `HighWater` for all resources at once.
 
-    Of entries of the same height the earliest counts, then the first.
+    Among entries of the same height, the one with the lowest rank counts, then the first.
     """
 
     def __init__(self, size: int, ranks: Ints, heights: Ints) -> None:
@@ -177,19 +176,19 @@ class Summit:
         np.maximum.accumulate(self._highest, out=self._highest)
 
     def before(self, ranks: Ints) -> Ints:
-        """The greatest height strictly before each rank; 0 where there is nothing."""
+        """Return the greatest height strictly before each rank; 0 where there is nothing."""
         return self._highest[ranks - 1]
 
     def until(self, ranks: Ints) -> Ints:
-        """The greatest height at or before each rank."""
+        """Return the greatest height at or before each rank."""
         return self._highest[ranks]
 
     def exceeds(self, other: Summit) -> Flags:
-        """At which ranks is the greatest height until then above that of another summit?"""
+        """At which ranks is the greatest height until then above the other summit's?"""
         return self._highest > other._highest
 
     def entries_before(self, ranks: Ints) -> Ints:
-        """Which entry that is; it must be known that there is one."""
+        """Return the highest entry strictly before each rank; each rank must have one."""
         if len(ranks) <= _FEW:
             return np.array([self._entry(height) for height in self.before(ranks)], dtype=np.int64)
         return self._entry_at[self._reached[ranks - 1]]
@@ -200,7 +199,7 @@ class Summit:
 
     @cached_property
     def _reached(self) -> Ints:
-        """For each rank, the one at which the greatest height until then was first reached."""
+        """For each rank, the rank at which the greatest height until then was first reached."""
         is_new = np.ones(len(self._highest), dtype=np.bool_)
         is_new[1:] = self._highest[1:] > self._highest[:-1]
         return np.maximum.accumulate(np.where(is_new, np.arange(len(is_new)), 0))
@@ -209,12 +208,12 @@ class Summit:
     def _entry_at(self) -> Ints:
         entries = indices(self._heights == self._highest[self._ranks])[::-1]
         first = np.full(len(self._highest), -1, dtype=np.int64)
-        first[self._ranks[entries]] = entries  # of several, the last one written stays: the first
+        first[self._ranks[entries]] = entries  # in reverse, so that the first of several stays
         return first
 
 
 def stable_order(numbers: Ints) -> Ints:
-    """The stable order that sorts numbers; sorted numbers cost nothing."""
+    """Return the indices that sort numbers stably; numbers in order are not sorted again."""
     if np.all(numbers[1:] >= numbers[:-1]):
         return np.arange(len(numbers))
     bits = len(numbers).bit_length()
@@ -226,7 +225,7 @@ def stable_order(numbers: Ints) -> Ints:
 
 
 def places_in(ordered: Ints, numbers: Ints) -> Ints:
-    """How many of the ordered numbers, none of them negative, are below each number."""
+    """Return how many of the ordered numbers, all non-negative, are below each number."""
     size = max(int(ordered.max(initial=0)), int(numbers.max(initial=0))) + 1
     if size > _DENSE * len(numbers):
         return np.searchsorted(ordered, numbers)
@@ -236,7 +235,7 @@ def places_in(ordered: Ints, numbers: Ints) -> Ints:
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints]:
-    """The different ones of some numbers, sorted, and which of them each is."""
+    """Return the distinct numbers, sorted, and the index among them of each number."""
     order = stable_order(numbers)
     ordered = numbers[order]
     is_new = np.ones(len(numbers), dtype=np.bool_)
@@ -247,7 +246,7 @@ def distinct(numbers: Ints) -> tuple[Ints, Ints]:
 
 
 def is_repeated(numbers: Ints) -> Flags:
-    """Which numbers had come before."""
+    """Which numbers also come earlier?"""
     order = stable_order(numbers)
     ordered = numbers[order]
     repeated = np.zeros(len(numbers), dtype=np.bool_)
