@@ -1,11 +1,11 @@
 """Files from untrusted sources: only regular ones are read, and only up to a limit.
 
-A pipe might never send anything, a device might never end, and opening one can have side
-effects. So a file is checked before it is opened and again when it is open: a replacement in
-between is not read.
+A pipe might never send anything, a device might never end, and opening either can have side
+effects. So a file is checked before it is opened, and again once it is open: if it was replaced
+in between, it is not read.
 
-A file named by the user may lie behind links. One in a folder that somebody else may have filled
-does not: each of its folders is opened relative to the one above it, and no link is followed.
+A file named by the user may lie behind links. A file in a folder that somebody else may have
+filled may not: each folder on its path is opened relative to its parent, and no link is followed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KINDS = {
 }
 _PIECE = 1 << 24  # bytes
 GZIP = b"\x1f\x8b"
-"""How a compressed file begins."""
+"""The first bytes of a gzip file."""
 REMEDY = "it is too large for such a file; check it, and name another"
 
 
@@ -48,7 +48,7 @@ def opened(
 ) -> Iterator[io.BufferedReader]:
     """Open a file to read it; an OSError while reading becomes an error of that file.
 
-    `within`: the folder above it whose content may be a stranger's; no link in it is followed.
+    `within`: the folder above it whose content is not trusted; no link in it is followed.
 
     Raises:
         HistoryError: it does not exist, is not a regular file of at most `most` bytes, or cannot be read.
@@ -65,7 +65,7 @@ def opened(
                 raise HistoryError(str(path), 0, "the system generates its content; name a file on a disk")
             yield file
     except OSError as error:
-        if error.filename is not None:  # another file's
+        if error.filename is not None:  # the error is about another file
             raise
         raise _unreadable(path, error) from None
 
@@ -82,11 +82,11 @@ def _descriptor(path: Path, most: int, remedy: str, within: Path | None) -> int:
 
 @contextmanager
 def opened_folder(root: Path, names: Sequence[str] = ()) -> Iterator[int]:
-    """Open a folder below `root`, which alone may lie behind links, and yield its descriptor.
+    """Open a folder below `root` and yield its descriptor; only `root` may lie behind links.
 
     Raises:
-        HistoryError: one of the folders is a link, something else, not below the one before, or locked.
-        FileNotFoundError, NotADirectoryError: one does not exist.
+        HistoryError: a folder is a link or not a folder, is not below its parent, or cannot be opened.
+        FileNotFoundError, NotADirectoryError: a folder does not exist.
     """
     folder = _opened_folder(root, root)
     try:
@@ -105,7 +105,7 @@ def opened_folder(root: Path, names: Sequence[str] = ()) -> Iterator[int]:
 
 
 def _opened_folder(name: str | Path, root: Path, *names: str, above: int | None = None) -> int:
-    """Open a folder, which may be a link only if it is the root."""
+    """Open a folder; only the root may be a link."""
     try:
         return os.open(name, _FOLDER if above is None else _FOLDER | os.O_NOFOLLOW, dir_fd=above)
     except (FileNotFoundError, NotADirectoryError):
@@ -128,20 +128,20 @@ def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> 
 def read_bytes(
     path: Path, most: int, remedy: str = REMEDY, within: Path | None = None, *, text: bool = False
 ) -> bytes:
-    """Read a whole file; `text` as `read_stream` does.
+    """Read a whole file; `text` is as in `read_stream`.
 
     Raises:
-        HistoryError: as `opened` and `read_stream`.
+        HistoryError: as in `opened` and `read_stream`.
     """
     with opened(path, most, remedy, within) as file:
         return read_stream(file, str(path), most, remedy, text=text)
 
 
 def read_stream(file: io.BufferedReader, name: str, most: int, remedy: str = REMEDY, *, text: bool) -> bytes:
-    """Read an open file to its end. A long text is read up to a null byte: it may have gigabytes of holes.
+    """Read an open file to its end; a long `text` only to a null byte, for it may have gigabytes of holes.
 
     Raises:
-        HistoryError: it has more than `most` bytes, or is a long text with a null byte, not compressed.
+        HistoryError: it has more than `most` bytes, or is a long uncompressed text with a null byte.
     """
     until = b"\0" if text and not file.peek(len(GZIP)).startswith(GZIP) else None
     content = _read_up_to(file, most + 1, until)
@@ -154,10 +154,10 @@ def read_stream(file: io.BufferedReader, name: str, most: int, remedy: str = REM
 
 
 def decompressed(content: bytes, name: str, most: int) -> bytes:
-    """The content of a gzip file.
+    """Return the content of a gzip file.
 
     Raises:
-        HistoryError: it is damaged, or expands to more than `most` bytes, or than compression may.
+        HistoryError: it is damaged, or expands to more than `most` bytes or beyond the limit on expansion.
     """
     most = min(most, max(limits.EXPANDED, limits.EXPANSION * len(content)))
     try:
@@ -171,8 +171,8 @@ def decompressed(content: bytes, name: str, most: int) -> bytes:
 
 
 def _read_up_to(file: BinaryIO | gzip.GzipFile, most: int, until: bytes | None) -> bytes:
-    """As `read(most)`, which would allocate all that memory at once; not beyond a piece with `until`."""
-    content = io.BytesIO()  # it grows in place, and gives what it holds without a copy
+    """Read as `read(most)`, but in pieces, to allocate less memory; stop after a piece that has `until`."""
+    content = io.BytesIO()  # it grows in place, and returns its content without a copy
     while most > 0 and (piece := file.read(min(most, _PIECE))):
         content.write(piece)
         most = 0 if until and until in piece else most - len(piece)

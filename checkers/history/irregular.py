@@ -1,4 +1,4 @@
-"""The error by which a fast reader leaves lines to a careful one."""
+"""The error with which a fast reader leaves lines to the careful one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class IrregularError(Exception):
-    """The lines may be valid or not: only a careful reader can decide."""
+    """The lines may or may not be valid: only the careful reader can decide."""
 
 
 def require(regular: bool | np.bool_) -> None:  # noqa: FBT001 - it reads as an assertion

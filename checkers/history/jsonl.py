@@ -17,7 +17,7 @@ from checkers.text.errors import HistoryError
 from checkers.text.printable import LONGEST, shorten
 
 MAX_LINE = limits.LINE
-_BOUND = re.compile(r"Expected `int` ([<>]=) (-?[0-9]+) - at `\$\.(\w+)`")  # as msgspec says it
+_BOUND = re.compile(r"Expected `int` ([<>]=) (-?[0-9]+) - at `\$\.(\w+)`")  # msgspec's words
 _LONG_VALUE = re.compile(rf"(?<=').{{{LONGEST + 1},}}(?=')", re.DOTALL)
 _BATCH = 256  # lines that are decoded together
 _SHOWN = 120  # characters of a refused line that its error shows
@@ -34,7 +34,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     unfinished: bool = False  # the last of its file, without its newline
 
     def error(self, problem: str) -> HistoryError:
-        """An error at this line, with its beginning."""
+        """Return an error at this line that shows the beginning of the line."""
         shown = self.text[:_SHOWN].decode(errors="replace").rstrip("\r\n")
         more = "…" if len(self.text) > _SHOWN else ""
         return HistoryError(self.file, self.number, f"{problem}, in: {shown}{more}")
@@ -43,10 +43,10 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 def read_lines(
     path: Path, most: int = limits.HISTORY, remedy: str = limits.SPLIT, within: Path | None = None
 ) -> Iterator[bytes]:
-    """The lines of a file of at most `most` bytes; a line over the limit is cut just beyond it.
+    """Yield the lines of a file of at most `most` bytes; a line over the limit is cut just beyond it.
 
     Raises:
-        HistoryError: it cannot be read, or is too large; `within` as for `opened`.
+        HistoryError: it cannot be read, or is too large; `within` is as in `opened`.
     """
     with opened(path, most, remedy, within) as file:
         yield from lines_of(file, str(path), most, remedy)
@@ -55,7 +55,7 @@ def read_lines(
 def lines_of(
     file: BinaryIO, name: str, most: int = limits.HISTORY, remedy: str = limits.SPLIT
 ) -> Iterator[bytes]:
-    """As `read_lines`, for an open file; files that the system generates do not report their size."""
+    """Yield the lines of an open file as `read_lines` does; generated files do not report their size."""
     left = most
     while text := file.readline(MAX_LINE + 1):
         left -= len(text)
@@ -65,7 +65,7 @@ def lines_of(
 
 
 def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
-    """The line as its type; None if it is the half-written end of a file that was cut short.
+    """Return the line as its type; None if it is the half-written end of a file that was cut short.
 
     Raises:
         HistoryError: it is not UTF-8, not JSON, or not of that type.
@@ -86,7 +86,7 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
 
 
 def batches(lines: Iterable[str | bytes], file: str) -> Iterator[list[Line]]:
-    """Number the lines, many at a time, and mark an unfinished last one; lines before an error come first.
+    """Yield numbered lines in batches, an unfinished last line marked; lines before an error come first.
 
     Raises:
         HistoryError: a line is over 1 MiB.
@@ -122,7 +122,7 @@ def decoded(
     decoder: msgspec.json.Decoder[T],
     careful: Callable[[Line], T | None],
 ) -> Iterator[tuple[Line, T | None]]:
-    """Each line as its type: a batch at once if all its lines are sound, else one by one, by `careful`."""
+    """Yield each line with its type: a batch at once if all its lines are sound, else each by `careful`."""
     for batch in batched:
         yield from zip(batch, _decode_together(batch, decoder) or map(careful, batch), strict=True)
 
@@ -130,7 +130,7 @@ def decoded(
 def _decode_together(lines: Sequence[Line], decoder: msgspec.json.Decoder[T]) -> list[T] | None:
     texts = [line.text for line in lines]
     text = b"".join(texts)
-    # a line of its own for each object: no object contains `}`, a newline and `{`
+    # each object has a line of its own: no object contains `}`, a newline and `{`
     if not (text.startswith(b"{") and text.endswith(b"}\n") and text.count(b"}\n{") == len(texts) - 1):
         return None
     if text.splitlines(keepends=True) != texts:
@@ -143,7 +143,7 @@ def _decode_together(lines: Sequence[Line], decoder: msgspec.json.Decoder[T]) ->
 
 
 def _out_of_range(problem: str) -> str | None:
-    """A plain message for a number that is too large or too small."""
+    """Return a plain message for a number that is too large or too small."""
     found = _BOUND.fullmatch(problem)
     if not found:
         return None
@@ -152,19 +152,19 @@ def _out_of_range(problem: str) -> str | None:
 
 
 def _shortened(problem: str) -> str:
-    """The message with its quoted value shortened; its place, which comes after that, stays."""
+    """Return the message with its quoted value shortened; the place, which comes after the value, stays."""
     return _LONG_VALUE.sub(lambda value: shorten(value[0]), problem)
 
 
 def _malformed(text: bytes, problem: str) -> str:
-    """The text at which a parser stopped, such as NaN, which is not JSON."""
+    """Return the text at which a parser stopped, such as NaN, which is not JSON."""
     where = re.search(r"\(byte ([0-9]+)\)", problem)
     word = where and re.match(rb"[^\s,\]}]{1,20}", text[int(where[1]) :])
     return f": {word[0].decode(errors='replace')}" if word else ""
 
 
 def half_written(line: Line) -> str:
-    """The notice about a half-written last line that was dropped."""
+    """Return the notice about a half-written last line that was dropped."""
     return f"{line.file}:{line.number}: the last line is only half written and was left out"
 
 

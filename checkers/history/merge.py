@@ -1,4 +1,4 @@
-"""Joins the files that each OS process of a run wrote into one history by time.
+"""Join the files that the OS processes of a run wrote into one history, in the order of time.
 
 A process appends its events as they happen and may be killed at any moment, so
 the last line of its file may be half written. Two threads of one process write
@@ -38,10 +38,10 @@ def merge(
     notify: Callable[[str], None] = lambda _notice: None,
     within: Path | None = None,
 ) -> list[str]:
-    """All events of the parts by time, one line each without its newline.
+    """Return the events of all parts in the order of time, each as a line without its newline.
 
     Events of one logical process keep their order. `notify` receives a
-    notice of each half-written last line that was dropped. No link `within` that folder is followed.
+    notice of each half-written last line that was dropped. No link in the folder `within` is followed.
 
     Raises:
         HistoryError: a line is not an event, or time runs backwards within a process.

@@ -1,9 +1,9 @@
-r"""Objects with a repeated name: JSON does not define which one counts, so such lines are refused.
+r"""Objects with a repeated name: JSON does not define which value counts, so such lines are refused.
 
-The decoder silently takes the last one. A decoded line has each name once; if the text has
-more names, one is repeated. A name is a string before a colon, with only white space in
-between, so without such a gap each name ends in `":`. A string can contain that too, as
-`\\":`: then the line is checked again, slowly and exactly.
+The decoder silently takes the last value. A decoded line has each name once, so if the text
+has more names, one is repeated. A name is a string before a colon, with at most white space in
+between; if there is none, each name ends in `":`. A string can also contain that, as `\\":`.
+Such a line is checked again, slowly and exactly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ANY = msgspec.json.Decoder()
 
 
 def repeats_a_name(line: bytes) -> bool:
-    """Does an object, which must be valid JSON, or one within it, repeat a name?"""
+    """Does an object in a line of valid JSON repeat a name?"""
     decoded = msgspec.json.decode(line)
     if _has_names(line, len(decoded)) or _has_names(line, _names_in(decoded)):
         return False
@@ -48,7 +48,7 @@ def _names_in(decoded: object) -> int:
 
 
 def _has_names(text: bytes, count: int) -> bool:
-    """Has a text no more names than `count`?"""
+    """Is it certain that a text has no more names than `count`?"""
     return text.count(b'":') == count and not (
         (b'" ' in text or b'"\t' in text or b'"\r' in text or b'"\n' in text) and _GAP.search(text)
     )

@@ -1,8 +1,8 @@
-r"""Reads JSON lines of one plain layout by array operations, without a parser.
+r"""Read JSON lines of one plain layout with array operations, without a parser.
 
 Our recorders write flat objects: known names, strings without escapes, integers and null, and
-either no white space or one blank after each colon and comma. In such a text a quote only starts or
-ends a string, and between two strings is one of five gaps:
+either no white space or one blank after each colon and comma. In such a text, a quote only starts or
+ends a string, and between two strings there is one of five gaps:
 
     :           after a name, before its string
     ,           after a string, before the next name
@@ -10,10 +10,10 @@ ends a string, and between two strings is one of five gaps:
     :5,         after a name, its number, before the next name
     :5}\n{      after a name, its number, before the next line
 
-A text that begins with `{"`, ends with `}\n` and has no other gap is one JSON object a line, as
-long as each number is one: that is checked where a field is read. Everything else (an escape, a
-character beyond ASCII, a float, a nested value, an unknown or repeated name, other white space)
-raises `IrregularError`: it may be valid, but only a parser can decide.
+A text that begins with `{"`, ends with `}\n` and has no other gap has one JSON object per line,
+provided that its numbers are valid, which is checked when a field is read. Everything else (an
+escape, a character beyond ASCII, a float, a nested value, an unknown or repeated name, other white
+space) raises `IrregularError`: it may be valid, but only a parser can decide.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Field:
     """The values of one field, in the order of lines."""
 
     def __init__(self, text: PlainText, strings: _Strings, names: Ints, lines: Ints) -> None:
-        """`names` are the strings that are its name."""
+        """`names`: the indices of the strings that are the field's name."""
         require(np.all(lines[1:] > lines[:-1]))
-        self.lines = lines  # that have it, from 0
+        self.lines = lines  # the lines that have the field, counted from 0
         self._text = text
         self._strings = strings
         self._is_string = strings.has_string[names]
@@ -48,24 +48,24 @@ class Field:
         starts, ends = strings.starts[gaps], strings.ends[gaps]
         is_null = ends - starts == len(_NULL)
         is_null[is_null] = text.has(_NULL, starts[is_null])
-        self._starts, self._ends = starts[~is_null], ends[~is_null]  # of numbers
+        self._starts, self._ends = starts[~is_null], ends[~is_null]  # of the numbers
         self.is_null = np.zeros(len(names), dtype=np.bool_)
         self.is_null[~self._is_string] = is_null
 
     def integers(self) -> Ints:
-        """The non-negative values; ABSENT for null."""
+        """Return the non-negative values; ABSENT for null."""
         require(not np.any(self._is_string))
         return self._unless_null(self._text.integers(self._starts, self._ends))
 
     def numbers(self, table: Mapping[str, int]) -> Ints:
-        """The numbers of the strings in a table; ABSENT for null."""
+        """Return a table's numbers for the strings; ABSENT for null."""
         require(not len(self._starts))
         values = self._names[self._is_string] + 1
         starts, ends = self._strings.opens[values] + 1, self._strings.closes[values]
         return self._unless_null(self._text.numbers(starts, ends, table))
 
     def flags(self) -> Flags:
-        """The values, each of them true or false."""
+        """Return the values, each of them true or false."""
         require(len(self._starts) == len(self.lines))
         lengths = self._ends - self._starts
         is_true: Flags = (lengths == len(_TRUE)) & self._text.has(_TRUE, self._starts)
@@ -86,14 +86,14 @@ class Scan:
     """Some lines, with their fields by name."""
 
     count: int
-    longest: int  # bytes of a line
+    longest: int  # bytes of the longest line
     fields: Mapping[str, Field]
 
     @classmethod
     def of(cls, lines: bytes, names: Iterable[str]) -> Self:
-        """Scan lines that end with a newline each.
+        """Scan lines that each end with a newline.
 
-        `names`, of at most eight characters, are the only ones allowed.
+        Only `names` are allowed, of at most eight characters each.
 
         Raises:
             IrregularError: the lines have another layout, or another name.
@@ -124,7 +124,7 @@ class _Strings:
 
     @classmethod
     def of(cls, text: PlainText, quotes: Ints) -> Self:
-        """Raise IrregularError if a gap is not one of the five, or is out of place."""
+        """Return the strings of a text; raise IrregularError if a gap is unknown or misplaced."""
         opens, closes, nexts = quotes[:-1:2], quotes[1::2], quotes[2::2]
         is_spaced = text.codes[closes[0] + 2] == _BLANK
         colon, comma = (b": ", b", ") if is_spaced else (b":", b",")
@@ -149,7 +149,7 @@ class _Strings:
 
 
 def _fields(text: PlainText, strings: _Strings, names: Iterable[str]) -> dict[str, Field]:
-    """Find each name, at most once in a line, and no others."""
+    """Return the field of each name; a line may have a name once, and no other names."""
     places = np.flatnonzero(strings.is_name)
     starts = strings.opens[places] + 1
     lengths = strings.closes[places] - starts
