@@ -1,6 +1,6 @@
 """Pause cyclic garbage collection during bulk work.
 
-Reading and judging create millions of long-lived objects and hardly any cycles; to scan all of
+Reading and judging create millions of long-lived objects and hardly any cycles; scanning all of
 them again and again takes longer than the work itself.
 """
 
@@ -13,12 +13,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_OFTEN = 256  # items; each proof leaves some 15 kB behind
+_OFTEN = 256  # items between two collections; each proof leaves about 15 kB behind
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Collect no cycles inside the block."""
+    """Pause cyclic garbage collection inside the block."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -29,9 +29,9 @@ def gc_paused() -> Iterator[None]:
 
 
 def collecting(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items, and now and then collect the new cycles that work on them has left behind.
+    """Yield the items, and from time to time collect the new cycles that work on them has left behind.
 
-    This takes no longer where there are many old objects, so that it can be used inside of `gc_paused`.
+    The number of old objects does not slow this down, so it can be used inside `gc_paused`.
     """
     for number, item in enumerate(items, start=1):
         yield item

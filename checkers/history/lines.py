@@ -1,6 +1,6 @@
 """The types of the recorded lines: one definition gives the parser and the schema.
 
-Unknown fields are ignored, so that files of a newer recorder can be read.
+Unknown fields are ignored, so that files from newer recorders can be read.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Initial(Struct, frozen=True, kw_only=True):
 class HeaderLine(Struct, frozen=True, kw_only=True):
     """The first line of history.jsonl: the run, and the rules by which it is judged.
 
-    `no_faults`: it was run without the target's. `faults` has the words for kinds of faults beyond those
-    that every reader knows. `hazards` has the dangerous moments that the faults of the target can produce.
+    `no_faults`: the run was without the target's faults. `faults` has the words for kinds of faults that
+    not every reader knows. `hazards` has the dangerous moments that the target's faults can produce.
     """
 
     fencepost: Literal[1]
@@ -97,7 +97,7 @@ class Release(Struct, frozen=True, kw_only=True, tag_field="f", tag="release"):
 
 
 class Revoke(Struct, frozen=True, kw_only=True, tag_field="f", tag="revoke"):
-    """The end of a hold that may never have begun: after an acquire that ended in info."""
+    """The end of a hold that may never have begun, because its acquire ended in info."""
 
     time: Nanoseconds
     process: Process
@@ -124,9 +124,9 @@ class Write(Struct, frozen=True, kw_only=True, tag_field="f", tag="write"):
 
 
 class Append(Struct, frozen=True, kw_only=True, tag_field="f", tag="append"):
-    """A list read, and written back with one more element at its end; the element is unique in the run.
+    """A list is read, and written back with one more element at its end; the element is unique in the run.
 
-    ok carries both lists, other outcomes those that are known. `owner` is that of a write.
+    ok carries both lists; other outcomes carry the lists that are known. `owner` is as in a write.
     """
 
     time: Nanoseconds
@@ -210,7 +210,7 @@ class CommitLine(Struct, frozen=True, kw_only=True):
     fence: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a write without a value, and a fence with one or without a token."""
+        """Refuse a write without a value, and a fence with a value or without a token."""
         if not self.fence:
             if self.value is UNSET:
                 raise ValueError("Object missing required field `value`")

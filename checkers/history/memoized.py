@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 
 class Remembering(Protocol):
-    """Keeps the results."""
+    """An object that keeps results."""
 
     @property
     def worked_out(self) -> dict[object, Any]:
@@ -24,9 +24,9 @@ A = TypeVarTuple("A")
 
 
 def of_the_last(work: Callable[[*A], T]) -> Callable[[*A], T]:
-    """Decorate a pure function of what all parts of a run share: the result for the last run is kept.
+    """Decorate a pure function of objects that all parts of a run share, to keep its last result.
 
-    Only for the very same objects, which nobody changes, as nobody may change the result.
+    The result is reused only for the very same objects. Neither they nor the result may be changed.
     """
     last: list[tuple[tuple[*A], T]] = []
 

@@ -13,7 +13,7 @@ from checkers.text.errors import ModelError
 
 
 class NoValue(enum.Enum):
-    """The type of `NO_VALUE`; None would not do, because a register can hold it."""
+    """The type of `NO_VALUE`, which is not None because a register can hold None."""
 
     NO_VALUE = "no value"
 
@@ -46,15 +46,15 @@ class Operation:
 
 
 def owner_of(op: Operation) -> Hashable:
-    """The owner that an operation on a lock names, by default its process."""
+    """Return the owner that an operation on a lock names, by default its process."""
     return op.process if op.input is None else op.input
 
 
 def expected_and_new(value: Hashable) -> tuple[Hashable, Hashable]:
-    """The two parts of the input of a cas.
+    """Return the two parts of the input of a cas.
 
     Raises:
-        ValueError: it is not a pair.
+        ValueError: the input is not a pair.
     """
     if not isinstance(value, tuple) or len(value) != 2:  # noqa: PLR2004 - expected and new
         raise ValueError(f"the input of a cas is (expected, new), not {value!r}")
@@ -70,7 +70,7 @@ def _check_times(operations: Sequence[Operation]) -> None:
 def by_key(
     operations: Sequence[Operation], key: Callable[[Operation], Hashable] | None
 ) -> Iterable[list[int]]:
-    """The positions of each object's operations, by their calls; without a key all are one object.
+    """Return the positions of each object's operations, by call; without a key, there is one object.
 
     Raises:
         ModelError: an operation returned before it was called.

@@ -14,7 +14,7 @@ Element = str | int
 """The element that an append adds to a list: a string or a 64-bit integer, each appended once in a run."""
 
 List = tuple[Element, ...]
-"""A state of a list that is appended to."""
+"""The state of a list that is appended to."""
 
 Value = Element | None | List
 """The value of a resource: a string, a 64-bit integer or null, each written once in a run, or a list."""
@@ -27,13 +27,13 @@ Policy = Literal["strict", "inclusive"]
 
 
 UNUSABLE = "the program said "
-"""How the error of an operation begins if a user's program answered it against the protocol."""
+"""The beginning of an operation's error if a user's program gave it an answer outside the protocol."""
 ENDED = "the program ended"
-"""How the error of an operation begins if a user's program ended before it answered."""
+"""The beginning of an operation's error if a user's program ended before it answered."""
 RAISED = "raised "
-"""How the error of an operation begins if a user's code raised one of Python's own errors."""
+"""The beginning of an operation's error if a user's code raised one of Python's own exceptions."""
 DEFAULT_REQUIRE = {"stale_writes_attempted": 1}
-"""The minimal counts of a run, unless its header has others: the fence was challenged."""
+"""The minimum counts of a run, unless its header has others: the fence must be challenged."""
 
 DEFAULT_GRACE = 10_000_000_000  # ns
 """How long after the last lease a lock may have no holder before it counts as stuck."""
@@ -63,11 +63,11 @@ class Op:
     returned: int | None = None  # ns; None when the outcome is INFO
     outcome: Outcome = Outcome.INFO
     owner: str | None = None
-    token: int | None = None  # of a write: None if it carried none
-    value: Value = None  # written or read; of an append: the list it wrote, None if unknown
+    token: int | None = None  # for a write, None if it carried none
+    value: Value = None  # written or read; for an append, the list it wrote, None if unknown
     element: Element | None = None  # what an append adds
     seen: List | None = None  # the list that an append read; None if unknown
-    ttl: int | None = None  # ns; ok: the granted one, otherwise the requested one
+    ttl: int | None = None  # ns; granted if the outcome is OK, otherwise requested
     attempt: int | None = None  # ns; when the request that was granted was sent
     error: str | None = None
     learned: int | None = None  # ns; when the client saw the outcome, INFO included; None if never
@@ -87,7 +87,7 @@ _SETTERS = tuple(getattr(Op, each.name).__set__ for each in fields(Op))
 
 
 def op_of(values: Iterable[object]) -> Op:
-    """An operation from the values of all fields in their order; the constructor takes twice as long."""
+    """Return an operation from the values of all fields in order; the constructor takes twice as long."""
     op = object.__new__(Op)
     for setter, value in zip(_SETTERS, values, strict=True):
         setter(op, value)
@@ -103,9 +103,9 @@ class FaultEvent:
     target: str  # client:0 …
     state: Literal["in force", "healed"]
     evidence: str
-    owner: str | None = None  # the hold that was hit, where there was one
+    owner: str | None = None  # of the hold that was hit, if there was one
     resource: str | None = None
-    at: str | None = None  # the stop point where the client had stopped itself
+    at: str | None = None  # the stop point at which the client had stopped itself
     left_behind: tuple[int, ...] = ()  # the clients that still reach the old primary
     words: FaultKind | None = None  # of a kind that only the header knows
     line: int = 0
@@ -127,10 +127,10 @@ class Header:
     require: dict[str, int] = field(default_factory=DEFAULT_REQUIRE.copy)
     clients: int | None = None  # client c runs under the process numbers p with p % clients == c
     fence_on_acquire: bool = False  # a new holder raises the storage's mark before it reads
-    grace: int = DEFAULT_GRACE  # ns; what a lock service may take to notice that a lease is over
-    no_faults: bool = False  # it was run without those of its target
+    grace: int = DEFAULT_GRACE  # ns; the time a lock service may take to notice that a lease is over
+    no_faults: bool = False  # it was run without the target's faults
     faults: Mapping[str, FaultKind] = field(default_factory=dict)  # kinds that the table of kinds lacks
-    hazards: HazardTable | None = None  # those that the target's faults can produce
+    hazards: HazardTable | None = None  # the hazards that the target's faults can produce
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
