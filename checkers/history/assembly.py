@@ -222,7 +222,7 @@ def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
 
 
 def _check_lists(line: Line, event: Append) -> None:
-    """Raise HistoryError if an append lacks a list, or wrote one that does not end with its element."""
+    """Raise HistoryError if an ok append lacks a list, or one wrote a list without its element last."""
     if event.type == "ok" and (event.read is None or event.written is None):
         raise line.error("an ok append without its lists; it carries the one it read and the one it wrote")
     if event.written is not None and event.written[-1:] != (event.element,):

@@ -14,7 +14,7 @@ FAULT_SIGN = b'"nemesis"'
 
 
 def is_fault(line: Line) -> bool:
-    """Is it a line of the nemesis? Its process decides, since any string may contain the word."""
+    """Is it a line of the nemesis? Its process decides, since another string may look the same."""
     if FAULT_SIGN not in line.text:
         return False
     try:

@@ -138,7 +138,7 @@ def read_bytes(
 
 
 def read_stream(file: io.BufferedReader, name: str, most: int, remedy: str = REMEDY, *, text: bool) -> bytes:
-    """Read an open file to its end; a long `text` only to a null byte, for it may have gigabytes of holes.
+    """Read an open file to its end; a long `text` only to a null byte, as it may have gigabytes of holes.
 
     Raises:
         HistoryError: it has more than `most` bytes, or is a long uncompressed text with a null byte.
