@@ -26,6 +26,7 @@ NO_FENCE_SEEN = "This is not a pass: a storage without any fence would have look
 NOT_ALL = "This is not a pass: the run did not do all that this target requires."
 NOT_JUDGED = "The run could not be judged: this is not a pass."
 EXERCISE_IT = "Run longer, or with faults, such as a pause of the holder before its write."
+EXERCISE_IT_MORE = "Run longer: set workload.duration to more. Other faults may help too."
 EXERCISE_IT_WITH_FAULTS = "Leave out --no-faults to test the fence."
 FIND_IT = "Run it longer, with other seeds, or with faults that hit the faulty code."
 FIND_IT_WITH_FAULTS = "Leave out --no-faults: the bug may need the faults of this target."

@@ -75,7 +75,10 @@ class _Verdict:
         remedies = (each.arguments[1] for each in self.document.reasons_of(ReasonKind.NOT_EXERCISED))
         if special := next((each for each in remedies if each not in USUAL), None):
             return f"{capitalized(special)}."
-        return self.advises(advice.EXERCISE_IT, advice.EXERCISE_IT_WITH_FAULTS)
+        had_faults = self.history is not None and self.history.faults
+        return self.advises(
+            advice.EXERCISE_IT_MORE if had_faults else advice.EXERCISE_IT, advice.EXERCISE_IT_WITH_FAULTS
+        )
 
     def advises(self, usually: str, without_faults: str) -> str:
         """Say what to do; a run with --no-faults gets other advice."""

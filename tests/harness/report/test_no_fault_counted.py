@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from checkers.history.records import Header, History, Op, Outcome
 from checkers.vocabulary.document import VerdictDocument
+from checkers.vocabulary.reasons import RUN_LONGER, Reason, ReasonKind
 from harness.report.answer import answer
 from harness.report.headline import Tone
+from tests.support.lock_requests import fault
 from tests.support.verdicts import verdict_of
 
 HELD = {"stale_writes_attempted": 13, "stale_writes_rejected": 13, "stale_writes_accepted": 0, "grants": 50}
@@ -44,3 +48,13 @@ def test_a_run_with_a_counted_fault_or_without_any_stays_green(fields: dict[str,
     said = answer(verdict(**fields), "mine")
 
     assert (said.label, said.tone) == ("The fence held", Tone.GOOD)
+
+
+def test_a_run_that_had_faults_is_not_told_to_have_some() -> None:
+    reasons = [Reason(ReasonKind.NOT_EXERCISED, "8 of 20 dangerous moments tried", RUN_LONGER)]
+    document = verdict_of({"verdict": "unknown", "as_expected": False, "coverage": HELD, "reasons": reasons})
+    had = History(header=Header(target="mine"), operations=(), faults=tuple(fault("client:0", 1, 2)))
+    without = replace(had, faults=())
+
+    assert answer(document, "mine", had).remedy.startswith("Run longer: set workload.duration")
+    assert answer(document, "mine", without).remedy.startswith("Run longer, or with faults")
