@@ -18,7 +18,7 @@ from checkers.history.records import Op
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Storage:
+class StorageFacts:
     """What is known about a storage besides its values."""
 
     fenced: bool
@@ -43,7 +43,7 @@ class Storage:
 class StaleWrites:
     """The stale writes of a resource, by call; none if the storage has no mark."""
 
-    def __init__(self, storage: Storage, values: Values, stale: Iterable[Op]) -> None:
+    def __init__(self, storage: StorageFacts, values: Values, stale: Iterable[Op]) -> None:
         self._ops = sorted(stale, key=lambda op: values.moments(op)[0]) if storage.fenced else []
         self._called = np.array([values.moments(op)[0] for op in self._ops], dtype=np.int64)
         token = np.array([token_of(op) for op in self._ops], dtype=np.int64)
@@ -59,7 +59,7 @@ class StaleWrites:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class Relapse:
     """A read of a value that the storage went back to."""
 
     op: Op
@@ -67,39 +67,43 @@ class Read:
     last: int  # the place of the last value that had surely been there when it was called
 
 
-def reads_of_suspects(values: Values, storage: Storage, suspects: Iterable[Op]) -> list[Read]:
+def reads_of_suspects(values: Values, storage: StorageFacts, suspects: Iterable[Op]) -> list[Relapse]:
     """Return all reads of the values that these reads returned, by return."""
     places = sorted({values.place_of(read) for read in suspects})
     found = [(op, place) for place in places for op in values.zone(place).reads]
     called = np.array([values.moments(op)[0] for op, _ in found], dtype=np.int64)
     lasts = values.last_before(called, fenced=storage.fenced).tolist()
-    reads = [Read(op=op, value=place, last=last) for (op, place), last in zip(found, lasts, strict=True)]
+    reads = [Relapse(op=op, value=place, last=last) for (op, place), last in zip(found, lasts, strict=True)]
     return sorted(reads, key=lambda read: (values.moments(read.op)[1], read.op.index))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class LostValue:
     """A value that was lost for good, and the read that shows it."""
 
     value: int  # its place
-    read: Read
+    read: Relapse
     witness: tuple[Op, ...]  # of the past that stayed or was acted on; empty after a restart
 
 
-def losses_of(values: Values, storage: Storage, reads: Iterable[Read], stale: StaleWrites) -> dict[int, Loss]:
+def losses_of(
+    values: Values, storage: StorageFacts, reads: Iterable[Relapse], stale: StaleWrites
+) -> dict[int, LostValue]:
     """Return the values that were lost for good, each with the first read that shows it."""
-    losses: dict[int, Loss] = {}
+    losses: dict[int, LostValue] = {}
     for read in reads:
         lost = read.last
         if lost in losses or values.settled[read.value] >= values.called[lost]:
             continue
         witness = _witness(values, storage, read, stale)
         if witness is not None:
-            losses[lost] = Loss(value=lost, read=read, witness=witness)
+            losses[lost] = LostValue(value=lost, read=read, witness=witness)
     return losses
 
 
-def _witness(values: Values, storage: Storage, read: Read, stale: StaleWrites) -> tuple[Op, ...] | None:
+def _witness(
+    values: Values, storage: StorageFacts, read: Relapse, stale: StaleWrites
+) -> tuple[Op, ...] | None:
     """Return what shows that the past stayed or was acted on; empty after a restart; None without a loss."""
     returned = values.moments(read.op)[1]
     if values.claimed[read.last] > returned:
@@ -112,7 +116,7 @@ def _witness(values: Values, storage: Storage, read: Read, stale: StaleWrites) -
     return None if values.came_back(read.last, read.op) else () if act is None else (act,)
 
 
-def is_after_restart(values: Values, storage: Storage, read: Read) -> bool:
+def is_after_restart(values: Values, storage: StorageFacts, read: Relapse) -> bool:
     """Was the storage restarted after the last value had been sent, and before the read returned?"""
     write = values.zone(read.last).write
     return write is not None and storage.has_restarted(write.called, read.op.returned or 0)

@@ -55,7 +55,7 @@ class Stuck:
     end: float  # ns
     lease: int  # ns; the longest that any client asked for or got, 0 if none is known
     waiting: tuple[Op, ...]  # the acquires that were open then, at least one; of many, the fewest
-    last: Hold | None  # the last hold that may have kept the lock before
+    last: PossibleHold | None  # the last hold that may have kept the lock before
 
 
 @memoized
@@ -80,7 +80,7 @@ def _stretches(evidence: Evidence) -> Iterator[Stuck]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class PossibleHold:
     """The longest time for which a client may have held the lock."""
 
     setter: Op  # the acquire or renewal behind it
@@ -113,7 +113,7 @@ class Queue:
         """Return when any client waited."""
         return joined((each for waits in self._waits.values() for each in waits), self._surroundings.breath)
 
-    def holds(self) -> Iterator[Hold]:
+    def holds(self) -> Iterator[PossibleHold]:
         """Yield every stretch in which a grant, or a renewal of it, may have been in force."""
         for own in self._own.values():
             yield from self._holds_of(own)
@@ -122,7 +122,7 @@ class Queue:
         """Return when the service was not healthy."""
         return self._surroundings.down(self._lease)
 
-    def held(self, holds: Iterable[Hold], started: int) -> list[Interval]:
+    def held(self, holds: Iterable[PossibleHold], started: int) -> list[Interval]:
         """Return when any client may have held the lock.
 
         A lock from before the run lasts for a lease; without a known lease, until the first grant.
@@ -131,7 +131,7 @@ class Queue:
         before = (-math.inf, started + self._lease if self._lease else without_lease)
         return joined([before, *((hold.start, hold.end) for hold in holds)])
 
-    def stuck(self, stretch: Interval, holds: Sequence[Hold]) -> Stuck:
+    def stuck(self, stretch: Interval, holds: Sequence[PossibleHold]) -> Stuck:
         """Return what happened before and during a stretch; the holds are sorted by their ends."""
         start, end = stretch
         before = bisect_right(holds, start, key=attrgetter("end"))
@@ -179,7 +179,7 @@ class Queue:
         last = [max((end for _, end in self._waits[op.index]), default=-1) for op in reversed(self._acquires)]
         return Above(np.array(last, dtype=np.int64))
 
-    def _holds_of(self, own: Sequence[Op]) -> Iterator[Hold]:
+    def _holds_of(self, own: Sequence[Op]) -> Iterator[PossibleHold]:
         """Yield the holds of an owner: of its acquires, and of the renewals of the first leased one.
 
         A renewal may belong to any of the acquires, and lasts equally long in each case.
@@ -198,7 +198,9 @@ class Queue:
                 since = acquire.sent if setter is acquire else max(setter.sent, first)
                 end = min(lapses, over)
                 if since <= end:
-                    yield Hold(setter=setter, start=since, end=end, release=release if end == over else None)
+                    yield PossibleHold(
+                        setter=setter, start=since, end=end, release=release if end == over else None
+                    )
             renewed = renewed or leased
 
     def _leased(self, own: Sequence[Op], renewals: Sequence[Op]) -> Callable[[Op], bool]:

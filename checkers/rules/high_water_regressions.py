@@ -15,10 +15,10 @@ from checkers.explain.phrases import as_read
 from checkers.explain.story import Story, step
 from checkers.explain.telling import happened, tell
 from checkers.facts.held_values import Values
-from checkers.facts.losses import Read
+from checkers.facts.losses import Relapse
 
 
-def high_water_regression(values: Values, lost: Conflict, own: Iterable[Read]) -> Conflict | None:
+def high_water_regression(values: Values, lost: Conflict, own: Iterable[Relapse]) -> Conflict | None:
     """Return the loss's first read of a lower mark after another read had returned a higher one."""
     for read in sorted(own, key=lambda each: each.op.index):
         higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])

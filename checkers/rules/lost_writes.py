@@ -48,10 +48,10 @@ from checkers.facts.clusters import token_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.held_values import Values
 from checkers.facts.losses import (
-    Loss,
-    Read,
+    LostValue,
+    Relapse,
     StaleWrites,
-    Storage,
+    StorageFacts,
     is_after_restart,
     losses_of,
     reads_of_suspects,
@@ -80,7 +80,7 @@ def lost_in_log(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def with_losses(
-    values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[Conflict]
+    values_of: Callable[[], Values], storage: StorageFacts, conflicts: Sequence[Conflict]
 ) -> list[Conflict]:
     """Return the conflicts of one resource; those that a loss explains become that loss or name it as cause.
 
@@ -99,7 +99,7 @@ def with_losses(
     reads = reads_of_suspects(values, storage, suspects)
     losses = losses_of(values, storage, reads, stale)
     lost = [_lost_write(values, loss) for loss in losses.values()]
-    own_reads: dict[int, list[Read]] = {value: [] for value in losses}
+    own_reads: dict[int, list[Relapse]] = {value: [] for value in losses}
     for read in reads:
         if read.last in losses and values.claimed[read.last] <= values.moments(read.op)[1]:
             own_reads[read.last].append(read)
@@ -127,7 +127,7 @@ def _is_suspect(conflict: Conflict) -> bool:
     return conflict.accused.f == "read" and conflict.breach in _OF_THE_PAST
 
 
-def _lost_write(values: Values, loss: Loss) -> Conflict:
+def _lost_write(values: Values, loss: LostValue) -> Conflict:
     read = loss.read
     past, lost = values.zone(read.value), values.zone(read.last)
     if lost.write is None:  # impossible: nothing precedes the initial value
@@ -136,7 +136,7 @@ def _lost_write(values: Values, loss: Loss) -> Conflict:
     return GONE_FOR_GOOD.conflict(lost.write, *shown)
 
 
-def _returns(values: Values, storage: Storage, reads: Iterable[Read]) -> dict[int, Op]:
+def _returns(values: Values, storage: StorageFacts, reads: Iterable[Relapse]) -> dict[int, Op]:
     """Return what came back after each read since a restart: only this shows that nothing was lost."""
     after_restart = [read for read in reads if storage.restarts and is_after_restart(values, storage, read)]
     found = {read.op.index: values.came_back(read.last, read.op) for read in after_restart}
@@ -153,7 +153,9 @@ def _with_return(conflict: Conflict, back: Mapping[int, Op]) -> Conflict:
 class _Causes:
     """The losses that stale writes may follow from, with their conflicts."""
 
-    def __init__(self, values: Values, storage: Storage, losses: Sequence[tuple[Loss, Conflict]]) -> None:
+    def __init__(
+        self, values: Values, storage: StorageFacts, losses: Sequence[tuple[LostValue, Conflict]]
+    ) -> None:
         self._storage = storage
         self._losses = losses
         settled = [_moment(values.zone(loss.value).settled) for loss, _ in losses]

@@ -51,7 +51,7 @@ from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.held_values import of_columns
 from checkers.facts.log_order import order_of
-from checkers.facts.losses import Storage
+from checkers.facts.losses import StorageFacts
 from checkers.facts.rejection_causes import were_shut_out
 from checkers.history.memoized import memoized
 from checkers.rules import rejections, stale_reads, stale_writes
@@ -71,7 +71,7 @@ def observed(evidence: Evidence) -> Sequence[Conflict]:
         return observed(as_seen(evidence))
     if attempts_if_right(evidence) is not None:
         return ()
-    zones, storage = zones_of(evidence), Storage.of(evidence)
+    zones, storage = zones_of(evidence), StorageFacts.of(evidence)
     if zones.header.fenced:
         found: Iterable[Conflict] = unless_undone(zones, storage.restarts, _fenced(zones))
     else:

@@ -17,7 +17,7 @@ from checkers.explain.phrases import lock_on
 from checkers.explain.story import Step, Story, step
 from checkers.explain.telling import capitalized, tell
 from checkers.facts.evidence import Evidence, as_seen
-from checkers.facts.stuck_stretches import Hold, Stuck, stretches
+from checkers.facts.stuck_stretches import PossibleHold, Stuck, stretches
 from checkers.facts.surroundings import surroundings_of
 from checkers.facts.waiting_chains import waiting_chain
 from checkers.history.memoized import memoized
@@ -108,7 +108,7 @@ def _patience(n: Narrator, stuck: Stuck) -> str:
     return f"the longest lease ({n.lasting(stuck.lease)}) plus {grace}" if stuck.lease else grace
 
 
-def _over(n: Narrator, hold: Hold) -> str:
+def _over(n: Narrator, hold: PossibleHold) -> str:
     if hold.release is None:
         return f"its lease was over by {n.at(hold.end)}"
     return f"its release was acknowledged to {n.whom(hold.release)} {n.answered(hold.release)}"

@@ -18,7 +18,7 @@ from checkers.facts.clusters import Zone, token_of
 from checkers.facts.evidence import Evidence, as_seen
 from checkers.facts.held_values import Values
 from checkers.facts.high_water import HighWater
-from checkers.facts.losses import Storage
+from checkers.facts.losses import StorageFacts
 from checkers.facts.restarts import restarts_of_storage
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.commit_log import Entry
@@ -45,7 +45,7 @@ def observed(evidence: Evidence) -> Sequence[Conflict]:
     if evidence.log is not None:
         return observed(as_seen(evidence))
     is_fenced = evidence.history.header.fenced
-    storage = Storage.of(evidence)
+    storage = StorageFacts.of(evidence)
     found: list[Conflict] = []
     for register in registers(evidence):
         conflicts: Iterable[Conflict] = fenced_register(register) if is_fenced else plain_register(register)
