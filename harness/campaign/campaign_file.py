@@ -25,7 +25,7 @@ from harness.core.errors import ConfigurationError
 from harness.core.fields import STRICT, Duration, Size
 from harness.core.suggestions import did_you_mean
 from harness.spec.fields import NAME_PATTERN
-from harness.spec.file_errors import PATTERNS, Problem, in_words, report
+from harness.spec.file_errors import PATTERNS, Problem, in_words, keys_of, report
 from harness.spec.reading import Document, frozen, parse
 from harness.spec.toml import Key
 
@@ -248,7 +248,7 @@ def _what(detail: ErrorDetails, data: Mapping[str, Any]) -> str:
             section = next((part for part in reversed(key[:-1]) if isinstance(part, str)), None)
             model = SECTIONS[section] if section else Campaign
             where = f"[[{section}]]" if section else "a campaign"
-            return f"unknown key in {where}{did_you_mean(str(key[-1]), model.model_fields)}"
+            return f"unknown key in {where}{did_you_mean(str(key[-1]), keys_of(model))}"
         case "string_pattern_mismatch":
             return PATTERNS_HERE[detail["ctx"]["pattern"]]
         case "tuple_type" if key == ("seeds",):

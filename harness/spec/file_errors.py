@@ -127,6 +127,12 @@ def in_words(detail: ErrorDetails, words: Mapping[str, str] = WORDS) -> str:
     return words.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
 
 
+def keys_of(*models: type[BaseModel]) -> list[str]:
+    """Return the keys of sections as a file writes them."""
+    names = (known.alias or name for model in models for name, known in model.model_fields.items())
+    return list(dict.fromkeys(names))
+
+
 def _of_no_kind(detail: ErrorDetails) -> Iterator[ErrorDetails]:
     """Yield what else is wrong in a section of unknown kind: for the nearest kind, or else for every one."""
     given, section = detail["input"], detail["loc"]
@@ -203,8 +209,7 @@ def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
         models = (kinds[kind],) if isinstance(kind, str) and kind in kinds else kinds.values()
     else:
         models = (ClientSpec if section == ("client",) else WorkloadSpec,)
-    names = (known.alias or name for model in models for name, known in model.model_fields.items())
-    return list(dict.fromkeys(names))
+    return keys_of(*models)
 
 
 def _near(value: object, expected: str) -> str:

@@ -82,6 +82,15 @@ until = "2027-01-31"
     ]
 
 
+def test_an_unknown_key_is_compared_with_the_keys_of_the_file(tmp_path: Path) -> None:
+    one_cell = '[[cells]]\ntargets = ["a"]'
+    (near,) = mistakes(tmp_path, f'name = "n"\nsett = ["workload.duration=60s"]\n{one_cell}')
+    (unlike,) = mistakes(tmp_path, f'name = "n"\nzzzz = 1\n{one_cell}')
+
+    assert near.endswith("unknown key in a campaign; did you mean set?")
+    assert "seeds, set, canary" in unlike
+
+
 def test_a_list_with_a_wrong_item_is_one_mistake(tmp_path: Path) -> None:
     found = mistakes(tmp_path, 'name = "n"\nseeds = [-1]\n[[cells]]\ntargets = ["a"]')
 
