@@ -2,8 +2,8 @@
 
 A backslash does not do it: GitHub looks for mentions, issues, commits and addresses in the finished
 page, where the backslash is gone. Nothing is live in a code span, so every word that is not plain prose
-becomes one, with the words beside it that are not plain either. What is plain is listed here; what is
-live is GitHub's to extend.
+becomes one, with the words beside it that are not plain either; brackets and punctuation around them
+stay outside. What is plain is listed here; what is live is GitHub's to extend.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import groupby
+from operator import itemgetter
 
 from checkers.text.printable import line
 
@@ -24,7 +25,7 @@ _PLAIN = re.compile(
 )
 _LINKED = re.compile(r"[0-9a-f]{7,}|www\.", re.IGNORECASE)
 """A commit, if the repository has it; GitHub takes `www.` alone for an address."""
-_ITEM = re.compile(r"\d+[.)]+")
+_ITEM = re.compile(r"\d+[.)]")
 """Of a numbered list, if it begins a line."""
 _TICKS = re.compile("`+")
 
@@ -32,8 +33,10 @@ _TICKS = re.compile("`+")
 def inert(text: str) -> str:
     """One line of Markdown that shows a text literally, wherever it is put but in a table."""
     words = line(text).split()
-    runs = ((plain, " ".join(run)) for plain, run in groupby(words, _is_plain))
-    return " ".join(run if plain else _span(run) for plain, run in runs)
+    known = [bool(at or not _ITEM.fullmatch(word)) and _is_plain(word) for at, word in enumerate(words)]
+    runs = groupby(zip(known, words, strict=True), key=itemgetter(0))
+    shown = ((plain, " ".join(word for _, word in run)) for plain, run in runs)
+    return " ".join(run if plain else _within_punctuation(run) for plain, run in shown)
 
 
 def code(text: str) -> str:
@@ -52,7 +55,17 @@ def row(cells: Iterable[str]) -> str:
 
 
 def _is_plain(word: str) -> bool:
-    return bool(_PLAIN.fullmatch(word)) and not (_LINKED.search(word) or _ITEM.fullmatch(word))
+    return bool(_PLAIN.fullmatch(word)) and not _LINKED.search(word)
+
+
+def _within_punctuation(run: str) -> str:
+    """A code span between its brackets and punctuation; a bracket stays with the one that it belongs to."""
+    quoted = run.rstrip(",.;:!?")
+    bare = quoted.removeprefix("(").removesuffix(")")
+    if bare.count("(") == bare.count(")"):
+        quoted = bare
+    before, _, after = run.partition(quoted)
+    return f"{before}{_span(quoted)}{after}"
 
 
 def _span(shown: str) -> str:

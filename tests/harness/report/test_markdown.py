@@ -90,3 +90,19 @@ def test_plain_prose_stays_prose() -> None:
 
     assert inert(prose) == prose
     assert inert("etcd-1 did not get healthy") == "`etcd-1` did not get healthy"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("as is certain (line 27).", "as is certain (line 27)."),
+        ("which is above 3.", "which is above 3."),
+        ("3. is above", "`3`. is above"),
+        ("plan 0fa833990ada, seed 7", "plan `0fa833990ada`, seed 7"),
+        ("(plan 0fa833990ada): red", "(plan `0fa833990ada`): red"),
+        ("(0fa833990ada)", "(`0fa833990ada`)"),
+        ("it raised Grant(attempt=1).", "it raised `Grant(attempt=1)`."),
+    ],
+)
+def test_punctuation_stays_outside_of_code(text: str, shown: str) -> None:
+    assert inert(text) == shown
