@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +13,7 @@ from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE, Columns,
 from checkers.history.records import ENDED, RAISED, UNUSABLE, Outcome
 from checkers.rules.double_grants import under_faults
 from checkers.text.printable import shorten
+from checkers.verdict.frequent_errors import Frequent, kind_of, most_frequent
 
 _SECOND = 10**9  # ns
 _SLOW = 4 * _SECOND  # a first grant after this is late
@@ -40,21 +40,30 @@ def notices(evidence: Evidence) -> Iterator[str]:
 def _never_granted(evidence: Evidence) -> Iterator[str]:
     """Report what the clients got instead: usually the same error in every answer."""
     acquires = list(evidence.named("acquire"))
-    if acquires and not count_of_grants(evidence):
-        refused = sum(op.outcome is Outcome.FAIL for op in acquires)
-        why = ", and the recording ends before an answer"
-        for reason, times in _reason_for_no_grant(evidence):
-            why = f"; the most frequent reason, {times} of {len(acquires)}: {shorten(reason)}"
-        yield (
-            f"the lock was never granted: {len(acquires) - refused} of {len(acquires)} acquires got no usable"
-            f" answer, {refused} were refused{why}"
-        )
+    if not acquires or count_of_grants(evidence):
+        return
+    refused = sum(op.outcome is Outcome.FAIL for op in acquires)
+    open_at_end = sum(op.learned is None for op in acquires)
+    unusable = len(acquires) - refused
+    said = [f"{unusable} of {len(acquires)} acquires got no usable answer"] if unusable else []
+    if refused:
+        of_all = "" if unusable else f" of {len(acquires)} acquires"
+        said += [f"{refused}{of_all} {'was' if refused == 1 else 'were'} refused"]
+    if open_at_end:
+        said += [f"and {open_at_end} had no answer when the recording ended"]
+    most = _reason_for_no_grant(evidence)
+    why = (
+        f"; the most frequent reason, {most.times} of {len(acquires)}: {shorten(most.example)}"
+        if most
+        else ""
+    )
+    yield f"the lock was never granted: {', '.join(said)}{why}"
 
 
-def _reason_for_no_grant(evidence: Evidence) -> list[tuple[str, int]]:
-    """Return the most frequent error where the lock was never granted, and how often it came."""
+def _reason_for_no_grant(evidence: Evidence) -> Frequent | None:
+    """Return the most frequent error where the lock was never granted."""
     acquires = () if count_of_grants(evidence) else evidence.named("acquire")
-    return Counter(op.error for op in acquires if op.error).most_common(1)
+    return most_frequent(op.error for op in acquires if op.error)
 
 
 def _granted_late(evidence: Evidence) -> Iterator[str]:
@@ -77,24 +86,27 @@ def _granted_late(evidence: Evidence) -> Iterator[str]:
 def _unusable(evidence: Evidence) -> Iterator[str]:
     """Report answers that did not follow the line protocol, which made outcomes unknown."""
     number, first = _with_error(evidence, UNUSABLE)
-    if number and (first, number) not in _reason_for_no_grant(evidence):
+    if number and not _is_said(evidence, first, number):
         counted = "1 answer was" if number == 1 else f"{number} answers were"
-        yield f"{counted} unusable, so the outcome is unknown{_said_once(evidence, 'the first', first)}"
+        yield f"{counted} unusable, so {_unknown(number)}{_said_once(evidence, 'the first', first)}"
 
 
 def _raised(evidence: Evidence) -> Iterator[str]:
     """Report mistakes in a user's class: most often, every call makes the same."""
     columns = in_columns(evidence).columns
     rows = _rows_with_error(columns, RAISED)
-    errors = Counter(columns.errors[number] for number in columns.error[rows].tolist())
-    for error, times in errors.most_common(1):
-        if (error, len(rows)) not in _reason_for_no_grant(evidence):
-            title = f"the most frequent, {times:,} of {len(rows):,}"
-            counted = "1 call" if len(rows) == 1 else f"{len(rows):,} calls"
-            yield (
-                f"{counted} ended with a Python error, so the outcome is unknown"
-                f"{_said_once(evidence, title, error)}"
-            )
+    most = most_frequent(columns.errors[number] for number in columns.error[rows].tolist())
+    if most and not _is_said(evidence, most.example, len(rows)):
+        title = f"the most frequent, {most.times:,} of {len(rows):,}"
+        counted = "1 call" if len(rows) == 1 else f"{len(rows):,} calls"
+        yield (
+            f"{counted} ended with a Python error, so {_unknown(len(rows))}"
+            f"{_said_once(evidence, title, most.example)}"
+        )
+
+
+def _unknown(number: int) -> str:
+    return "its outcome is unknown" if number == 1 else "their outcomes are unknown"
 
 
 def _ended(evidence: Evidence) -> Iterator[str]:
@@ -110,8 +122,15 @@ def _ended(evidence: Evidence) -> Iterator[str]:
 
 def _said_once(evidence: Evidence, title: str, error: str) -> str:
     """Add an error to a notice, unless the notice about a lock that was never granted has it."""
-    known = (reason for reason, _ in _reason_for_no_grant(evidence))
-    return "" if error in known else f"; {title}: {shorten(error)}"
+    known = _reason_for_no_grant(evidence)
+    is_known = known is not None and known.kind == kind_of(error)
+    return "" if is_known else f"; {title}: {shorten(error)}"
+
+
+def _is_said(evidence: Evidence, error: str, number: int) -> bool:
+    """Does the notice about a lock that was never granted have an error as often?"""
+    known = _reason_for_no_grant(evidence)
+    return known is not None and (known.kind, known.times) == (kind_of(error), number)
 
 
 def _with_error(evidence: Evidence, start: str) -> tuple[int, str]:

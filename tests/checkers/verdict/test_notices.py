@@ -56,7 +56,7 @@ def test_unusable_answers_are_reported_even_if_others_were_fine() -> None:
 
     said = notices_of((0, 0.5, granted(1)), (0, 1, unusable), (0, 2, unusable), (0, 3, other))
 
-    assert said == [f"2 answers were unusable, so the outcome is unknown; the first: {unusable['error']}"]
+    assert said == [f"2 answers were unusable, so their outcomes are unknown; the first: {unusable['error']}"]
 
 
 def test_a_program_that_ended_by_itself_is_reported() -> None:
@@ -78,7 +78,7 @@ def test_calls_that_raised_are_reported_with_their_most_frequent_error() -> None
     (said,) = notices_of((0, 0.5, granted(1)), *((0, at, error) for at, error in enumerate(errors, start=1)))
 
     assert said == (
-        f"3 calls ended with a Python error, so the outcome is unknown; the most frequent, 2 of 3: {boom}"
+        f"3 calls ended with a Python error, so their outcomes are unknown; the most frequent, 2 of 3: {boom}"
     )
 
 
@@ -98,7 +98,7 @@ def test_other_unusable_answers_are_counted_without_the_reason_again() -> None:
     never, unusable = notices_of(*((at, at + 0.5, error) for at, error in enumerate(errors)))
 
     assert never.endswith("the most frequent reason, 2 of 3: the program said a")
-    assert unusable == "3 answers were unusable, so the outcome is unknown"
+    assert unusable == "3 answers were unusable, so their outcomes are unknown"
 
 
 WITHOUT = (
@@ -118,9 +118,14 @@ def test_a_lock_without_tokens_is_reported() -> None:
 
 
 def test_a_lock_that_answered_no_acquire_before_the_end_was_never_granted() -> None:
-    (notice,) = notices_of((0, 2, {"type": "info"}))
+    asked = {"process": 0, "type": "invoke", "f": "acquire", "resource": "r0", "owner": "0-1"}
+    lines = ({"fencepost": 1, "target": "test"}, {"time": 0, **asked})
 
-    assert notice.endswith("0 were refused, and the recording ends before an answer")
+    (notice,) = notices(gather(parse([json.dumps(line) + "\n" for line in lines])))
+
+    assert notice.endswith(
+        "1 of 1 acquires got no usable answer, and 1 had no answer when the recording ended"
+    )
 
 
 def test_the_most_frequent_reason_for_no_grant_is_named() -> None:
@@ -129,7 +134,29 @@ def test_the_most_frequent_reason_for_no_grant_is_named() -> None:
 
     (notice,) = notices_of(*refused)
 
-    assert notice.endswith("3 were refused; the most frequent reason, 2 of 3: no such table")
+    assert notice == (
+        "the lock was never granted: 3 of 3 acquires were refused; the most frequent reason, 2 of 3: no such table"
+    )
+
+
+def test_a_single_refusal_is_in_the_singular() -> None:
+    (notice,) = notices_of((0, 1, {"type": "fail"}), (0, 1, {"type": "info"}))
+
+    assert notice == "the lock was never granted: 1 of 2 acquires got no usable answer, 1 was refused"
+
+
+def test_errors_of_one_type_from_one_place_are_one_reason() -> None:
+    errors = [f"raised TypeError: attempt={at} (mine.py:9, in acquire)" for at in range(3)]
+    other = "raised TypeError: attempt=1 (mine.py:12, in acquire)"
+
+    (notice,) = notices_of(
+        *(
+            (at, at + 1, {"type": "info", "error": said})
+            for at, said in enumerate([*errors, other, errors[0]])
+        )
+    )[:1]
+
+    assert notice.endswith(f"the most frequent reason, 4 of 5: {errors[0]}")
 
 
 def test_an_empty_order_of_writes_is_reported() -> None:
