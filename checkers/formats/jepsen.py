@@ -12,7 +12,9 @@ see `keys`. A lock's grant may carry its fencing token as the ok's value, as
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+import functools
+import json
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +30,9 @@ from checkers.history.operation import NO_VALUE
 from checkers.history.records import Outcome
 from checkers.text.errors import HistoryError
 from checkers.text.places import EventIndex
+from checkers.text.printable import shorten
+
+_SHOWN = 120  # characters
 
 
 def read_edn(text: Text) -> Foreign:
@@ -90,26 +95,39 @@ def _edn_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
         forms = edn.read_elements(content) if is_vector else edn.read(content)
         by_index = is_vector and text.is_one_line
         for index, form in enumerate(forms):
-            yield _event(form.value, text.name, EventIndex(index) if by_index else form.line)
+            yield _event(form.value, text.name, EventIndex(index) if by_index else form.line, edn.dumps)
     except edn.EdnError as error:
         if is_vector or not text.is_cut or error.unfinished != text.last_line:
             raise HistoryError(text.name, error.line, error.problem) from None
         notices.append(text.half_written())
 
 
-def _event(form: Any, file: str, line: int) -> Event | Note:
-    if isinstance(form, Tagged) and isinstance(form.value, dict):
-        form = form.value  # a record
-    if not isinstance(form, dict):
-        raise HistoryError(file, line, f"{written(form)} is not an event; an event is a map")
-    return maps.event(form, file, line)
+def _event(form: Any, file: str, line: int, dumps: Callable[[Any], str]) -> Event | Note:
+    """Read the event in a form; `dumps` writes it in the file's notation, for a message."""
+    fields = form.value if isinstance(form, Tagged) else form  # of a record
+    if not isinstance(fields, dict):
+        raise HistoryError(file, line, f"{_shown(form, dumps)} is not an event; an event is a map")
+    try:
+        return maps.event(fields, line)
+    except (ValueError, RecursionError) as error:
+        raise HistoryError(file, line, f"{error}, in: {_shown(form, dumps)}") from None
+
+
+def _shown(form: Any, dumps: Callable[[Any], str]) -> str:
+    try:
+        return shorten(dumps(form), _SHOWN)
+    except RecursionError:
+        return "a value that is nested too deep"
+
+
+_as_json = functools.partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
     by_index = text.is_one_line and text.content.lstrip().startswith("[")
     try:
         for index, (line, value) in enumerate(json_values.read(text)):
-            yield _event(value, text.name, EventIndex(index) if by_index else line)
+            yield _event(value, text.name, EventIndex(index) if by_index else line, _as_json)
     except json_values.HalfWrittenError:
         notices.append(text.half_written())
 

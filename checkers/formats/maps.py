@@ -16,7 +16,6 @@ from checkers.formats.edn import Keyword, Symbol
 from checkers.formats.event import Event, Note, is_bystander, type_named
 from checkers.formats.values import INT64, frozen, written
 from checkers.history.operation import NO_VALUE
-from checkers.text.errors import HistoryError
 from checkers.text.places import EventIndex
 
 REFUSED = "precondition-failed"
@@ -25,19 +24,16 @@ _ABSENT = -1  # in Jepsen, an event without a time or index
 _SHOWN = 120  # characters
 
 
-def event(fields: Mapping[Any, Any], file: str, line: int) -> Event | Note:
+def event(fields: Mapping[Any, Any], line: int) -> Event | Note:
     """Read the event in a map; keys may be keywords or strings.
 
     Raises:
-        HistoryError: a field is missing, or not what it must be.
+        ValueError: a field is missing, or not what it must be.
     """
     plain = {_name(key): value for key, value in fields.items()}
     if len(plain) < len(fields):
-        raise HistoryError(file, line, f"a field that occurs twice, in: {_shown(fields)}")
-    try:
-        return _event(plain, line)
-    except (ValueError, RecursionError) as error:
-        raise HistoryError(file, line, f"{error}, in: {_shown(plain)}") from None
+        raise ValueError("a field that occurs twice")
+    return _event(plain, line)
 
 
 def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
@@ -106,8 +102,3 @@ def _name(value: Any) -> str:
     if type(value) is str:
         return value
     return value.name if isinstance(value, Keyword | Symbol) else str(value)
-
-
-def _shown(fields: Mapping[Any, Any]) -> str:
-    text = ", ".join(f"{key} {written(value, _SHOWN)}" for key, value in fields.items())
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -186,7 +186,10 @@ def _what_else(path: Path) -> str | None:
         text = read_text(path)
         found = formats.detect(text)
         if found is not formats.Format.FENCEPOST:
-            formats.parse(text)
+            known = formats.parse(text)
+            is_half = text.is_one_line and text.half_written() in known.notices
+            if is_half and found is formats.Format.JEPSEN_JSON:
+                return "its only line is half written: it may be the cut-off beginning of a history.jsonl"
         elif text.compressed:
             return "it is compressed; decompress it with gunzip, and name the result"
     except HistoryError as error:

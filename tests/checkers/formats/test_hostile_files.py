@@ -83,7 +83,9 @@ HOSTILE = {
     ),
     "no type": (b"{:process 0, :f :read}\n", 1, "no type"),
     "a strange type": (b"{:process 0, :type :done, :f :read}\n", 1, "type is 'done'"),
-    "no process": (b"{:type :invoke, :f :read}\n", 1, "no process"),
+    "no process": (b"{:type :invoke, :f :read}\n", 1, r"no process, in: \{:type :invoke, :f :read\}"),
+    "no process in JSON": (b'{"a":1}\n', 1, r'no process, in: \{"a":1\}'),
+    "an empty object": (b"{}\n", 1, r"no process, in: \{\}"),
     "a negative process": (b"{:process -1, :type :invoke, :f :read}\n", 1, "process -1"),
     "a process of half": (b"{:process 1.5, :type :invoke, :f :read}\n", 1, "process is 1.5"),
     "an unknown operation": (

@@ -175,6 +175,16 @@ def test_a_folder_of_jepsen_needs_a_model(fencepost: Any, store: Path) -> None:
     assert "but looks like jepsen-edn: to judge another tool's history, name its model" in ran.stderr
 
 
+def test_a_half_written_first_line_may_be_ours(fencepost: Any, tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    file.write_text('{"type":"header"')
+
+    ran = fencepost("recheck", file)
+
+    assert ran.returncode == 4
+    assert ran.stderr.endswith("it may be the cut-off beginning of a history.jsonl\n")
+
+
 def test_a_folder_of_jepsen_is_exported(fencepost: Any, store: Path) -> None:
     ran = fencepost("export", store / "etcd", "--to", "porcupine-etcd")
 
