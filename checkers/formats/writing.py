@@ -111,8 +111,16 @@ def left_out(history: Foreign, model: str) -> Iterator[str]:
         granted = [call for call in history.calls if call.f == "acquire" and call.outcome is Outcome.OK]
         if bare := sum(token(call) is None for call in granted):
             yield f"{counted(bare)} left out: a grant without a token shows nothing about tokens"
-    elif silent := len(history.calls) - len(operations(history, model).calls):
-        yield f"{counted(silent)} left out: a failure, or a read without an answer, shows nothing"
+        return
+    yield from not_kept(model, history.calls)
+    judged = operations(history, model)
+    unread = (
+        sum(call.f in VOCABULARY[model] for call in history.calls) - len(judged.calls) - len(judged.failed)
+    )
+    if judged.failed:
+        yield f"{counted(len(judged.failed))} left out: a failure shows nothing"
+    if unread:
+        yield f"{counted(unread)} left out: a read without an answer shows nothing"
 
 
 def _check_tokens(file: str, calls: Sequence[Call]) -> None:

@@ -100,8 +100,10 @@ def import_history(path: Path, model: str, initial: str | None) -> Iterator[str]
             f"as {with_article(model)} this history is {by_model.name.lower()}, and history.jsonl cannot"
             f" express why; judge the original with recheck --model {model}",
         )
-    for sentence in left_out(history, model):
+    for sentence in (*history.notices, *left_out(history, model)):
         say(f"note: {sentence}")
+    if len(lines) == 1:
+        say("note: there is no operation to import: only the header is written")
     return iter(lines)
 
 

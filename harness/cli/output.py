@@ -25,15 +25,16 @@ def documents(output: str) -> Callable[[object], None]:
     return show_document if output == "json" else lambda _: None
 
 
-def write_lines(file: Path, lines: Iterable[str], *, force: bool) -> None:
-    """Write lines to the file that the user named, or to stdout."""
+def write_lines(file: Path, lines: Callable[[], Iterable[str]], *, force: bool) -> None:
+    """Write lines to the file that the user named, or to stdout; a file is refused before any work."""
     from harness.core.paths import path_of
-    from harness.files.atomic_files import write_output
+    from harness.files.atomic_files import check_output, write_output
 
     if str(file) == "-":
-        pass_on(lines)
+        pass_on(lines())
     else:
-        write_output(path_of(str(file)), lines, force=force)
+        check_output(path_of(str(file)), force=force)
+        write_output(path_of(str(file)), lines(), force=force)
 
 
 def print_unselected(selected: Selection) -> None:

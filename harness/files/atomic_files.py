@@ -66,14 +66,9 @@ def remove_unfinished(folder: Path) -> None:
 def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:
     """Write the file that the user requested; a device or a pipe is written to directly.
 
-    Raises ConfigurationError if the file exists, unless `force`.
+    Raises ConfigurationError as `check_output`.
     """
-    if os.path.lexists(path) and not force and not _is_stream(path):
-        raise ConfigurationError(f"{path} exists and was not overwritten; name another file, or add --force")
-    if not path.parent.is_dir():
-        raise ConfigurationError(f"{path} cannot be written: there is no folder {path.parent}")
-    if path.is_dir():
-        raise ConfigurationError(f"{path} is a folder; name a file in it")
+    check_output(path, force=force)
     try:
         if _is_stream(path):
             with path.open("w", encoding="utf-8") as stream:
@@ -82,6 +77,19 @@ def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:
             replace_file(path.resolve(), chunks, USER_MODE)
     except PermissionError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def check_output(path: Path, *, force: bool) -> None:
+    """Check a file that the user requested before any work for it is done.
+
+    Raises ConfigurationError if the file exists, unless `force`, or if no file can be there.
+    """
+    if os.path.lexists(path) and not force and not _is_stream(path):
+        raise ConfigurationError(f"{path} exists and was not overwritten; name another file, or add --force")
+    if not path.parent.is_dir():
+        raise ConfigurationError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ConfigurationError(f"{path} is a folder; name a file in it")
 
 
 def _is_stream(path: Path) -> bool:

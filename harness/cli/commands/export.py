@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -33,5 +34,7 @@ def export(
     from harness.cli.foreign_histories import export_history
     from harness.cli.selection import any_history
 
-    lines = export_history(any_history(history, runs), form, model, key, initial)
+    def lines() -> Iterator[str]:
+        return export_history(any_history(history, runs), form, model, key, initial)
+
     write_lines(file, lines, force=force)

@@ -22,4 +22,4 @@ def import_(history: str, model: str, initial: str | None, file: Path, force: bo
     from harness.cli.foreign_histories import import_history
     from harness.cli.selection import any_history
 
-    write_lines(file, import_history(any_history(history, runs), model, initial), force=force)
+    write_lines(file, lambda: import_history(any_history(history, runs), model, initial), force=force)
