@@ -41,10 +41,12 @@ def run_folder(word: str, runs: Path) -> Path:
     if found.is_file():
         if is_run(found.parent):
             return found.parent
-        raise ConfigurationError(f"{found} is not in the folder of a run: name that folder, or a file in it")
+        raise ConfigurationError(
+            f"{_as_typed(found, word)} is not in the folder of a run: name that folder, or a file in it"
+        )
     if is_run(found):
         return found
-    raise _no_run(found)
+    raise _no_run(found, _as_typed(found, word))
 
 
 def file_or_folder(word: str, runs: Path) -> Path:
@@ -71,17 +73,17 @@ def file_or_folder(word: str, runs: Path) -> Path:
     if below.is_dir():
         raise ConfigurationError(f"{below} is a link; name the folder that it leads to: {below.resolve()}")
     known = [name for name in received.listed(runs) if received.is_folder(runs, name)]
+    if not known and not runs.is_dir():
+        raise ConfigurationError(
+            f"there is no file {shorten(word)}, and no folder {runs} with runs of a target"
+        )
     hint = did_you_mean(word, known) if known else f"; the folder {runs} has no runs"
     raise ConfigurationError(f"there is no file, run or target {shorten(word)}{hint}")
 
 
-def history_file(word: str, runs: Path) -> Path:
-    """Find a history: a file, or the history of a run, named as for `run_folder`.
-
-    Raises ConfigurationError if there is none.
-    """
-    found = file_or_folder(word, runs)
-    return found if found.is_file() else history_of(found)
+def _as_typed(found: Path, word: str) -> str:
+    """Name what was found: as the user typed it (a path drops "./"), unless it is elsewhere."""
+    return shorten(word) if found == Path(word) else str(found)
 
 
 def history_of(folder: Path) -> Path:
@@ -93,11 +95,11 @@ def history_of(folder: Path) -> Path:
             f"{folder} has no {HISTORY} yet: the run was killed",
             f"judge it first: {typed('recheck', folder)}",
         )
-    raise _no_run(folder)
+    raise _no_run(folder, str(folder))
 
 
 def any_history(word: str, runs: Path) -> Path:
-    """Find the history of any tool: standard input, another tool's in its folder, or as `history_file`.
+    """Find the history of any tool: standard input, another tool's in its folder, a file, or a run's.
 
     Raises ConfigurationError if there is none.
     """
@@ -128,7 +130,7 @@ def _has(folder: Path, *names: str) -> bool:
     return received.size(folder, *names, most=limits.HISTORY, remedy=limits.SPLIT) is not None
 
 
-def _no_run(folder: Path) -> ConfigurationError:
+def _no_run(folder: Path, named: str) -> ConfigurationError:
     """Say what to name instead: the file in a folder that may be a history, if only one may."""
     files = [name for name in received.listed(folder) if name.endswith(_RECORDED)]
     likely = [name for name in files if received.size_of(folder, name)]
@@ -137,7 +139,7 @@ def _no_run(folder: Path) -> ConfigurationError:
         if len(likely) == 1
         else "name a run's folder, a target that has run, or a history file"
     )
-    return ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}; {remedy}")
+    return ConfigurationError(f"{named} is not a run folder: it has no {HISTORY}; {remedy}")
 
 
 def _newest(runs: Path, word: str) -> Path | None:

@@ -32,9 +32,9 @@ def corpus() -> None:
 def add(recorded: str, folder: Path, runs: Path) -> None:
     """Store a run: its verdict, its plan, and the lines that prove its first finding (or all lines)."""
     from harness.campaign import corpus as entries
-    from harness.cli.selection import history_file
+    from harness.cli.selection import history_of, run_folder
 
-    added = entries.add(history_file(recorded, runs).resolve().parent, folder)
+    added = entries.add(history_of(run_folder(recorded, runs)).resolve().parent, folder)
     expected = entries.read_expected(added)
     size = sum(file.stat().st_size for file in added.iterdir())
     what = "the proof of its first finding" if expected.minimal else "its whole history"

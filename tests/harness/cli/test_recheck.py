@@ -78,7 +78,7 @@ class TestRecheck:
     @pytest.mark.parametrize(
         ("missing", "message"),
         [
-            ("nope.edn", "there is no file, run or target nope.edn; the folder runs has no runs\n"),
+            ("nope.edn", "there is no file nope.edn, and no folder runs with runs of a target\n"),
             ("/dev/null", "/dev/null is neither a regular file nor a run's folder\n"),
         ],
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.selection import any_history, file_or_folder, history_file, run_folder
+from harness.cli.selection import any_history, file_or_folder, run_folder
 from harness.core.errors import ConfigurationError
 from tests.support.repository import HISTORIES
 
@@ -38,7 +38,7 @@ def test_a_plain_name_is_the_run_and_not_what_lies_beside(
 
     assert found == newest
     assert said == f"mine is taken as the newest run of that target, {newest}; for the {kind} write ./mine\n"
-    assert history_file("mine", RUNS) == any_history("mine", RUNS) == newest / "history.jsonl"
+    assert any_history("mine", RUNS) == newest / "history.jsonl"
 
 
 def test_nothing_is_said_where_a_name_has_one_meaning(
@@ -71,7 +71,7 @@ def test_a_target_without_a_run_does_not_hide_a_file() -> None:
     (RUNS / "other").mkdir()
     Path("other").write_bytes(RECORDED.read_bytes())
 
-    assert history_file("other", RUNS) == Path("other")
+    assert any_history("other", RUNS) == Path("other")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_target_without_a_run_does_not_hide_a_file() -> None:
 def test_a_target_file_is_refused_with_the_name_of_its_run(file: str, remedy: str) -> None:
     Path(file).write_text('name = "mine"')
 
-    for find in (run_folder, history_file, any_history):
+    for find in (run_folder, any_history):
         with pytest.raises(ConfigurationError) as refused:
             find(file, RUNS)
         assert str(refused.value) == f"{file} is a target file; name a run of it: {remedy}"
@@ -90,7 +90,7 @@ def test_the_target_file_in_a_run_stands_for_the_run(newest: Path) -> None:
     (newest / "target.toml").write_text('name = "mine"')
 
     assert run_folder(f"{newest}/target.toml", RUNS) == newest
-    assert history_file(f"{newest}/target.toml", RUNS) == newest / "history.jsonl"
+    assert any_history(f"{newest}/target.toml", RUNS) == newest / "history.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,16 @@ def test_a_folder_that_is_no_run_is_refused_with_a_remedy(fencepost: Any, comman
         " name a run's folder, a target that has run, or a history file\n"
     )
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", [("show",), ("shrink",), ("corpus", "add")])
+def test_a_file_outside_of_a_run_is_named_as_typed(fencepost: Any, command: tuple[str, ...]) -> None:
+    Path("bin").write_bytes(b"\x7fELF")
+
+    done = fencepost(*command, "./bin")
+
+    assert done.returncode == 4
+    assert done.stderr == "./bin is not in the folder of a run: name that folder, or a file in it\n"
 
 
 def test_the_commands_take_the_run_of_a_name(fencepost: Any, newest: Path) -> None:
