@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +15,7 @@ from checkers.text.printable import LONGEST_LINE, shorten
 from harness.clients.admin import LAST_LINES, AdminClient
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
+from harness.core.invocation import typed
 from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
 from harness.engines.engine import Cluster
@@ -30,6 +33,7 @@ from harness.run.removal import removed_at_end
 from harness.run.storage_set_up import set_up
 from harness.spec import Target
 from harness.spec.attached import running_at
+from harness.spec.fields import CLASS_PATTERN
 from harness.spec.hazards import points_aimed_at
 from harness.spec.reading import load_text
 from workloads.line_protocol.conformance import RESOURCES, Expected, conformance
@@ -45,6 +49,7 @@ def target_of(command: str, lock: str, storage: str, fencing: str, overrides: Se
         words = shlex.split(command)
     except ValueError as error:
         raise ConfigurationError(f"{shorten(command)}: is not a command: {error}") from None
+    _refuse_what_a_run_checks(words)
     given = [
         f"client.command={json.dumps(words)}",
         f"lock.kind={lock}",
@@ -54,6 +59,21 @@ def target_of(command: str, lock: str, storage: str, fencing: str, overrides: Se
         f"workload.resources={len(RESOURCES)}",
     ]
     return load_text(f'name = "{NAME}"\nexpect = "valid"\n', NAME, [*given, *overrides])
+
+
+def _refuse_what_a_run_checks(words: Sequence[str]) -> None:
+    """Raise ConfigurationError for a class or a target file in place of a program."""
+    word = words[0] if len(words) == 1 and shutil.which(words[0]) is None else ""
+    if re.fullmatch(CLASS_PATTERN, word):
+        raise ConfigurationError(
+            f"{shorten(word)} is a class, not a program: name it as a kind in a target file,"
+            " and check that with `fencepost validate FILE` and `fencepost run FILE`"
+        )
+    if word.endswith(".toml"):
+        check, run = typed("validate", word), typed("run", word)
+        raise ConfigurationError(
+            f"{shorten(word)} is a target, not a program: check it with {check} and {run}"
+        )
 
 
 def check_program(target: Target, sides: Collection[str], engine: EngineName) -> ExitCode:

@@ -197,3 +197,15 @@ def test_a_mistake_with_stopped_servers_is_named(tmp_path: Path, old: str, new: 
 
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"WRONG {found}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [("mine:Lock", "is a class, not a program"), ("mine.toml", "is a target, not a program")],
+)
+def test_a_class_and_a_target_are_no_programs(tmp_path: Path, named: str, said: str) -> None:
+    done = fencepost(tmp_path, "check-client", named)
+
+    assert done.returncode == 4
+    assert done.stderr.startswith(f"{named} {said}: ")
+    assert "fencepost validate" in done.stderr
