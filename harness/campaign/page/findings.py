@@ -13,7 +13,7 @@ from harness.campaign.shrinking import sentence
 from harness.campaign.stored import Remembered
 from harness.report.first_finding import primary
 from harness.report.run_again import RunAgain
-from harness.report.sentences import times
+from harness.report.sentences import count
 
 _MOST_RUNS = 5
 MOST_GROUPS = 100
@@ -107,7 +107,7 @@ def _group(
         how_often=_how_often(
             len(members),
             len(result.runs),
-            [run.night for run in past if run.fingerprint == shape],
+            [*dict.fromkeys(run.night for run in past if run.fingerprint == shape)],
             renamed=any(
                 run.fingerprint and is_of_older_form(run.fingerprint)
                 for run in past
@@ -129,12 +129,13 @@ def _group(
 
 
 def _how_often(tonight: int, runs: int, nights: Sequence[str], *, renamed: bool) -> str:
-    now = f"Tonight in {tonight} of {runs} runs" if runs > 1 else "Tonight in the only run"
+    now = f"Tonight in {tonight} of {runs} runs" if runs > 1 else "In the one run of tonight"
     if not nights and renamed:
         return f"{now}; earlier nights have failures under fingerprints of an earlier version"
     if not nights:
         return f"{now}; not in earlier nights"
-    return f"{now}; {times(len(nights))} in earlier nights, the first on {nights[0][:10]}"
+    since = "the first on" if len(nights) > 1 else "on"
+    return f"{now}, and in {count(len(nights), 'earlier night')}, {since} {nights[0][:10]}"
 
 
 def _failed(night: Night, result: CellResult, run: AssessedRun) -> FailedRun:

@@ -75,7 +75,7 @@ def test_failures_of_one_fingerprint_are_one_finding(tmp_path: Path) -> None:
 
     (group,) = page(night, assessment, earlier, ExitCode.VIOLATION).groups
 
-    assert group.how_often == "Tonight in 2 of 3 runs; once in earlier nights, the first on 2026-11-20"
+    assert group.how_often == "Tonight in 2 of 3 runs, and in 1 earlier night, on 2026-11-20"
     assert [run.reproduced for run in group.runs] == ["reproduced 1 of 1", ""]
     assert [str(run.replay.command).partition("  #")[0] for run in group.runs] == [
         f"fencepost run {tmp_path}/runs/a/a-1/target.toml --seed 7",
@@ -88,9 +88,9 @@ def test_failures_of_one_fingerprint_are_one_finding(tmp_path: Path) -> None:
     [
         (
             "a",
-            "Tonight in the only run; earlier nights have failures under fingerprints of an earlier version",
+            "In the one run of tonight; earlier nights have failures under fingerprints of an earlier version",
         ),
-        ("b", "Tonight in the only run; not in earlier nights"),
+        ("b", "In the one run of tonight; not in earlier nights"),
     ],
     ids=["of its cell", "of another cell"],
 )
