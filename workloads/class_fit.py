@@ -45,7 +45,8 @@ def _misfits(found: object, protocol: type, needed: Sequence[str], made_with: Se
     asked = [name for name in needed if hasattr(found, name) or not hands_on]
     missing = [name for name in asked if _is_missing(found, name, protocol)]
     if missing:
-        yield f" has no {', no '.join(missing)}: it needs {', '.join(needed)}"
+        needs = f": it needs {', '.join(needed)}" if len(missing) < len(needed) else ""
+        yield f" has no {', no '.join(missing)}{needs}"
     yield from _misfit("", found, made_with)
     for name in asked:
         attribute = inspect.getattr_static(found, name, None)

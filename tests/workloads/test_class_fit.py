@@ -169,7 +169,7 @@ def test_an_abstract_method_is_missing() -> None:
 
     (misfit,) = misfits_of_lock(Mine)
 
-    assert misfit.startswith(" has no acquire, no release")
+    assert misfit == " has no acquire, no release, no revoke, no reconnect, no close"
 
 
 def test_all_that_does_not_fit_is_named_at_once() -> None:
