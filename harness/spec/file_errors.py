@@ -41,7 +41,7 @@ WORDS = {
     "bool_type": "must be true or false, without quotes",
     "int_type": "must be a whole number without quotes, such as 3",
     "float_type": "must be a number without quotes, such as 0.5",
-    "string_type": 'must be a text in quotes, such as "r0"',
+    "string_type": 'must be a text in quotes: "…"',
     "date_type": "must be a date without quotes, such as 2027-01-31",
     "model_type": TABLE,
     "dict_type": TABLE,

@@ -168,8 +168,8 @@ def find(path_or_name: str | Path) -> Path:
     if path.exists():
         raise ConfigurationError(f"{path} is not a regular file: a target is a TOML file")
     if path.suffix == ".toml" or len(path.parts) > 1:
-        near = nearest(path.name, [file.name for file in path.parent.glob("*.toml")])
-        hint = f"; did you mean {path.with_name(near)}?" if near else ""
+        near = nearest(path.stem, [file.stem for file in path.parent.glob("*.toml")])
+        hint = f"; did you mean {path.with_name(f'{near}.toml')}?" if near else ""
         raise ConfigurationError(f"there is no file {path}{hint}")
     raise ConfigurationError(
         f"unknown target {shorten(str(path_or_name))}{near_or(str(path_or_name), known, LISTED)}"

@@ -158,7 +158,7 @@ def test_values_of_the_wrong_type_are_refused_not_converted(write: Any) -> None:
         't.toml:2: may = "stale-read": must be a list in brackets, such as ["a", "b"]',
         't.toml:3: lock = "etcd": must be a table: write its name in brackets, and its keys below',
         "t.toml:4: storage = []: must be a table: write its name in brackets, and its keys below",
-        't.toml:5: faults.0.target = 3: must be a text in quotes, such as "r0"',
+        't.toml:5: faults.0.target = 3: must be a text in quotes: "…"',
         "t.toml:5: faults.1 = 5: must be a table, such as [[faults]]",
         "t.toml:5: faults.2: has no kind; there are: pause, partition, delay, slow, kill, throttle, failover, clock, script",
         "t.toml:5: faults.2.target: is missing",
@@ -282,6 +282,7 @@ def test_a_misspelled_path_gets_a_suggestion(write: Any) -> None:
     file = write(SMALL)
 
     assert errors_of(file.with_name("tt.toml")) == ["there is no file tt.toml; did you mean t.toml?"]
+    assert errors_of(file.with_name("zzz.toml")) == ["there is no file zzz.toml"]
 
 
 @cache
