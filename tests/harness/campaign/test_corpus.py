@@ -200,7 +200,7 @@ def test_an_empty_corpus_checks_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "why"),
     [
-        ("nothing", "there is no file, run or target nothing"),
+        ("nothing", "there is no file nothing, and no folder runs with runs of a target"),
         (".", "is not a run folder: it has no history.jsonl"),
     ],
 )
