@@ -10,10 +10,6 @@ from harness.spec import Target
 from harness.spec.executed import own_classes
 from workloads import class_source, custom_class
 
-NOT_LOADED = (
-    "is not loaded: validate runs no code that a file names; a run checks the class before any server starts"
-)
-
 
 def check(target: Target) -> None:
     """Import each class; ConfigurationError if there is none, or it does not fit."""
@@ -30,7 +26,13 @@ def check(target: Target) -> None:
 
 
 def not_loaded(target: Target) -> Iterator[str]:
-    """Yield a sentence about each class of the user's, as far as can be said without running its code."""
+    """Yield sentences about the user's classes, as far as can be said without running their code."""
+    waiting = []
     for key, kind in own_classes(target):
-        why = class_source.missing(kind)
-        yield f"{key}: {kind} {NOT_LOADED}" if why is None else f"{key}: {kind} cannot be loaded: {why}"
+        if why := class_source.missing(kind):
+            yield f"{key}: {kind} cannot be loaded: {why}"
+        else:
+            waiting.append(kind)
+    if waiting:
+        classes = " and ".join(dict.fromkeys(waiting))
+        yield f"validate does not load {classes}: a run does, before it starts servers"
