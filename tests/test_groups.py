@@ -21,10 +21,10 @@ def test_tests_that_share_a_module_fixture_run_in_one_process(request: pytest.Fi
 
 
 class Planned(pytest.Item):
-    """A test that is not run."""
+    """A test that is only sorted."""
 
     def runtest(self) -> None:
-        raise NotImplementedError
+        raise AssertionError("it is never run")
 
 
 def test_the_files_of_the_longest_tests_start_first_and_stay_whole(request: pytest.FixtureRequest) -> None:

@@ -66,9 +66,9 @@ class Conflict:
     cause: Conflict | None = None  # an earlier one on the same resource, without which this would not be
     counted: bool = False  # not a violation, although others of this name are
 
-    def told(self, n: Narrator) -> Story:
+    def story(self, n: Narrator) -> Story:
         """Return its story, in which different moments read differently."""
-        return n.told(lambda: self.breach.story(n, self))
+        return n.with_distinct_times(lambda: self.breach.story(n, self))
 
 
 def firsts(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:

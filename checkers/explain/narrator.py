@@ -30,7 +30,7 @@ from checkers.text.places import cited
 from checkers.text.printable import content
 from checkers.vocabulary.hazards import Hit
 
-_Told = TypeVar("_Told")
+_Text = TypeVar("_Text")
 
 
 class Narrator:
@@ -43,7 +43,7 @@ class Narrator:
         self.evidence = evidence
         self._own: dict[tuple[str, str | None, tuple[str, ...]], ByCall] = {}
         self._clock = Clock(started=self.history.started, ended=self.index.ended)
-        self._moments: set[float] = set()  # of the story that is being told
+        self._moments: set[float] = set()  # in the text that is being written
 
     @cached_property
     def holds(self) -> HoldIndex:
@@ -66,13 +66,13 @@ class Narrator:
             leases[op.resource, op.owner].append(op)
         return leases
 
-    def told(self, story: Callable[[], _Told]) -> _Told:
-        """Tell a story; once more, with more digits, if moments that differ read the same."""
+    def with_distinct_times(self, write: Callable[[], _Text]) -> _Text:
+        """Write a text; once more, with more digits, if moments that differ read the same."""
         usual, self._moments = self._clock, set()
-        told = story()
+        text = write()
         self._clock = usual.telling_apart(self._moments)
         try:
-            return told if self._clock == usual else story()
+            return text if self._clock == usual else write()
         finally:
             self._clock = usual
 

@@ -74,13 +74,13 @@ def _proved(evidence: Evidence, checker: Checker, conflict: Conflict) -> Account
     candidates = _candidates(narrator, conflict)
     proof = prove(evidence, checker, conflict, candidates)
     if proof is None:
-        story = replace(conflict, proof=tuple(candidates)).told(narrator)
+        story = replace(conflict, proof=tuple(candidates)).story(narrator)
         candidates = [*candidates, *story.proof]
         proof = prove(evidence, checker, conflict, candidates)
     if proof is None:
         return _account(story, conflict, candidates, _NOT_ALONE)
     shown = replace(_with_the_same_accused(conflict, proof.conflict), proof=proof.operations)
-    story = shown.told(narrator)
+    story = shown.story(narrator)
     if not proof.is_smallest:
         story = replace(story, steps=(*story.steps, _NOT_REDUCED))
     others = tuple(islice(story.others, _MOST_OTHERS + 1))

@@ -7,23 +7,22 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from checkers.history.records import RAISED
-
-_AT_A_PLACE = re.compile(rf"{RAISED}(\w+)\b.* \((.+:\d+), in .+\)", re.DOTALL)
+_VALUES = re.compile(r"(?<!\.py:)\b\w*\d\w*(?:\.\d+)*")
+"""What changes from one error to the next: words with digits, but for a line of a Python file."""
 
 
 class Frequent(NamedTuple):
-    """An error, and how often it came with the same type from the same place."""
+    """An error, and how often it came, whatever the values in it."""
 
-    kind: tuple[str, ...]
+    kind: str
     example: str  # the first one
     times: int
 
 
 def most_frequent(errors: Iterable[str]) -> Frequent | None:
     """Return the most frequent of some errors; None if there are none."""
-    examples: dict[tuple[str, ...], str] = {}
-    times: Counter[tuple[str, ...]] = Counter()
+    examples: dict[str, str] = {}
+    times: Counter[str] = Counter()
     for error, number in Counter(errors).items():
         kind = kind_of(error)
         examples.setdefault(kind, error)
@@ -31,7 +30,6 @@ def most_frequent(errors: Iterable[str]) -> Frequent | None:
     return next((Frequent(kind, examples[kind], number) for kind, number in times.most_common(1)), None)
 
 
-def kind_of(error: str) -> tuple[str, ...]:
-    """Return an error's type and place, if it has both; or else its text."""
-    known = _AT_A_PLACE.fullmatch(error)
-    return known.groups() if known else (error,)
+def kind_of(error: str) -> str:
+    """Return an error without the values that change from one to the next."""
+    return _VALUES.sub("…", error)

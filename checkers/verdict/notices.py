@@ -25,11 +25,12 @@ TOKENS_LOOK_LIKE = "the tokens look like "
 
 def notices(evidence: Evidence) -> Iterator[str]:
     """Yield what no verdict says: how the lock was granted, and where the rules may miss something."""
-    yield from _never_granted(evidence)
+    why = _reason_for_no_grant(evidence)
+    yield from _never_granted(evidence, why)
     yield from _granted_late(evidence)
-    yield from _unusable(evidence)
-    yield from _raised(evidence)
-    yield from _ended(evidence)
+    yield from _unusable(evidence, why)
+    yield from _raised(evidence, why)
+    yield from _ended(evidence, why)
     yield from _without_tokens(evidence)
     yield from _misleading_tokens(evidence)
     yield from _held_by_two(evidence)
@@ -37,7 +38,7 @@ def notices(evidence: Evidence) -> Iterator[str]:
     yield from _not_complete(evidence)
 
 
-def _never_granted(evidence: Evidence) -> Iterator[str]:
+def _never_granted(evidence: Evidence, most: Frequent | None) -> Iterator[str]:
     """Report what the clients got instead: usually the same error in every answer."""
     acquires = list(evidence.named("acquire"))
     if not acquires or count_of_grants(evidence):
@@ -51,7 +52,6 @@ def _never_granted(evidence: Evidence) -> Iterator[str]:
         said += [f"{refused}{of_all} {'was' if refused == 1 else 'were'} refused"]
     if open_at_end:
         said += [f"and {open_at_end} had no answer when the recording ended"]
-    most = _reason_for_no_grant(evidence)
     why = (
         f"; the most frequent reason, {most.times} of {len(acquires)}: {shorten(most.example)}"
         if most
@@ -83,25 +83,25 @@ def _granted_late(evidence: Evidence) -> Iterator[str]:
         )
 
 
-def _unusable(evidence: Evidence) -> Iterator[str]:
+def _unusable(evidence: Evidence, known: Frequent | None) -> Iterator[str]:
     """Report answers that did not follow the line protocol, which made outcomes unknown."""
     number, first = _with_error(evidence, UNUSABLE)
-    if number and not _is_said(evidence, first, number):
+    if number and not _is_said(known, first, number):
         counted = "1 answer was" if number == 1 else f"{number} answers were"
-        yield f"{counted} unusable, so {_unknown(number)}{_said_once(evidence, 'the first', first)}"
+        yield f"{counted} unusable, so {_unknown(number)}{_said_once(known, 'the first', first)}"
 
 
-def _raised(evidence: Evidence) -> Iterator[str]:
+def _raised(evidence: Evidence, known: Frequent | None) -> Iterator[str]:
     """Report mistakes in a user's class: most often, every call makes the same."""
     columns = in_columns(evidence).columns
     rows = _rows_with_error(columns, RAISED)
     most = most_frequent(columns.errors[number] for number in columns.error[rows].tolist())
-    if most and not _is_said(evidence, most.example, len(rows)):
+    if most and not _is_said(known, most.example, len(rows)):
         title = f"the most frequent, {most.times:,} of {len(rows):,}"
         counted = "1 call" if len(rows) == 1 else f"{len(rows):,} calls"
         yield (
             f"{counted} ended with a Python error, so {_unknown(len(rows))}"
-            f"{_said_once(evidence, title, most.example)}"
+            f"{_said_once(known, title, most.example)}"
         )
 
 
@@ -109,27 +109,24 @@ def _unknown(number: int) -> str:
     return "its outcome is unknown" if number == 1 else "their outcomes are unknown"
 
 
-def _ended(evidence: Evidence) -> Iterator[str]:
+def _ended(evidence: Evidence, known: Frequent | None) -> Iterator[str]:
     """Report a program that exited by itself: it was started again, and its run continued."""
     number, first = _with_error(evidence, ENDED)
     if number:
         counted = "1 call" if number == 1 else f"{number} calls"
         yield (
             f"the client program ended before it had answered {counted}, and was started again"
-            f"{_said_once(evidence, 'the first', first)}; what it printed last is in the run's folder logs"
+            f"{_said_once(known, 'the first', first)}; what it printed last is in the run's folder logs"
         )
 
 
-def _said_once(evidence: Evidence, title: str, error: str) -> str:
+def _said_once(known: Frequent | None, title: str, error: str) -> str:
     """Add an error to a notice, unless the notice about a lock that was never granted has it."""
-    known = _reason_for_no_grant(evidence)
-    is_known = known is not None and known.kind == kind_of(error)
-    return "" if is_known else f"; {title}: {shorten(error)}"
+    return "" if known is not None and known.kind == kind_of(error) else f"; {title}: {shorten(error)}"
 
 
-def _is_said(evidence: Evidence, error: str, number: int) -> bool:
+def _is_said(known: Frequent | None, error: str, number: int) -> bool:
     """Does the notice about a lock that was never granted have an error as often?"""
-    known = _reason_for_no_grant(evidence)
     return known is not None and (known.kind, known.times) == (kind_of(error), number)
 
 
