@@ -89,7 +89,8 @@ class PauseSpec(BaseModel):
         elif self.at or not self.hits_servers:
             check_times(self)
         elif self.until or not self.lasts:
-            raise ValueError("a pause of servers without a stop point has a length: give lasts, not until")
+            instead = ", not until" if self.until else did_you_mean(self.target, AIMED_AT)
+            raise ValueError(f"a pause of servers without a stop point needs a length: give lasts{instead}")
         if self.target == WAITER and not self.at and self.hazards is None:
             raise ValueError("a client waits for a holder: say where that is (at)")
         return self
