@@ -292,3 +292,10 @@ def test_a_fence_is_refused_if_the_lock_gives_no_tokens(write: Any) -> None:
         'is for a lock of your own, but Fencepost\'s own "etcd" gives a token: remove the key'
     )
     assert (unfenced.lock.token, unfenced.fenced) == ("none", False)
+
+
+def test_a_misspelled_victim_is_not_told_what_servers_need_alone(write: Any) -> None:
+    errors = errors_of(write(SMALL + '[[faults]]\nkind = "pause"\ntarget = "holdr"\n'))
+
+    assert len(errors) == 2
+    assert all(error.endswith("did you mean holder?") for error in errors)

@@ -184,13 +184,6 @@ def test_a_pause_starts_and_ends_in_one_way(write: Any, fault: str, problem: str
     assert error.endswith(problem)
 
 
-def test_a_misspelled_victim_is_not_told_what_servers_need_alone(write: Any) -> None:
-    errors = errors_of(write(SMALL + '[[faults]]\nkind = "pause"\ntarget = "holdr"\n'))
-
-    assert len(errors) == 2
-    assert all(error.endswith("did you mean holder?") for error in errors)
-
-
 def test_a_fault_of_unknown_kind_still_counts_as_a_fault(write: Any) -> None:
     fault = '[[faults]]\nkind = "pasue"\ntarget = "holder"\nhazards = "all"\n'
 
