@@ -29,7 +29,7 @@ class ShortLease:
 
 @dataclass(frozen=True, slots=True)
 class KeptLease:
-    """Nobody got the lock of a paused client when its lease was over."""
+    """No client got the lock of a paused one when its lease was over."""
 
     ttl: int  # ns
 
