@@ -89,7 +89,7 @@ class PauseSpec(BaseModel):
         elif self.at or not self.hits_servers:
             check_times(self)
         elif self.until or not self.lasts:
-            instead = ", not until" if self.until else did_you_mean(self.target, AIMED_AT)
+            instead = ", not until" if self.until else ""
             raise ValueError(f"a pause of servers without a stop point needs a length: give lasts{instead}")
         if self.target == WAITER and not self.at and self.hazards is None:
             raise ValueError("a client waits for a holder: say where that is (at)")

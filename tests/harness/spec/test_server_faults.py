@@ -237,7 +237,7 @@ def test_servers_are_paused_once_per_run_without_an_interval(read: Any) -> None:
         ('kind = "pause"\ntarget = "waiter"\nevery = "8s"\nlasts = "1s"', "say where that is (at)"),
         (
             'kind = "pause"\ntarget = "lock"\nevery = "8s"',
-            "a pause of servers without a stop point has a length: give lasts",
+            "a pause of servers without a stop point needs a length: give lasts",
         ),
         (PAUSE.format("storage:leader"), 'postgres has no leader: give one by its name, such as "postgres"'),
         (PAUSE.format("etcd-7"), "this target has no server etcd-7"),
