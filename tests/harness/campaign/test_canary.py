@@ -119,13 +119,6 @@ def test_a_missed_canary_is_never_quarantined() -> None:
     assert night.exit_code(allow_unknown=False) is ExitCode.VIOLATION
 
 
-def test_a_night_without_a_canary_misses_none() -> None:
-    night = assess(plan(ORDINARY), [finished(ORDINARY)], before={}, quarantine=(), today=TODAY)
-
-    assert night.canary is None
-    assert night.exit_code(allow_unknown=False) is ExitCode.AS_EXPECTED
-
-
 def test_every_default_canary_is_a_target_with_a_twin() -> None:
     for bug in canary.DEFAULTS:
         planted, twin = canary.cells(bug)
@@ -167,10 +160,3 @@ def test_joined_shards_have_the_canary_of_the_first(tmp_path: Path) -> None:
 
     assert outputs.assessed(merged, None).canary == outputs.assessed(two, None).canary
     assert str(outputs.assessed(merged, None).canary) == "the canary equality-fence was found"
-
-
-def test_a_canary_that_was_not_run_was_not_found() -> None:
-    night = assess(with_canary(plan(ORDINARY)), [finished(ORDINARY)], before={}, quarantine=(), today=TODAY)
-
-    assert night.canary
-    assert night.canary.missed == "equality-fence was not run; equality-fence-twin was not run"

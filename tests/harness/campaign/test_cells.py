@@ -97,39 +97,24 @@ def test_settings_are_changed_in_every_target() -> None:
     assert {cell.duration for cell in cells} == {9_000_000_000}
 
 
-def test_all_that_cannot_be_run_is_named_with_its_remedy() -> None:
-    with pytest.raises(ConfigurationError) as refused:
-        expand(
-            campaign(
-                cells=({"targets": ("etcd-postgrez",)},),
-                matrix=(
-                    {"lock": ("etcd", "etcdd"), "storage": ("sqlite:none",), "faults": ("kill-storage",)},
-                ),
-            )
-        )
-
-    found = str(refused.value)
-    assert "unknown target etcd-postgrez" in found
-    assert 'no shipped target has "etcdd"; did you mean etcd?' in found
-    assert 'exclude = [{ lock = "etcd", storage = "sqlite:none", faults = "kill-storage" }]' in found
-
-
 def test_what_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "nightly.toml"
     file.write_text(
         'name = "n"\n[[cells]]\ntargets = ["gone/away.toml"]\n[[cells]]\ntargets = ["etcd-sqlite", "no-*"]\n'
         '[[matrix]]\nlock = ["etcd", "etcdd"]\nstorage = ["sqlite:nothing"]\n'
+        '[[matrix]]\nlock = ["etcd"]\nstorage = ["sqlite:none"]\nfaults = ["kill-storage"]\n'
     )
 
     with pytest.raises(ConfigurationError) as refused:
         expand(load(file))
 
-    gone, lock, storage = refused.value.lines
+    gone, lock, storage, combination = refused.value.lines
     assert gone == f'{file}:3: cells.0.targets.0 = "gone/away.toml": there is no file gone/away.toml'
     assert lock.startswith(
         f'{file}:7: matrix.0.lock.1 = "etcdd": no shipped target has "etcdd"; did you mean'
     )
     assert storage.startswith(f'{file}:8: matrix.0.storage.0 = "sqlite:nothing": no shipped target has')
+    assert 'exclude = [{ lock = "etcd", storage = "sqlite:none", faults = "kill-storage" }]' in combination
 
 
 def test_a_pattern_that_selects_nothing_is_named_with_its_line(tmp_path: Path) -> None:

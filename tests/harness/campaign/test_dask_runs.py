@@ -127,5 +127,6 @@ def test_a_run_of_a_killed_worker_is_made_elsewhere_and_reported_once(
         "check-then-write": 1,
     }
     assert len(list(nights.glob("2*/runs/*/2*/verdict.json"))) == 2
+    assert len(list(nights.glob("2*/logs/*.log"))) == 2
     assert wait_for(lambda: not alive(left)), alive(left)
     assert not any(map(runs_of, workers(cluster)))

@@ -200,26 +200,19 @@ def test_with_a_campaign_file_the_command_says_nothing_about_it(tmp_path: Path) 
     assert (tmp_path / "nights/nightly/latest/campaign.toml").read_text() == SOURCE
 
 
-@pytest.mark.parametrize(("mine", "is_kept"), [('keep = "failures"\n', False), ("", True)])
-def test_only_the_users_own_file_decides_what_is_kept(tmp_path: Path, mine: str, is_kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("mine", "is_kept"), [(f'keep = "failures"\n{SOURCE}', False), (SOURCE, True), (None, True)]
+)
+def test_only_the_users_own_file_decides_what_is_kept(
+    tmp_path: Path, mine: str | None, is_kept: bool
+) -> None:
     earlier = shards.shard(tmp_path / "merged", job())
     shard = shards.shard(tmp_path / "one", job(), source=f'keep = "failures"\n{SOURCE}')
 
-    merged = joined(shard, mine=campaign(tmp_path, mine + SOURCE))
+    merged = joined(shard, mine=campaign(tmp_path, mine) if mine else None)
     outputs.write(merged, None, allow_unknown=False)
 
     assert [history(each).exists() for each in (earlier, merged)] == [is_kept, is_kept]
-
-
-def test_without_a_campaign_file_nothing_is_removed(tmp_path: Path) -> None:
-    earlier = shards.shard(tmp_path / "merged", job())
-    shard = shards.shard(tmp_path / "one", job(), source=f'keep = "failures"\n{SOURCE}')
-
-    merged = joined(shard)
-    outputs.write(merged, None, allow_unknown=False)
-
-    assert history(earlier).exists()
-    assert history(merged).exists()
 
 
 def test_a_shard_keeps_every_history(tmp_path: Path) -> None:
@@ -301,14 +294,6 @@ def test_a_folder_that_is_named_twice_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigurationError, match="named twice"):
         merge([one.path, one.path.parent / "latest"], tmp_path / "merged")
-
-
-def test_the_latest_night_can_be_joined_into_its_own_folder(tmp_path: Path) -> None:
-    one = shards.shard(tmp_path / "nights", job())
-
-    merged = merge([one.path.parent / "latest"], tmp_path / "nights")
-
-    assert written(merged)["exit_code"] == ExitCode.AS_EXPECTED
 
 
 def test_shards_of_another_campaign_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.generated_nights import generate
 from harness.campaign import outputs
-from harness.campaign.assessment import assess
+from harness.campaign.assessment import Assessment, assess
 from harness.campaign.execution import Finished
 from harness.campaign.night import Night
 from harness.campaign.page import render
@@ -26,10 +26,14 @@ from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
 STALE = verdict("Client 0 wrote '<script>alert(1)</script>\x1b[31m' with password=hunter22 too late")
 
 
-def html(folder: Path, runs: Sequence[Finished], earlier: Sequence[Remembered] = ()) -> str:
+def judged(folder: Path, *runs: Finished) -> tuple[Night, Assessment]:
+    """A night with these runs, and what they mean."""
     night = Night(folder, plan(*(run.job for run in runs if not run.job.reproduction)))
-    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
-    return render(night, assessment, earlier, ExitCode.VIOLATION)
+    return night, assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
+
+
+def html(folder: Path, *runs: Finished) -> str:
+    return render(*judged(folder, *runs), (), ExitCode.VIOLATION)
 
 
 def remembered(night: str, outcome: RunOutcome = RunOutcome.PASSED, **more: object) -> Remembered:
@@ -44,7 +48,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_recorded_words_stay_words_and_passwords_are_hidden(tmp_path: Path) -> None:
-    shown = html(tmp_path, [finished(job(), 1, STALE)])
+    shown = html(tmp_path, finished(job(), 1, STALE))
 
     assert "<script" not in shown
     assert "&lt;script&gt;alert(1)" in shown
@@ -53,7 +57,7 @@ def test_recorded_words_stay_words_and_passwords_are_hidden(tmp_path: Path) -> N
 
 
 def test_nothing_is_loaded_and_no_script_runs(tmp_path: Path) -> None:
-    shown = html(tmp_path, [finished(job(), 1, STALE)])
+    shown = html(tmp_path, finished(job(), 1, STALE))
 
     assert "default-src 'none'; img-src data:; style-src 'sha256-" in shown
     assert "script-src" not in shown
@@ -68,8 +72,7 @@ def test_failures_of_one_fingerprint_are_one_finding(tmp_path: Path) -> None:
         finished(job(repeat=2, seed=8), 1, STALE),
         finished(job(repeat=3, seed=9)),
     ]
-    night = Night(tmp_path, plan(*(run.job for run in runs if not run.job.reproduction)))
-    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
+    night, assessment = judged(tmp_path, *runs)
     fingerprint = assessment.runs[0].fingerprint
     earlier = [remembered("2026-11-20T03:00", RunOutcome.FAILED, fingerprint=fingerprint)]
 
@@ -97,9 +100,7 @@ def test_failures_of_one_fingerprint_are_one_finding(tmp_path: Path) -> None:
 def test_failures_under_older_fingerprints_are_not_called_new(
     cell: str, how_often: str, tmp_path: Path
 ) -> None:
-    run = finished(job(), 1, STALE)
-    night = Night(tmp_path, plan(run.job))
-    assessment = assess(night.plan, [run], before={}, quarantine=(), today=TODAY)
+    night, assessment = judged(tmp_path, finished(job(), 1, STALE))
     earlier = [remembered("2026-11-20T03:00", RunOutcome.FAILED, fingerprint="2-89abcdef", cell=cell)]
 
     (group,) = page(night, assessment, earlier, ExitCode.VIOLATION).groups
@@ -113,7 +114,7 @@ def test_only_reports_that_are_kept_are_linked(tmp_path: Path) -> None:
     report.parent.mkdir(parents=True)
     report.touch()
 
-    shown = html(tmp_path, runs)
+    shown = html(tmp_path, *runs)
 
     assert shown.count('href="runs/a/a-1/report.html"') == 2
     assert "a-2/report.html" not in shown
@@ -176,9 +177,7 @@ def test_a_night_that_could_not_run_says_what_failed_first(tmp_path: Path) -> No
     runs = [finished(job(repeat=number), 3, message=log) for number in (1, 2)]
     runs += [finished(job(repeat=3), 4, message="a: the engine finds no ZooKeeper\nits remedy")]
 
-    night = Night(tmp_path, plan(*(run.job for run in runs)))
-    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
-    shown = page(night, assessment, None, ExitCode.CONFIGURATION)
+    shown = page(*judged(tmp_path, *runs), None, ExitCode.CONFIGURATION)
 
     assert shown.label == "Could not be run"
     assert shown.without_verdict == (
@@ -195,10 +194,8 @@ def test_a_night_that_could_not_run_says_what_failed_first(tmp_path: Path) -> No
 
 def test_only_three_reasons_for_no_verdict_are_named_first(tmp_path: Path) -> None:
     runs = [finished(job(repeat=number), 3, message=f"a: reason {number}") for number in range(1, 6)]
-    night = Night(tmp_path, plan(*(run.job for run in runs)))
-    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
 
-    *named, others = page(night, assessment, None, ExitCode.INFRASTRUCTURE).without_verdict
+    *named, others = page(*judged(tmp_path, *runs), None, ExitCode.INFRASTRUCTURE).without_verdict
 
     assert len(named) == 3
     assert others == "2 more runs ended without a verdict, for other reasons"
@@ -216,9 +213,7 @@ def test_only_three_reasons_for_no_verdict_are_named_first(tmp_path: Path) -> No
 def test_the_trend_says_which_nights_are_known(
     earlier: Sequence[Remembered] | None, said: str, tmp_path: Path
 ) -> None:
-    run = finished(job())
-    night = Night(tmp_path, plan(run.job))
-    assessment = assess(night.plan, [run], before={}, quarantine=(), today=TODAY)
+    night, assessment = judged(tmp_path, finished(job()))
 
     shown = render(night, assessment, earlier, ExitCode.AS_EXPECTED)
 
@@ -227,9 +222,7 @@ def test_the_trend_says_which_nights_are_known(
 
 
 def test_the_key_of_the_trend_has_the_outcomes_that_occur(tmp_path: Path) -> None:
-    run = finished(job())
-    night = Night(tmp_path, plan(run.job))
-    assessment = assess(night.plan, [run], before={}, quarantine=(), today=TODAY)
+    night, assessment = judged(tmp_path, finished(job()))
     earlier = [remembered("2026-11-20T03:00", RunOutcome.UNKNOWN)]
 
     drawn = page(night, assessment, earlier, ExitCode.AS_EXPECTED).trend
@@ -241,8 +234,7 @@ def test_the_key_of_the_trend_has_the_outcomes_that_occur(tmp_path: Path) -> Non
 
 def test_a_cell_whose_violation_was_found_says_so(tmp_path: Path) -> None:
     runs = [finished(job("a"), 0, verdict("too late", as_expected=True)), finished(job("b"))]
-    night = Night(tmp_path, plan(*(run.job for run in runs)))
-    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
+    night, assessment = judged(tmp_path, *runs)
 
     shown = page(night, assessment, None, ExitCode.AS_EXPECTED)
 

@@ -84,21 +84,15 @@ def test_a_case_has_the_same_name_in_every_night() -> None:
         for seed in (7, 77)
     ]
     made = [plan(*(run.job for run in runs), job(repeat=3, seed=5)) for runs in nights]
-    written = [
-        junit(
+    for each, runs in zip(made, nights, strict=True):
+        text = junit(
             Night(FOLDER, each),
             assess(each, runs, before={}, quarantine=(), today=TODAY),
             allow_unknown=False,
         )
-        for each, runs in zip(made, nights, strict=True)
-    ]
-
-    for text in written:
         assert [case.get("name") for case in parsed(text).iter("testcase")] == ["run 1", "run 2", "run 3"]
-    seeds = [
-        {each.get("name"): each.get("value") for each in parsed(text).iter("property")} for text in written
-    ]
-    assert [(each["seed of run 1"], each["seed of run 2"]) for each in seeds] == [("7", "8"), ("77", "78")]
+        seeds = {case.get("name"): case.get("value") for case in parsed(text).iter("property")}
+        assert [seeds[f"seed of run {number}"] for number in (1, 2)] == [str(run.job.seed) for run in runs]
 
 
 def test_the_tested_commit_is_in_every_output(tmp_path: Path) -> None:

@@ -237,10 +237,6 @@ def two(tmp_path: Path, **more: Any) -> list[Night]:
     return [first, second]
 
 
-def test_a_shard_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    assert "1/2 is there twice" in refused(tmp_path, *two(tmp_path, shard="1/2"))
-
-
 def test_the_same_folder_in_two_shards_is_refused(tmp_path: Path) -> None:
     one, other = two(tmp_path)
     one.record(finished(job()))

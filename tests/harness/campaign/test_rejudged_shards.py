@@ -142,23 +142,6 @@ def test_the_history_of_another_run_counts_for_nothing(
     assert f"of a run of {of.cell}" in run.headline
 
 
-def test_a_broken_history_is_not_judged_again(tmp_path: Path) -> None:
-    shard = shards.shard(tmp_path / "one", job("a"), job("b"))
-    history(shard).write_text("[" * 100_000 + "\n")
-
-    one, two = assessed(joined(shard)).runs
-
-    assert (one.outcome, two.outcome) == (RunOutcome.NOT_JUDGED, RunOutcome.PASSED)
-
-
-def test_a_run_that_passed_without_a_folder_is_not_judged_again(tmp_path: Path) -> None:
-    shard = shards.relined(shards.shard(tmp_path / "one", job()), folder=None)
-
-    (run,) = assessed(joined(shard)).runs
-
-    assert run.outcome is RunOutcome.NOT_JUDGED
-
-
 def test_a_history_that_kills_its_process_does_not_stop_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

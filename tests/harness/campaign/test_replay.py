@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.campaign.night import Night
-from harness.campaign.replay import Replay, digest, replay_of, stored_replay
+from harness.campaign.replay import Replay, digest, replay_of
 from harness.campaign.results import Results, StoredRun
 from harness.campaign.status import RunOutcome
 from tests.support.campaign_runs import job, plan
@@ -62,12 +62,6 @@ def test_a_replay_has_command_seed_plan_version_and_commit(recorded_run: Callabl
     assert f"{folder}/target.toml --seed 7" in str(again.command)
     assert again.made_with == f"plan {digest(folder / 'plan.json')}, fencepost 0.1.0, commit abcdef0"
     assert f"that run: {again.made_with}" in again.notes()
-
-
-def test_no_comment_follows_a_command() -> None:
-    replay = Replay(target="t.toml", seed=7, plan="0123456789ab", fencepost="0.1.0", commit="abcdef0")
-
-    assert str(replay.run_again(None).command) == "fencepost run t.toml --seed 7"
 
 
 @pytest.mark.parametrize("word", ["x\ntouch PWNED", "$(touch PWNED)", "; touch PWNED", "!!", "", "--help"])
@@ -199,11 +193,6 @@ def test_a_line_of_an_earlier_version_is_shown_if_it_is_one_command(
     assert printed == (
         shown or ["what is stored for it is not a single command of fencepost, so it is not shown"]
     )
-
-
-def test_words_that_are_no_replay_are_not_shown() -> None:
-    assert stored_replay('{"target": 7}', "") is None
-    assert stored_replay("fencepost run a", "") is None
 
 
 def test_a_line_may_begin_in_the_folder_of_the_night(recorded_run: Callable[[str], Path]) -> None:

@@ -72,14 +72,6 @@ def test_a_merged_night_replaces_the_runs_of_its_shards(tmp_path: Path) -> None:
     assert [each.folder for each in (*others, newest)] == ["merged", "merged"]
 
 
-def test_a_night_that_is_added_twice_counts_once(tmp_path: Path) -> None:
-    results = Results(tmp_path / "nights.db")
-    for _ in range(2):
-        results.add(night(tmp_path, NIGHTS[0]), [row(NIGHTS[0])])
-
-    assert results.outcomes(before=NIGHTS[1]) == {"a": [RunOutcome.PASSED]}
-
-
 def test_a_reproduction_is_kept_and_not_compared(tmp_path: Path) -> None:
     results = Results(tmp_path / "nights.db")
     results.add(night(tmp_path, NIGHTS[0]), [row(NIGHTS[0], RunOutcome.FAILED, reproduction=1)])
