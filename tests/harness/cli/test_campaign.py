@@ -142,13 +142,6 @@ def test_a_shard_that_cannot_be_is_refused(tmp_path: Path, campaign: Path, shard
     assert f"'{shard}' is not a shard" in done.stderr
 
 
-def test_without_a_night_nothing_can_be_resumed(tmp_path: Path, campaign: Path) -> None:
-    done = refused(tmp_path, "campaign", "--resume", campaign)
-
-    assert done.returncode == ExitCode.CONFIGURATION
-    assert "no night of nightly" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("command", "again"),
     [

@@ -10,11 +10,7 @@ from typing import Any
 import pytest
 
 from checkers.text.printable import printable
-from harness.campaign.night import Night
-from harness.campaign.results import Results, StoredRun
-from harness.campaign.status import RunOutcome
 from harness.cli import main
-from tests.support.campaign_runs import job, plan
 from tests.support.junit_readers import validated
 from tests.support.repository import HISTORIES
 
@@ -178,26 +174,6 @@ def test_the_choices_of_an_argument_are_one_line(capsys: pytest.CaptureFixture[s
         main(["export", str(HISTORY)])
 
     assert "Choose from: jepsen-edn, porcupine-etcd" in capsys.readouterr().err
-
-
-def test_a_cell_of_the_results_begins_no_line(printed: Any, tmp_path: Path) -> None:
-    started = "2026-11-20T03:00:00+00:00"
-    row = StoredRun(
-        cell=FORGED,
-        repeat=1,
-        reproduction=0,
-        seed=7,
-        started=started,
-        seconds=1.0,
-        outcome=RunOutcome.FAILED,
-        verdict="invalid",
-        fingerprint="2-9a1c0f63b2de",
-        folder=None,
-        replay="fencepost run",
-    )
-    Results(tmp_path / "nights.db").add(Night(tmp_path, plan(job(FORGED), started=started)), [row])
-
-    printed("campaign", "seeds", "--history", tmp_path / "nights.db")
 
 
 def test_show_prints_a_path_that_is_seen(

@@ -71,15 +71,3 @@ def test_an_import_without_an_operation_says_so(fencepost: Any, tmp_path: Path) 
 
     assert (ran.returncode, ran.stdout.count("\n")) == (0, 1)
     assert ran.stderr == "note: there is no operation to import: only the header is written\n"
-
-
-@pytest.mark.parametrize("convert", [["import", "--model", "register"], ["export", "--to", "jepsen-edn"]])
-def test_a_file_that_exists_is_refused_before_any_work(
-    fencepost: Any, tmp_path: Path, convert: list[str]
-) -> None:
-    (tmp_path / "out.jsonl").touch()
-
-    ran = fencepost(*convert, "there-is-none.json", "-o", "out.jsonl")
-
-    assert ran.returncode == 4
-    assert ran.stderr == "out.jsonl exists and was not overwritten; name another file, or add --force\n"

@@ -17,7 +17,7 @@ from harness.engines.local import LocalEngine
 from harness.run.runner import RunOptions, run
 from harness.spec import load
 from harness.spec.executed import executed_here
-from tests.support.campaign_runs import finished, job, plan
+from tests.support.campaign_runs import job, plan
 from tests.support.command import fencepost, refused
 from tests.support.repository import ROOT
 from tests.support.target_files import OWN_PROGRAM, SMALL
@@ -53,7 +53,8 @@ heal = ["true"]
 """,
     "varied": SMALL + '[vary]\n"lock.image" = ["evil/etcd:1"]\n',
 }
-
+SHOWN = {"endpoints": '\n  lock.endpoints: ["evil.example:1"]\n'}
+"""What is asked about has the name that the target gives it."""
 
 OWN_LOCK = """\
 name = "{name}"
@@ -89,19 +90,10 @@ def test_a_received_run_starts_nothing_of_its_own(
 
     assert done.returncode == ExitCode.CONFIGURATION, done.stdout + done.stderr
     assert "is from a recorded run, and would execute what has not run on this machine:\n  " in done.stderr
-    assert "evil" in done.stderr
+    assert SHOWN.get(kind, "evil") in done.stderr
     assert "add --trust if you trust it" in done.stderr
     assert not (tmp_path / "runs").exists()
     assert not (received / "minimal-runs").exists()
-
-
-def test_what_is_asked_about_has_the_name_that_the_target_gives_it(received: Path, tmp_path: Path) -> None:
-    (received / "target.toml").write_text(OWN["endpoints"])
-
-    assert (
-        '\n  lock.endpoints: ["evil.example:1"]\n'
-        in refused(tmp_path, "run", received / "target.toml").stderr
-    )
 
 
 TLS = SMALL.replace(
@@ -296,31 +288,28 @@ def test_a_campaign_runs_every_class_that_its_file_names(tmp_path: Path) -> None
     assert "2 passing" in done.stdout
 
 
-def test_a_target_of_a_received_night_is_asked_about(tmp_path: Path) -> None:
-    night = Night.create(tmp_path / "nights", plan(job("theirs")), "")
-    night.record(finished(job("theirs")))
-    target = night.path / "targets" / "theirs.toml"
-    target.write_text(OWN_PROGRAM)
+@pytest.mark.parametrize(
+    ("others", "target", "folder"),
+    [
+        (("header.json", "plan.json"), "logs/of/theirs.toml", "."),
+        (("header.json", "plan.json"), "theirs.toml", "logs/of"),
+        (("plan.json", "results.jsonl"), "targets/theirs.toml", "."),
+    ],
+    ids=["below a run", "inside of a run", "of a night"],
+)
+def test_a_target_in_a_received_folder_is_asked_about(
+    tmp_path: Path, others: tuple[str, ...], target: str, folder: str
+) -> None:
+    for name in others:
+        (tmp_path / name).touch()
+    file = tmp_path / folder / target
+    file.parent.mkdir(parents=True)
+    file.write_text(OWN_PROGRAM)
 
-    done = refused(tmp_path, "run", "--engine", "local", target)
+    done = refused(tmp_path / folder, "run", "--engine", "local", target)
 
     assert done.returncode == ExitCode.CONFIGURATION, done.stderr
     assert f"{target} is from a recorded run" in done.stderr
-
-
-@pytest.mark.parametrize("is_inside", [False, True])
-def test_a_target_below_a_received_run_is_asked_about(tmp_path: Path, is_inside: bool) -> None:
-    for name in ("header.json", "plan.json"):
-        (tmp_path / name).touch()
-    target = tmp_path / "logs" / "of" / "theirs.toml"
-    target.parent.mkdir(parents=True)
-    target.write_text(OWN_PROGRAM)
-    folder, named = (target.parent, target.name) if is_inside else (tmp_path, str(target))
-
-    done = refused(folder, "run", "--engine", "local", named)
-
-    assert done.returncode == ExitCode.CONFIGURATION, done.stderr
-    assert f"{named} is from a recorded run" in done.stderr
 
 
 def executed_here_in(folder: Path, target: Path) -> None:

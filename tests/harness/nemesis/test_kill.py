@@ -62,6 +62,7 @@ def test_a_server_is_down_until_the_block_ends_and_then_usable(cluster: Any) -> 
     with kill(cluster, "storage", ["postgres"], edges("postgres")) as fault:
         during = answers(cluster, "postgres")
         others = answers(cluster, "redis-1")
+        cluster.check()  # which passes over killed servers
         evidence, healed_during = fault.evidence, fault.healed
 
     assert during == [False] * 3
@@ -92,14 +93,6 @@ def has_ended_by_itself(cluster: Any, server: str) -> bool:
     return words[server] in cluster.logs()[server]
 
 
-def test_several_are_down_at_the_same_time(cluster: Any) -> None:
-    with kill(cluster, "lock", BOTH, edges(*BOTH)):
-        during = [answers(cluster, server) for server in BOTH]
-
-    assert during == [[False] * 3] * 2
-    assert [answers(cluster, server) for server in BOTH] == [[True] * 3] * 2
-
-
 def test_acknowledged_writes_survive_a_kill(cluster: Any) -> None:
     redis(cluster).execute("SET", "kept", "yes")
 
@@ -107,12 +100,6 @@ def test_acknowledged_writes_survive_a_kill(cluster: Any) -> None:
         pass
 
     assert redis(cluster).execute("GET", "kept") == "yes"
-
-
-def test_the_server_check_ignores_only_killed_servers(cluster: Any) -> None:
-    with kill(cluster, "storage", ["postgres"], edges("postgres")):
-        cluster.check()
-    cluster.check()
 
 
 def test_a_server_is_restarted_when_the_block_is_cut_short(cluster: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -84,14 +85,6 @@ def test_a_server_is_stopped_until_the_block_ends(cluster: Any) -> None:
     assert answers(cluster, "postgres") == [True] * 3
 
 
-def test_several_are_stopped_at_the_same_time(cluster: Any) -> None:
-    with pause_servers(cluster, "lock", BOTH, edges(*BOTH)):
-        during = [answers(cluster, server, SILENCE) for server in BOTH]
-
-    assert during == [[False] * 3] * 2
-    assert [answers(cluster, server) for server in BOTH] == [[True] * 3] * 2
-
-
 def test_a_request_to_a_stopped_server_is_carried_out_afterwards(cluster: Any) -> None:
     redis = redis_at(cluster.servers[0].address, SILENCE)
     redis.execute("DEL", "late")
@@ -102,9 +95,11 @@ def test_a_request_to_a_stopped_server_is_carried_out_afterwards(cluster: Any) -
 
 
 def test_servers_continue_when_the_block_is_cut_short(cluster: Any) -> None:
-    with pytest.raises(KeyboardInterrupt), pause_servers(cluster, "lock", BOTH, edges(*BOTH)):
+    with suppress(KeyboardInterrupt), pause_servers(cluster, "lock", BOTH, edges(*BOTH)):
+        during = [answers(cluster, server, SILENCE) for server in BOTH]
         raise KeyboardInterrupt
 
+    assert during == [[False] * 3] * 2
     assert [answers(cluster, server) for server in BOTH] == [[True] * 3] * 2
 
 

@@ -32,29 +32,17 @@ from harness.run.recheck import judge_folder
 SECOND = 1_000_000_000
 PAUSE = PauseSpec(kind="pause", target="holder", at="before-write", until="superseded")
 TAKEN = had_victim("kill client:0 acquired")
-PLANNED = plan((PAUSE,), 1, SECOND, 20 * SECOND)
 
 
 def test_windows_are_part_of_the_plan() -> None:
-    log = PlanLog(seed=1, started=0, duration=1, planned=PLANNED, save=lambda _document: None)
-
-    for why in (None, TAKEN, None, NO_TAKEOVER, TAKEN):
-        log.window(0, why)
-
-    assert log.document()["windows"] == [
-        {"fault": "pause holder before-write", "hit": 2, "missed": {TAKEN: 2, NO_TAKEOVER: 1}}
-    ]
-
-
-def test_faults_that_are_called_the_same_have_their_windows_together() -> None:
     twice = plan((PAUSE, PAUSE), 1, SECOND, 20 * SECOND)
     log = PlanLog(seed=1, started=0, duration=1, planned=twice, save=lambda _document: None)
 
-    log.window(0, None)
-    log.window(1, TAKEN)
+    for which, why in ((0, None), (0, TAKEN), (1, None), (0, NO_TAKEOVER), (1, TAKEN)):
+        log.window(which, why)  # faults that are called the same have their windows together
 
     assert log.document()["windows"] == [
-        {"fault": "pause holder before-write", "hit": 1, "missed": {TAKEN: 1}}
+        {"fault": "pause holder before-write", "hit": 2, "missed": {TAKEN: 2, NO_TAKEOVER: 1}}
     ]
 
 
