@@ -6,11 +6,12 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from harness.clients.recorder import RecordedSession
+from harness.network.topology import Address
 from tests.support.systems import SECOND, Memory, lock_settings, storage_settings
 from tests.support.waiting import PATIENCE
 from workloads.locks import connect
@@ -21,6 +22,26 @@ TIMEOUT = 0.5  # seconds
 
 def nothing() -> None:
     """Do nothing once the request has left."""
+
+
+@contextmanager
+def listening(serve: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Yield the address of a server that serves each connection in a thread, until the block ends."""
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def at_port(endpoint: str) -> Address:
+    host, _, port = endpoint.partition(":")
+    return Address(host, int(port))
 
 
 @contextmanager
@@ -38,17 +59,8 @@ def answering(*answers: Any) -> Iterator[tuple[str, list[Any]]]:
                     connection.sendall(piece)
             connection.recv(65536)
 
-    def accept() -> None:
-        try:
-            while True:
-                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-        except OSError:
-            return
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        yield f"127.0.0.1:{listener.getsockname()[1]}", requests
-        listener.shutdown(socket.SHUT_RDWR)
+    with listening(serve) as at:
+        yield at, requests
 
 
 def answer(content: bytes | dict[Any, Any] | list[Any], status: str = "200 OK") -> bytes:
@@ -94,15 +106,8 @@ def speaking(at_once: bytes = b"") -> Iterator[Any]:
                 requests.append(asked)
                 connection.sendall(answer({"resource_id": "r0", "fencing_token": 1, "bytes": "YQo="}))
 
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        yield f"127.0.0.1:{listener.getsockname()[1]}", requests, say
-        listener.shutdown(socket.SHUT_RDWR)
+    with listening(serve) as at:
+        yield at, requests, say
 
 
 @contextmanager

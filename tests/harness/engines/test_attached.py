@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -15,10 +14,9 @@ import pytest
 
 from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.engines.attached import check
-from harness.network.ports import free_addresses
 from harness.network.topology import Address, AttachedSpec
 from tests.support.certificates import Certificates, certified, openssl
-from tests.support.http_servers import answer, answering
+from tests.support.http_servers import answer, answering, at_port, listening
 from workloads.settings import Login, Tls
 
 
@@ -29,11 +27,6 @@ def spec(address: Address, system: str = "etcd", ca_file: str = "", **files: str
     )
 
 
-def at_port(endpoint: str) -> Address:
-    host, _, port = endpoint.partition(":")
-    return Address(host, int(port))
-
-
 @pytest.fixture
 def http() -> Any:
     """The address of a server that answers HTTP, but is not etcd."""
@@ -41,16 +34,12 @@ def http() -> Any:
         yield at_port(at)
 
 
-def test_a_server_that_nothing_reaches_is_an_infrastructure_failure() -> None:
-    (nowhere,) = free_addresses(1)
-
+@pytest.mark.parametrize(
+    "nowhere", [Address("127.0.0.1", 1), Address("no-such-host.invalid", 1)], ids=["port", "name"]
+)
+def test_a_server_that_nothing_reaches_is_an_infrastructure_failure(nowhere: Address) -> None:
     with pytest.raises(ServerNotReadyError, match=f"lock.servers: {nowhere} cannot be reached"):
         check([spec(nowhere)])
-
-
-def test_a_name_that_does_not_exist_is_an_infrastructure_failure() -> None:
-    with pytest.raises(ServerNotReadyError, match="cannot be reached"):
-        check([spec(Address("no-such-host.invalid", 1))])
 
 
 def test_a_server_of_another_kind_is_a_wrong_configuration(http: Address) -> None:
@@ -211,17 +200,10 @@ def demanding(certificates: Certificates, version: ssl.TLSVersion) -> Iterator[A
     context.load_verify_locations(certificates.authority)
     context.verify_mode = ssl.CERT_REQUIRED
 
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with suppress(OSError), context.wrap_socket(connection, server_side=True) as secured:
-                secured.recv(1 << 16)
-                secured.sendall(b"+PONG\r\n")
+    def serve(connection: socket.socket) -> None:
+        with suppress(OSError), context.wrap_socket(connection, server_side=True) as secured:
+            secured.recv(1 << 16)
+            secured.sendall(b"+PONG\r\n")
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=serve, daemon=True).start()
-        yield Address("127.0.0.1", listener.getsockname()[1])
-        listener.shutdown(socket.SHUT_RDWR)
+    with listening(serve) as at:
+        yield at_port(at)

@@ -12,11 +12,12 @@ import pytest
 from harness.core.errors import ServerNotReadyError
 from harness.engines import built_images, docker_images
 from harness.engines.engine import Engine
+from harness.engines.pins import pins
 from harness.network.topology import ServerSpec, Topology
 from tests.support.systems import OLD_ETCD, postgres_from
 
 
-def test_a_failed_image_build_is_reported_with_its_last_lines(
+def test_a_build_gets_the_pins_it_declares_and_a_failed_one_its_lines(
     things: Any,
     docker_engine: Engine,
     make_topology: Callable[..., Topology],
@@ -26,14 +27,17 @@ def test_a_failed_image_build_is_reported_with_its_last_lines(
 ) -> None:
     dockerfile = tmp_path / "image" / "Dockerfile"
     dockerfile.parent.mkdir()
-    dockerfile.write_text("ARG BASE=none\nFROM $BASE\nRUN echo no such package >&2; exit 7\n")
+    dockerfile.write_text(
+        "ARG BASE=none\nFROM $BASE\nARG TOXIPROXY=none\nRUN echo it is $TOXIPROXY for ${JAVA_RELEASE:-nobody} >&2; exit 7\n"
+    )
     for module in (docker_images, built_images):
         monkeypatch.setattr(module, "folder_of", lambda _image: dockerfile.parent)
     lines: list[Any] = []
 
     with (
         pytest.raises(
-            ServerNotReadyError, match=r"build-\w+ ended with status \d+; .*\n(.*\n)*.*no such package"
+            ServerNotReadyError,
+            match=rf"build-\w+ ended with status \d+; .*\n(.*\n)*.*it is {pins()['TOXIPROXY']} for nobody",
         ),
         docker_engine.start(make_topology(), run_id, tmp_path / "run", lines.append),
     ):

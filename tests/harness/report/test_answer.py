@@ -48,71 +48,72 @@ def test_every_violation_has_words_a_reason_and_a_remedy(name: str) -> None:
     assert len(counters(said, verdict("invalid", **found(name, 3)), ())) > 0
 
 
-def test_a_planted_bug_that_was_found_is_the_test_s_success() -> None:
-    said = answer(
-        verdict("invalid", expected=["lost-write"], as_expected=True, **found("lost-write")),
-        "asynchronous-commit",
-    )
-
-    assert said.headline == "Found as planned: an acknowledged write was lost"
-    assert (said.tone, said.verdict) == (Tone.GOOD, "Verdict: invalid, as this target expects")
-    assert said.twin is not None
-    assert said.twin.stem == "asynchronous-commit-twin"
+CRASH = Reason(ReasonKind.CRASHED, "x", "E: y")
+NOT_FOUND = Reason(ReasonKind.NOT_FOUND, "lost-write")
+NOT_EXERCISED = Reason(ReasonKind.NOT_EXERCISED, "no stale write was attempted", "run longer")
+CONTRADICTION = Reason(ReasonKind.CONTRADICTION, "r0: clients saw a, the log has b")
+LOST = {"expected": ["lost-write"], "as_expected": False}
+INTERRUPTED = {"interrupted": {"seconds": 6.112, "planned": 20.0}}
 
 
-def test_a_planted_bug_that_was_not_found_is_no_success() -> None:
-    reasons = [Reason(ReasonKind.NOT_FOUND, "lost-write")]
-    said = answer(verdict(expected=["lost-write"], as_expected=False, reasons=reasons), "asynchronous-commit")
-
-    assert said.headline == (
-        "Planted bug not found: this target expects lost-write, but this run did not find it"
-    )
-    assert said.tone is Tone.BAD
-
-
-def test_what_was_not_expected_leads_where_something_else_was() -> None:
-    both = {"findings": [{"anomaly": "stale-write"}, {"anomaly": "early-grant"}]}
-    said = answer(
-        verdict(
-            "invalid",
-            expected=["stale-write"],
-            reasons=[Reason(ReasonKind.UNEXPECTED, "early-grant")],
-            anomalies={"stale-write": 1, "early-grant": 1},
-            **both,
+@pytest.mark.parametrize(
+    ("document", "headline", "tone"),
+    [
+        (
+            verdict(**LOST, reasons=[NOT_FOUND]),
+            "Planted bug not found: this target expects lost-write, but this run did not find it",
+            Tone.BAD,
         ),
-        "mine",
-    )
+        (verdict("unknown", reasons=[CRASH]), "Undecided: the checker x crashed: E: y", Tone.UNSURE),
+        (
+            verdict("unknown", reasons=[CRASH, NOT_EXERCISED]),
+            "Undecided: the checker x crashed: E: y; no stale write was attempted",
+            Tone.UNSURE,
+        ),
+        (
+            verdict(as_expected=False, reasons=[CONTRADICTION]),
+            "Contradiction: r0: clients saw a, the log has b",
+            Tone.BAD,
+        ),
+        (
+            verdict(**INTERRUPTED),
+            "Interrupted at 6.1 of 20 s: until then the fence held, 13 of 13 stale writes refused",
+            Tone.NEUTRAL,
+        ),
+        (
+            verdict(**INTERRUPTED, coverage={"grants": 50}),
+            "Interrupted at 6.1 of 20 s: until then nothing wrong was found, the lock was granted 50 times",
+            Tone.NEUTRAL,
+        ),
+        (
+            verdict(**INTERRUPTED, **LOST),
+            "Interrupted at 6.1 of 20 s: until then the run had not found lost-write, which this target expects",
+            Tone.NEUTRAL,
+        ),
+    ],
+)
+def test_the_headline_says_what_became_of_the_run(
+    document: VerdictDocument, headline: str, tone: Tone
+) -> None:
+    said = answer(document, "asynchronous-commit")
 
-    assert said.headline == ("BUG: the lock was given away while another's lease was still promised")
+    assert (said.headline, said.tone) == (headline, tone)
 
 
-def test_a_fence_that_held_says_how_often() -> None:
-    assert answer(verdict(), "mine").headline == "The fence held: 13 of 13 stale writes refused"
+def test_an_interrupted_run_has_no_verdict_on_the_whole() -> None:
+    said = answer(verdict(**INTERRUPTED), "mine")
 
-
-def test_a_run_that_shows_nothing_claims_no_fence() -> None:
-    said = answer(verdict(coverage={"grants": 50, "stale_writes_attempted": 0}), "mine")
-
-    assert said.headline == "Nothing wrong was found: the lock was granted 50 times"
-    assert "says nothing about a fence" in said.matters
-
-
-def test_a_crashed_checker_leaves_the_run_undecided() -> None:
-    said = answer(verdict("unknown", reasons=[Reason(ReasonKind.CRASHED, "x", "E: y")]), "mine")
-
-    assert said.headline == "Undecided: the checker x crashed: E: y"
-    assert (said.tone, said.verdict) == (Tone.UNSURE, "Verdict: unknown")
+    assert said.verdict == "Verdict: valid so far; unknown for the whole run, which was cut short"
+    assert said.interrupted == "interrupted at 6.1 of 20 s"
 
 
 CUT = Reason(ReasonKind.CUT_SHORT, ", and the storage's own order has 3 writes of which it knows nothing")
 
 
 def test_each_reason_for_an_undecided_run_has_its_own_remedy() -> None:
-    crash = Reason(ReasonKind.CRASHED, "x", "E: y")
-
     crashed, cut, both = (
         answer(verdict("unknown", reasons=reasons), "mine").remedy
-        for reasons in ([crash], [CUT], [crash, CUT])
+        for reasons in ([CRASH], [CUT], [CRASH, CUT])
     )
 
     assert crashed == "A checker that crashes is a bug in Fencepost: report it, with the run's folder."
@@ -128,68 +129,6 @@ def test_a_missing_file_of_a_run_has_a_remedy(reason: str, remedy: str) -> None:
 
     assert said.headline == f"Undecided: {reason}"
     assert said.remedy.startswith(remedy)
-
-
-def test_a_run_that_was_not_exercised_and_crashed_is_undecided() -> None:
-    reasons = [
-        Reason(ReasonKind.CRASHED, "x", "E: y"),
-        Reason(ReasonKind.NOT_EXERCISED, "no stale write was attempted", "run longer"),
-    ]
-
-    assert answer(verdict("unknown", reasons=reasons), "mine").label == "Undecided"
-
-
-def test_clients_and_log_that_contradict_each_other_are_said_to() -> None:
-    said = answer(
-        verdict(
-            as_expected=False, reasons=[Reason(ReasonKind.CONTRADICTION, "r0: clients saw a, the log has b")]
-        ),
-        "mine",
-    )
-
-    assert said.headline == "Contradiction: r0: clients saw a, the log has b"
-    assert said.tone is Tone.BAD
-
-
-INTERRUPTED = {"seconds": 6.112, "planned": 20.0}
-
-
-def test_an_interrupted_run_in_which_the_fence_held_is_no_pass() -> None:
-    said = answer(verdict(interrupted=INTERRUPTED), "mine")
-
-    assert said.headline == (
-        "Interrupted at 6.1 of 20 s: until then the fence held, 13 of 13 stale writes refused"
-    )
-    assert (said.tone, said.verdict) == (
-        Tone.NEUTRAL,
-        "Verdict: valid so far; unknown for the whole run, which was cut short",
-    )
-
-
-def test_an_interrupted_run_without_stale_writes_is_no_pass() -> None:
-    said = answer(verdict(interrupted=INTERRUPTED, coverage={"grants": 50}), "mine")
-
-    assert said.headline == (
-        "Interrupted at 6.1 of 20 s: until then nothing wrong was found, the lock was granted 50 times"
-    )
-    assert said.tone is Tone.NEUTRAL
-
-
-def test_an_interrupted_run_that_missed_its_planted_bug_had_no_time_for_it() -> None:
-    missed = verdict(expected=["lost-write"], as_expected=False, interrupted=INTERRUPTED)
-    said = answer(missed, "asynchronous-commit")
-
-    assert said.headline == (
-        "Interrupted at 6.1 of 20 s: until then the run had not found lost-write, which this target expects"
-    )
-    assert said.tone is Tone.NEUTRAL
-
-
-def test_an_interrupted_run_with_a_violation_keeps_its_headline() -> None:
-    said = answer(verdict("invalid", interrupted=INTERRUPTED, **found("stale-write")), "mine")
-
-    assert said.headline == "BUG: the storage accepted a stale write"
-    assert (said.tone, said.interrupted) == (Tone.BAD, "interrupted at 6.1 of 20 s")
 
 
 def test_the_counters_are_chosen_by_the_anomaly() -> None:

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from checkers.facts.grant_stops import GrantStops
 from checkers.history.faults import faults_of
+from checkers.history.records import History
 from harness.report.holds import Holds
 from harness.report.lanes import lanes
 from tests.support.report_folder import STALE, recorded
 
 
-def test_a_lease_lasts_until_the_end_that_its_last_renewal_promised() -> None:
-    run = recorded(STALE)
+def holds_of(run: History) -> Holds:
+    return Holds(run.operations, lanes(run), GrantStops(faults_of(run.faults)))
 
-    first, second = Holds(run.operations, lanes(run), GrantStops(faults_of(run.faults)))
+
+def test_a_lease_lasts_until_the_end_that_its_last_renewal_promised() -> None:
+    first, second = holds_of(recorded(STALE))
 
     assert (first.granted, first.promised, first.renewals) == (1010, 1120, 1)
     assert (second.granted, second.promised, second.ended) == (1130, 1225, None)
 
 
 def test_a_client_believes_in_its_hold_until_it_releases_it() -> None:
-    run = recorded(STALE)
-
-    first, _ = Holds(run.operations, lanes(run), GrantStops(faults_of(run.faults)))
+    first, _ = holds_of(recorded(STALE))
 
     assert (first.leased_until, first.believed_until) == (1120, 1190)
 
 
 def test_a_release_ends_a_lease_that_was_promised_for_longer() -> None:
-    run = recorded(STALE.replace('"ttl":100', '"ttl":1000'))
-
-    first, _ = Holds(run.operations, lanes(run), GrantStops(faults_of(run.faults)))
+    first, _ = holds_of(recorded(STALE.replace('"ttl":100', '"ttl":1000')))
 
     assert (first.promised, first.leased_until) == (1190, 1190)
 
@@ -42,9 +41,7 @@ STOP = """\
 
 def test_a_client_that_stops_between_grant_and_token_holds_from_then_on() -> None:
     answer = '{"time":1130,'
-    run = recorded(STALE.replace(answer, STOP + answer))
-
-    first, second = Holds(run.operations, lanes(run), GrantStops(faults_of(run.faults)))
+    first, second = holds_of(recorded(STALE.replace(answer, STOP + answer)))
 
     assert (second.held_from, second.granted) == (1126, 1130)
     assert first.held_from == first.granted
@@ -53,8 +50,6 @@ def test_a_client_that_stops_between_grant_and_token_holds_from_then_on() -> Non
 def test_a_lease_may_end_before_the_client_has_its_token() -> None:
     answer = '{"time":1130,'
     stopped = STALE.replace(answer, STOP + answer).replace('"token":2,"ttl":100,', '"token":2,"ttl":2,')
-    run = recorded(stopped)
-
-    _, second = Holds(run.operations, lanes(run), GrantStops(faults_of(run.faults)))
+    _, second = holds_of(recorded(stopped))
 
     assert (second.held_from, second.leased_until, second.granted) == (1126, 1127, 1130)

@@ -15,14 +15,6 @@ from tests.support.report_folder import FINDING, REFUSED, STALE, run_folder, tex
 from tests.support.verdicts import verdict_of
 
 
-def test_a_report_says_what_happened_with_the_lines_that_prove_it(tmp_path: Path) -> None:
-    page = text_of(report.write(run_folder(tmp_path)))
-
-    assert "Verdict: invalid" in page
-    assert "write old to r0 with token 1" in page
-    assert "lines 12, 13" in page
-
-
 def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path) -> None:
     found = {"double-belief": 40, "stale-write": 1, "late-write": 0}
     page = report.write(run_folder(tmp_path, anomalies=found)).read_text()
@@ -91,12 +83,6 @@ def test_the_first_line_numbers_are_said_to_be_of_the_history(tmp_path: Path) ->
     page = text_of(report.write(run_folder(tmp_path, findings=[reported])))
 
     assert page.index("Line numbers refer to history.jsonl") < page.index("The operations that prove it")
-
-
-def test_a_fault_that_hit_the_stale_writers_hold_is_named_as_its_cause(tmp_path: Path) -> None:
-    page = text_of(report.write(run_folder(tmp_path)))
-
-    assert "Cause: client 0 was paused 0.000–0.000 s; observed: T." in page
 
 
 def test_a_violation_without_a_cause_says_so_on_the_page(

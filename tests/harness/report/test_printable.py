@@ -195,20 +195,6 @@ def test_a_finding_escapes_and_cuts_values_and_names(hostile: str) -> None:
         assert len(sentence) < 1_500
 
 
-def test_a_document_on_stdout_escapes_what_it_quotes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    history = tmp_path / "history.jsonl"
-    history.write_text("".join(f"{line}\n" for line in stale("r\u202e\x9b", "v\u202e")), encoding="utf-8")
-
-    with pytest.raises(SystemExit):
-        app.main(["recheck", str(history), "--format", "json"])
-
-    out = capsys.readouterr().out
-    assert json.loads(out)["findings"][0]["resource"] == "r\u202e\x9b"
-    assert printable.printable(out, keep="\n") == out
-
-
 COMMANDS = {
     "a command of GitHub": ("::error::x", r"\x3a:error::x"),
     "a command after blanks": ("  ::error::x", r"  \x3a:error::x"),
