@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigurationError
-from harness.spec import load
+from harness.spec import Target, load
+from harness.spec.reading import load_text
 
 SMALL = """\
 name = "small"
@@ -36,6 +37,29 @@ PAUSE = '[[faults]]\nkind = "pause"\ntarget = "holder"\n'
 
 
 PARTITION = '[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "8s"\nlasts = "2s"\n'
+
+
+def target_text(
+    *more: str,
+    lock: str = 'kind = "etcd"',
+    storage: str = 'kind = "postgres"\nfencing = "conditional-update"',
+) -> str:
+    """A target with these two sections, followed by others."""
+    sections = (f"[lock]\n{lock}", f"[storage]\n{storage}", *more)
+    return 'name = "t"\nexpect = "valid"\n' + "".join(f"{section}\n" for section in sections)
+
+
+def read(text: str) -> Target:
+    """Read the text of a target file, t.toml."""
+    return load_text(text, "t.toml")
+
+
+def error_in(text: str) -> str:
+    """The only error in the text of a target file, t.toml."""
+    with pytest.raises(ConfigurationError) as caught:
+        read(text)
+    (error,) = caught.value.lines
+    return error
 
 
 def errors_of(path: Any, *overrides: Any) -> list[str]:

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.core.errors import ConfigurationError
 from harness.run import deployment
 from harness.run.reuse import servers_to_reuse
-from harness.spec import Target, load
+from harness.spec import Target
+from tests.support.target_files import read, target_text
 from workloads.settings import Login, Tls
 
 ETCD = 'kind = "etcd"\nservers = ["a:2379", "b:2379"]'
 POSTGRES = 'kind = "postgres"\nfencing = "upsert"'
 
 
-@pytest.fixture
-def target(tmp_path: Path) -> Any:
-    def read(lock: str = ETCD, storage: str = POSTGRES, more: str = "") -> Target:
-        path = tmp_path / "t.toml"
-        path.write_text(f'name = "t"\nexpect = "valid"\n[lock]\n{lock}\n[storage]\n{storage}\n{more}\n')
-        return load(path)
-
-    return read
+def target(lock: str = ETCD, storage: str = POSTGRES, more: str = "") -> Target:
+    return read(target_text(more, lock=lock, storage=storage))
 
 
-def test_servers_that_already_run_have_edges_but_are_not_started(target: Any) -> None:
+def test_servers_that_already_run_have_edges_but_are_not_started() -> None:
     topology = deployment.topology(target(), ())
 
     assert [server.name for server in topology.servers] == ["postgres"]
@@ -37,9 +31,7 @@ def test_servers_that_already_run_have_edges_but_are_not_started(target: Any) ->
     ]
 
 
-def test_their_login_comes_from_the_environment(
-    target: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_their_login_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DB_PASSWORD", "it's secret")
     monkeypatch.chdir(tmp_path)
     login = 'servers = ["[::1]:5432"]\nuser = "u"\npassword_env = "DB_PASSWORD"\nca_file = "ca.pem"'
@@ -55,9 +47,7 @@ def test_their_login_comes_from_the_environment(
     assert "it's secret" not in repr(server)
 
 
-def test_a_password_without_a_user_is_that_of_redis_default_user(
-    target: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_password_without_a_user_is_that_of_redis_default_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_PASSWORD", "secret")
     redis = 'kind = "redis"\nservers = ["a:6379"]\npassword_env = "REDIS_PASSWORD"'
 
@@ -66,7 +56,7 @@ def test_a_password_without_a_user_is_that_of_redis_default_user(
     assert server.address.login.user == "default"
 
 
-def test_a_campaign_never_lends_servers_that_already_run(target: Any) -> None:
+def test_a_campaign_never_lends_servers_that_already_run() -> None:
     started = target(lock='kind = "etcd"')
 
     assert servers_to_reuse(started, by_default=True)
@@ -105,7 +95,7 @@ def test_a_campaign_never_lends_servers_that_already_run(target: Any) -> None:
         ('kind = "etcd"\nservers = ["a:1"]\npassword = "x"', "does not belong in a target file"),
     ],
 )
-def test_a_wrong_setting_is_refused_with_its_remedy(target: Any, lock: str, why: str) -> None:
+def test_a_wrong_setting_is_refused_with_its_remedy(lock: str, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         target(lock=lock)
 
@@ -122,13 +112,13 @@ def test_a_wrong_setting_is_refused_with_its_remedy(target: Any, lock: str, why:
         ),
     ],
 )
-def test_a_wrong_setting_of_a_storage_is_refused(target: Any, storage: str, why: str) -> None:
+def test_a_wrong_setting_of_a_storage_is_refused(storage: str, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         target(storage=storage)
 
 
 @pytest.mark.parametrize("hit", ["lock", "etcd-2", "lock:leader"])
-def test_only_started_servers_can_be_killed(target: Any, hit: str) -> None:
+def test_only_started_servers_can_be_killed(hit: str) -> None:
     kill = '[[faults]]\nkind = "kill"\ntarget = "{}"\nlasts = "1s"'
 
     assert target(more=kill.format("storage"))
@@ -136,7 +126,7 @@ def test_only_started_servers_can_be_killed(target: Any, hit: str) -> None:
         target(more=kill.format(hit))
 
 
-def test_clients_can_be_cut_off_from_servers_that_already_run(target: Any) -> None:
+def test_clients_can_be_cut_off_from_servers_that_already_run() -> None:
     cut = '[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "5s"\nlasts = "1s"'
 
     assert deployment.topology(target(more=cut), target(more=cut).faults).partitions
@@ -148,7 +138,7 @@ DELAY = '[[faults]]\nkind = "delay"\ntarget = "holder"\nto = "lock"\nevery = "5s
 
 
 @pytest.mark.parametrize("kind", ["own:Lock", "client"])
-def test_endpoints_of_a_users_own_lock_get_proxies(target: Any, kind: str) -> None:
+def test_endpoints_of_a_users_own_lock_get_proxies(kind: str) -> None:
     program = '[client]\ncommand = ["sh"]\nside = "lock"' if kind == "client" else ""
     found = target(lock=OWN.replace("own:Lock", kind), more=f"{program}\n{CUT}")
 
@@ -168,12 +158,12 @@ def test_endpoints_of_a_users_own_lock_get_proxies(target: Any, kind: str) -> No
         ('kind = "own:Lock"\nserver = "dynamodb"\nnodes = 3', "", "nodes must be 1 for dynamodb"),
     ],
 )
-def test_what_endpoints_cannot_have_is_refused(target: Any, lock: str, fault: str, why: str) -> None:
+def test_what_endpoints_cannot_have_is_refused(lock: str, fault: str, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         target(lock=lock, more=fault)
 
 
-def test_dynamodb_is_started_for_a_lock_of_the_users_own(target: Any) -> None:
+def test_dynamodb_is_started_for_a_lock_of_the_users_own() -> None:
     found = target(lock='kind = "own:Lock"\nserver = "dynamodb"')
 
     assert [server.name for server in deployment.topology(found, ()).servers] == ["dynamodb-1", "postgres"]
@@ -190,13 +180,13 @@ lasts = "1s"
 
 
 @pytest.mark.parametrize("hit", ["lock", "etcd-2"])
-def test_a_script_may_hit_servers_that_already_run(target: Any, hit: str) -> None:
+def test_a_script_may_hit_servers_that_already_run(hit: str) -> None:
     (fault,) = target(more=SCRIPT.format(target=hit, observe="true")).faults
 
     assert (fault.aim(), fault.timeout) == ((hit,), 30_000_000_000)
 
 
-def test_a_script_without_its_program_is_refused_before_the_run(target: Any) -> None:
+def test_a_script_without_its_program_is_refused_before_the_run() -> None:
     found = target(lock='kind = "etcd"', more=SCRIPT.format(target="lock", observe="no-such-program"))
 
     with pytest.raises(ConfigurationError, match=r"faults\.0\.observe: there is no executable program"):
@@ -211,7 +201,7 @@ def test_a_script_without_its_program_is_refused_before_the_run(target: Any) -> 
         ('lasts = "1s"', "lasts: is missing"),
     ],
 )
-def test_a_script_that_could_not_be_proved_or_healed_is_refused(target: Any, line: str, why: str) -> None:
+def test_a_script_that_could_not_be_proved_or_healed_is_refused(line: str, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         target(more=SCRIPT.format(target="lock", observe="true").replace(f"{line}\n", ""))
 
@@ -220,7 +210,7 @@ def test_a_script_that_could_not_be_proved_or_healed_is_refused(target: Any, lin
     ("written", "why"),
     [('"true"', r'= "true": must be a list in brackets'), ("[]", r"= \[\]: must not be empty")],
 )
-def test_a_command_of_a_script_is_a_list_of_words(target: Any, written: str, why: str) -> None:
+def test_a_command_of_a_script_is_a_list_of_words(written: str, why: str) -> None:
     script = SCRIPT.format(target="lock", observe="true")
 
     with pytest.raises(ConfigurationError, match=rf"faults\.0\.inject {why}"):

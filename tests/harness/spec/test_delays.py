@@ -2,57 +2,49 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.core.duration import NS, Span
-from harness.core.errors import ConfigurationError
 from harness.nemesis.delay import DelaySpec
 from harness.nemesis.plan import plan
 from harness.network.members import member_links
 from harness.run import deployment
-from harness.spec import Target, load
+from tests.support.target_files import error_in, read, target_text
 
 AIMED = 'at = "before-write"\nuntil = "superseded"\n'
 
 
-@pytest.fixture
-def read(tmp_path: Path) -> Any:
-    def read(times: str, to: str = '"storage"', lock: str = "etcd", storage: str = "postgres") -> Target:
-        file = tmp_path / "t.toml"
-        file.write_text(
-            f'name = "t"\nexpect = "valid"\n[lock]\nkind = "{lock}"\n[storage]\nkind = "{storage}"\n'
-            f'fencing = "conditional-update"\n[[faults]]\nkind = "delay"\ntarget = "holder"\nto = {to}\n{times}'
-        )
-        return load(file)
-
-    return read
+def delayed(times: str, to: str = '"storage"', lock: str = "etcd", storage: str = "postgres") -> str:
+    fault = f'[[faults]]\nkind = "delay"\ntarget = "holder"\nto = {to}\n{times}'
+    return target_text(
+        fault, lock=f'kind = "{lock}"', storage=f'kind = "{storage}"\nfencing = "conditional-update"'
+    )
 
 
-def test_a_delay_is_read_with_its_stop_point_and_end(read: Any) -> None:
-    (fault,) = read(AIMED, to='"both"').faults
+def test_a_delay_is_read_with_its_stop_point_and_end() -> None:
+    (fault,) = read(delayed(AIMED, to='"both"')).faults
 
     assert isinstance(fault, DelaySpec)
     assert (fault.at, fault.until, fault.aim()) == ("before-write", "superseded", ("lock", "storage"))
 
 
-def test_a_delay_may_come_at_any_moment(read: Any) -> None:
-    (fault,) = read('every = "8s"\nlasts = "1.5 ttl"\n', to='["etcd-1"]').faults
+def test_a_delay_may_come_at_any_moment() -> None:
+    (fault,) = read(delayed('every = "8s"\nlasts = "1.5 ttl"\n', to='["etcd-1"]')).faults
 
     assert (fault.lasts, fault.aim()) == (Span(ttls=1.5), ("etcd-1",))
 
 
-def test_the_header_of_the_history_has_the_words_for_a_delay(read: Any) -> None:
-    header = deployment.header(read(AIMED), 1)
+def test_the_header_of_the_history_has_the_words_for_a_delay() -> None:
+    header = deployment.header(read(delayed(AIMED)), 1)
 
     assert header["faults"]["delay"]["now"] == "has its messages held back"
     assert header["faults"]["delay"]["count"] == "delays"
 
 
-def test_a_delay_needs_proxies(read: Any) -> None:
-    target = read(AIMED)
+def test_a_delay_needs_proxies() -> None:
+    target = read(delayed(AIMED))
 
     assert deployment.topology(target, target.faults).partitions
 
@@ -71,32 +63,20 @@ def test_a_delay_needs_proxies(read: Any) -> None:
         (AIMED, {"storage": "sqlite"}, 'no message to storage.kind "sqlite" can be held back'),
     ],
 )
-def test_an_impossible_delay_is_refused(read: Any, times: str, options: Any, problem: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        read(times, **options)
-
-    assert problem in str(caught.value)
+def test_an_impossible_delay_is_refused(times: str, options: Any, problem: str) -> None:
+    assert problem in error_in(delayed(times, **options))
 
 
 MEMBERS = 'kind = "etcd"\n'
 LATE = 'by = "3s"\nevery = "15s"\nlasts = "4s"\n'
 
 
-@pytest.fixture
-def between(tmp_path: Path) -> Any:
-    def between(settings: str, lock: str = MEMBERS) -> Target:
-        file = tmp_path / "t.toml"
-        file.write_text(
-            f'name = "t"\nexpect = "valid"\n[lock]\n{lock}[storage]\nkind = "postgres"\n'
-            f'fencing = "conditional-update"\n[[faults]]\nkind = "delay"\n{settings}'
-        )
-        return load(file)
-
-    return between
+def between(settings: str, lock: str = MEMBERS) -> str:
+    return target_text(f'[[faults]]\nkind = "delay"\n{settings}', lock=lock)
 
 
-def test_messages_between_members_may_be_late(between: Any) -> None:
-    target = between(f'target = "lock:leader"\ndirection = "incoming"\nover = "6s"\n{LATE}')
+def test_messages_between_members_may_be_late() -> None:
+    target = read(between(f'target = "lock:leader"\ndirection = "incoming"\nover = "6s"\n{LATE}'))
     (fault,) = target.faults
 
     assert (fault.hits_servers, fault.engine_need, fault.aim()) == (True, "split", ("lock",))
@@ -104,8 +84,8 @@ def test_messages_between_members_may_be_late(between: Any) -> None:
     assert len(member_links(deployment.topology(target, target.faults))) == 6
 
 
-def test_such_a_delay_ends_before_the_next_interval(between: Any) -> None:
-    target = between(f'target = "etcd-2"\nover = "6s"\n{LATE}[workload]\nduration = "60s"\n')
+def test_such_a_delay_ends_before_the_next_interval() -> None:
+    target = read(between(f'target = "etcd-2"\nover = "6s"\n{LATE}[workload]\nduration = "60s"\n'))
 
     for seed in range(50):
         (planned,) = plan(target.faults, seed, target.lock.ttl, target.workload.duration)
@@ -133,10 +113,5 @@ def test_such_a_delay_ends_before_the_next_interval(between: Any) -> None:
         ('target = "holder"\nat = "acquired"\nlasts = "1s"\n', MEMBERS, 'give to, such as "storage"'),
     ],
 )
-def test_an_impossible_delay_between_members_is_refused(
-    between: Any, settings: str, lock: str, problem: str
-) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        between(settings, lock)
-
-    assert problem in str(caught.value)
+def test_an_impossible_delay_between_members_is_refused(settings: str, lock: str, problem: str) -> None:
+    assert problem in error_in(between(settings, lock))

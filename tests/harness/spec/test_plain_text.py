@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from harness.spec import load
 from harness.spec.plain_text import readable_passwords
+from tests.support.target_files import read, target_text
 
 LOGIN = 'user = "u"\npassword_env = "P"'
 TLS = 'ca_file = "ca.pem"'
 SERVICE = 'kind = "http"\nurl = "http://db.example:80"'
 
 
-@pytest.fixture
-def sentences(tmp_path: Path) -> Any:
-    def of(lock: str = SERVICE, storage: str = f'{SERVICE}\nfencing = "service"') -> list[str]:
-        path = tmp_path / "t.toml"
-        path.write_text(f'name = "t"\nexpect = "valid"\n[lock]\n{lock}\n[storage]\n{storage}\n')
-        return list(readable_passwords(load(path)))
-
-    return of
+def sentences(lock: str = SERVICE, storage: str = f'{SERVICE}\nfencing = "service"') -> list[str]:
+    return list(readable_passwords(read(target_text(lock=lock, storage=storage))))
 
 
 LOCKS = [
@@ -41,7 +32,7 @@ STORAGES = [
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_a_lock_service_on_another_machine_is_named(sentences: Any, lock: str) -> None:
+def test_a_lock_service_on_another_machine_is_named(lock: str) -> None:
     servers = '["a.example:1", "b.example:2", "127.0.0.1:3"]' if "redlock" in lock else '["a.example:1"]'
 
     (sentence,) = sentences(lock=f"{lock}\nservers = {servers}\n{LOGIN}")
@@ -53,25 +44,25 @@ def test_a_lock_service_on_another_machine_is_named(sentences: Any, lock: str) -
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-def test_a_storage_on_another_machine_is_named(sentences: Any, storage: str) -> None:
+def test_a_storage_on_another_machine_is_named(storage: str) -> None:
     (sentence,) = sentences(storage=f'{storage}\nservers = ["[2001:db8::1]:1"]\n{LOGIN}')
 
     assert sentence.startswith("storage.servers: the password goes to [2001:db8::1]:1 in plain text")
 
 
 @pytest.mark.parametrize("login", [f"{LOGIN}\n{TLS}", "", 'user = "u"\npassword_file = "p"\nca_file = "c"'])
-def test_tls_and_no_password_are_silent(sentences: Any, login: str) -> None:
+def test_tls_and_no_password_are_silent(login: str) -> None:
     assert sentences(lock=f'kind = "etcd"\nservers = ["a.example:1"]\n{login}') == []
 
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.8.8.8", "localhost", "LOCALHOST", "[::1]", "[::ffff:127.0.0.1]", "[::]"]
 )
-def test_this_machine_is_silent(sentences: Any, host: str) -> None:
+def test_this_machine_is_silent(host: str) -> None:
     assert sentences(lock=f'kind = "etcd"\nservers = ["{host}:1"]\n{LOGIN}') == []
 
 
-def test_dynamodb_gets_a_signature_and_no_password(sentences: Any) -> None:
+def test_dynamodb_gets_a_signature_and_no_password() -> None:
     dynamodb = 'kind = "dynamodb"\nfencing = "conditional-expression"\nservers = ["a.example:1"]'
 
     assert sentences(storage=f"{dynamodb}\n{LOGIN}") == []
