@@ -25,7 +25,7 @@ def nothing() -> None:
 
 
 @contextmanager
-def listening(serve: Callable[[socket.socket], None]) -> Iterator[str]:
+def listening(serve: Callable[[socket.socket], None], host: str = "127.0.0.1") -> Iterator[str]:
     """Yield the address of a server that serves each connection in a thread, until the block ends."""
 
     def accept() -> None:
@@ -33,9 +33,9 @@ def listening(serve: Callable[[socket.socket], None]) -> Iterator[str]:
             while True:
                 threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server((host, 0)) as listener:
         threading.Thread(target=accept, daemon=True).start()
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        yield f"{host}:{listener.getsockname()[1]}"
         listener.shutdown(socket.SHUT_RDWR)
 
 

@@ -162,8 +162,6 @@ def test_an_impossible_output_file_is_refused_in_a_sentence(refused: Any) -> Non
     "arguments",
     [
         ("validate", "/proc/self/mem"),
-        ("recheck", "/proc/self/mem"),
-        ("recheck", "/proc/self/mem", "--model", "register"),
         ("recheck", str(HISTORY), "--commits", "/proc/self/mem"),
         ("import", "/proc/self/mem", "--model", "register"),
     ],

@@ -12,34 +12,25 @@ from tests.support.repository import ROOT
 from tests.support.short_histories import superseded
 
 
+def run(command: list[str], folder: Path, stdout: Any = None) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, stdout=stdout, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment, check=False
+    )
+
+
 class TestStreams:
     def test_a_broken_pipe_ends_the_command_silently(self, tmp_path: Path) -> None:
         read, written = os.pipe()
         os.close(read)
         with os.fdopen(written, "w") as stdout:
-            done = subprocess.run(
-                [*FENCEPOST, "schema"],
-                stdout=stdout,
-                stderr=subprocess.PIPE,
-                text=True,
-                cwd=tmp_path,
-                env=os.environ | {"PYTHONPATH": str(ROOT)},
-                check=False,
-            )
+            done = run([*FENCEPOST, "schema"], tmp_path, stdout)
 
         assert (done.returncode, done.stderr) == (141, "")
 
     def test_a_full_disk_is_reported_without_a_traceback(self, tmp_path: Path) -> None:
         with Path("/dev/full").open("w") as stdout:
-            done = subprocess.run(
-                [*FENCEPOST, "targets"],
-                stdout=stdout,
-                stderr=subprocess.PIPE,
-                text=True,
-                cwd=tmp_path,
-                env=os.environ | {"PYTHONPATH": str(ROOT)},
-                check=False,
-            )
+            done = run([*FENCEPOST, "targets"], tmp_path, stdout)
 
         assert done.returncode == 3
         assert done.stderr == "this machine has run out of something: [Errno 28] No space left on device\n"
@@ -49,13 +40,6 @@ class TestStreams:
         file = history(superseded("fail"))
         command = " ".join([*FENCEPOST, "recheck", file, ">&-"])
 
-        done = subprocess.run(
-            ["sh", "-c", command],
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            check=False,
-        )
+        done = run(["sh", "-c", command], tmp_path)
 
         assert (done.returncode, done.stderr) == (0, "")

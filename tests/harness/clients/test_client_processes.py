@@ -56,13 +56,6 @@ def gone(pids: list[int]) -> bool:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "events").mkdir()
-    return tmp_path
-
-
-@pytest.fixture
 def harness(folder: Path) -> Iterator[Any]:
     """A separate harness, as a script that has started three clients."""
     script = folder / "harness_that_is_killed.py"

@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 import psycopg
@@ -25,17 +26,21 @@ from workloads.storages import postgres
 SYSTEMS = ("etcd", "postgres", "redis")
 
 
+class Run(NamedTuple):
+    """The servers of a run by their names, and its id."""
+
+    addresses: dict[str, Address]
+    run_id: str
+
+
 @pytest.fixture(scope="module")
-def run(
-    local_engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[dict[str, Address], str, Path]]:
-    """The servers of a run, its id and its folder."""
+def run(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     specs = tuple(ServerSpec(name=system, system=system) for system in SYSTEMS)
     topology = Topology(servers=specs, clients=1, partitions=False)
     need(local_engine, topology)
-    run_id, folder = run_named("access"), tmp_path_factory.mktemp("run")
-    with local_engine.start(topology, run_id, folder, print) as cluster:
-        yield {server.name: server.address for server in cluster.servers}, run_id, folder
+    run_id = run_named("access")
+    with local_engine.start(topology, run_id, tmp_path_factory.mktemp("run"), print) as cluster:
+        yield Run({server.name: server.address for server in cluster.servers}, run_id)
 
 
 def said_to_a_stranger(address: Address, *commands: str) -> list[str]:
@@ -46,11 +51,9 @@ def said_to_a_stranger(address: Address, *commands: str) -> list[str]:
             return [answers.readline() for _ in commands]
 
 
-def test_redis_rejects_clients_without_the_password(run: tuple[dict[str, Address], str, Path]) -> None:
-    addresses, _, _ = run
-
+def test_redis_rejects_clients_without_the_password(run: Run) -> None:
     answers = said_to_a_stranger(
-        addresses["redis"],
+        run.addresses["redis"],
         "PING",
         "CONFIG GET dir",
         "REPLICAOF NO ONE",
@@ -77,11 +80,8 @@ def test_redis_rejects_clients_without_the_password(run: tuple[dict[str, Address
     ],
     ids=" ".join,
 )
-def test_redis_denies_dangerous_commands_to_its_clients(
-    run: tuple[dict[str, Address], str, Path], command: tuple[str, ...]
-) -> None:
-    addresses, _, _ = run
-    connection = redis_at(addresses["redis"])
+def test_redis_denies_dangerous_commands_to_its_clients(run: Run, command: tuple[str, ...]) -> None:
+    connection = redis_at(run.addresses["redis"])
 
     with pytest.raises(NotApplied, match="has no permissions"):
         connection.execute(*command)
@@ -93,10 +93,8 @@ def test_redis_denies_dangerous_commands_to_its_clients(
 @pytest.mark.parametrize(
     "command", [("CONFIG", "GET", "dir"), ("MODULE", "LIST"), ("DEBUG", "SLEEP", "0")], ids=" ".join
 )
-def test_redis_denies_the_harness_commands_that_no_fault_needs(
-    run: tuple[dict[str, Address], str, Path], command: tuple[str, ...]
-) -> None:
-    at = run[0]["redis"]
+def test_redis_denies_the_harness_commands_that_no_fault_needs(run: Run, command: tuple[str, ...]) -> None:
+    at = run.addresses["redis"]
     connection = RedisConnection(str(at), 1.0, at.login.password, REDIS_ADMINISTRATOR)
 
     with pytest.raises(NotApplied, match="has no permissions"):
@@ -105,10 +103,8 @@ def test_redis_denies_the_harness_commands_that_no_fault_needs(
 
 
 @pytest.mark.parametrize("password", ["", "fencepost", "postgres"])
-def test_postgres_rejects_logins_without_the_password(
-    run: tuple[dict[str, Address], str, Path], password: str
-) -> None:
-    at = run[0]["postgres"]
+def test_postgres_rejects_logins_without_the_password(run: Run, password: str) -> None:
+    at = run.addresses["postgres"]
 
     with pytest.raises(psycopg.OperationalError, match="password"):
         psycopg.connect(
@@ -116,22 +112,20 @@ def test_postgres_rejects_logins_without_the_password(
         )
 
 
-def test_each_run_has_another_password(
-    run: tuple[dict[str, Address], str, Path], local_engine: Engine, tmp_path: Path
-) -> None:
+def test_each_run_has_another_password(run: Run, local_engine: Engine, tmp_path: Path) -> None:
     spec = ServerSpec(name="redis", system="redis")
     topology = Topology(servers=(spec,), clients=1, partitions=False)
     with local_engine.start(topology, run_named("another"), tmp_path, print) as cluster:
         other = cluster.servers[0].address.login.password
 
-    passwords = {address.login.password for name, address in run[0].items() if name != "etcd"}
+    passwords = {address.login.password for name, address in run.addresses.items() if name != "etcd"}
     assert len(passwords) == 1
     assert other not in passwords
     assert min(map(len, (other, *passwords))) >= 32
 
 
-def test_postgres_asks_for_the_password_by_scram_alone(run: tuple[dict[str, Address], str, Path]) -> None:
-    at = run[0]["postgres"]
+def test_postgres_asks_for_the_password_by_scram_alone(run: Run) -> None:
+    at = run.addresses["postgres"]
     with psycopg.connect(
         f"host={at.host} port={at.port} {POSTGRES_LOGIN}", password=at.login.password
     ) as login:
@@ -141,12 +135,10 @@ def test_postgres_asks_for_the_password_by_scram_alone(run: tuple[dict[str, Addr
     assert (ways, kept) == ([("scram-sha-256",)], [("SCRAM-SHA-256$",)])
 
 
-def test_servers_listen_on_loopback_alone(run: tuple[dict[str, Address], str, Path]) -> None:
-    _, run_id, _ = run
-
+def test_servers_listen_on_loopback_alone(run: Run) -> None:
     listening = {
         (each.name(), connection.laddr.ip)
-        for each in processes_of(run_id)
+        for each in processes_of(run.run_id)
         for connection in each.net_connections("inet")
         if connection.status == psutil.CONN_LISTEN
     }
@@ -156,10 +148,8 @@ def test_servers_listen_on_loopback_alone(run: tuple[dict[str, Address], str, Pa
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_no_server_started_by_root_runs_as_root(run: tuple[dict[str, Address], str, Path]) -> None:
-    _, run_id, _ = run
-
-    users = {each.name(): each.uids() for each in processes_of(run_id)}
+def test_no_server_started_by_root_runs_as_root(run: Run) -> None:
+    users = {each.name(): each.uids() for each in processes_of(run.run_id)}
 
     assert {"etcd", "postgres", "redis-server"} <= set(users)
     assert all(0 not in uids for uids in users.values())
@@ -184,9 +174,8 @@ def test_the_password_is_in_no_command_line_and_no_remaining_file(
     assert not [file for file in kept if password.encode() in file.read_bytes()]
 
 
-def test_only_its_server_can_read_a_file_with_a_password(run: tuple[dict[str, Address], str, Path]) -> None:
-    _, run_id, _ = run
-    (redis,) = (each for each in processes_of(run_id) if each.name() == "redis-server")
+def test_only_its_server_can_read_a_file_with_a_password(run: Run) -> None:
+    (redis,) = (each for each in processes_of(run.run_id) if each.name() == "redis-server")
 
     home = Path(redis.cwd()).parent
     modes = {path.name: path.stat().st_mode & 0o777 for path in home.iterdir() if path.name != "programs"}
@@ -195,8 +184,8 @@ def test_only_its_server_can_read_a_file_with_a_password(run: tuple[dict[str, Ad
     assert (home / "redis.conf").stat().st_uid == redis.uids().real
 
 
-def test_shown_settings_hide_the_password(run: tuple[dict[str, Address], str, Path]) -> None:
-    at = run[0]["postgres"]
+def test_shown_settings_hide_the_password(run: Run) -> None:
+    at = run.addresses["postgres"]
     settings = StorageSettings(
         kind="postgres",
         endpoints=(str(at),),

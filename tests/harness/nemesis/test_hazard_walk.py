@@ -154,11 +154,9 @@ def test_a_pause_hits_whom_it_aims_at_and_stopped_servers_delay_messages(target:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[SharedState]:
+def state(folder: Path) -> Iterator[SharedState]:
     """The state of three clients on two resources."""
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "events").mkdir()
-    with pool.started(3, 2, 2, tmp_path) as started:
+    with pool.started(3, 2, 2, folder) as started:
         yield started.state
 
 

@@ -69,11 +69,9 @@ class OneServer:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[SharedState]:
+def state(folder: Path) -> Iterator[SharedState]:
     """The state of four clients on two resources."""
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "events").mkdir()
-    with pool.started(4, 2, 2, tmp_path) as started:
+    with pool.started(4, 2, 2, folder) as started:
         yield started.state
 
 

@@ -194,13 +194,6 @@ def nemesis_over(
     )
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "events").mkdir()
-    return tmp_path
-
-
 @pytest.mark.slow
 def test_hundreds_of_pauses_each_end_and_leave_every_client_running(folder: Path) -> None:
     lasting = PauseSpec(kind="pause", target="holder", at="before-write", lasts="1ms")

@@ -25,11 +25,9 @@ OK = Answer(Outcome.OK, {})
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[SharedState]:
+def state(folder: Path) -> Iterator[SharedState]:
     """The state of two clients on one resource."""
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "events").mkdir()
-    with pool.started(2, 1, 1, tmp_path) as started:
+    with pool.started(2, 1, 1, folder) as started:
         yield started.state
 
 

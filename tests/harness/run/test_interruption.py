@@ -121,14 +121,6 @@ def test_a_recheck_of_an_interrupted_run_prints_both_reasons(
     assert code is ExitCode.UNKNOWN
     said = " ".join(capsys.readouterr().out.split())
     assert "interrupted at 5 of 20 s" in said.lower()
-    assert UNREAD_ORDER in said
-
-
-def test_a_recheck_says_too_that_the_run_was_interrupted(tmp_path: Path) -> None:
-    (tmp_path / "history.jsonl").write_text(HISTORY)
-    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
-
-    recheck(tmp_path)
-
     document = json.loads((tmp_path / "verdict.json").read_text())
     assert document["interrupted"] == {"seconds": 5.012, "planned": 20.0}
+    assert UNREAD_ORDER in said

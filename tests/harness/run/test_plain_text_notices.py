@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
@@ -15,6 +14,7 @@ from harness.core.events import Notice
 from harness.engines.local import LocalEngine
 from harness.run.runner import RunOptions, run
 from harness.spec import load
+from tests.support.http_servers import listening
 
 TARGET = """
 name = "far"
@@ -39,20 +39,13 @@ def far_redis() -> Iterator[str]:
             pytest.skip("this machine has no network")
         host = route.getsockname()[0]
 
-    def answer() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection:
-                if connection.recv(100):
-                    connection.sendall(b"-NOAUTH Authentication required.\r\n")
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            if connection.recv(100):
+                connection.sendall(b"-NOAUTH Authentication required.\r\n")
 
-    with socket.create_server((host, 0)) as listener:
-        threading.Thread(target=answer, daemon=True).start()
-        yield f"{host}:{listener.getsockname()[1]}"
-        listener.shutdown(socket.SHUT_RDWR)
+    with listening(answer, host) as at:
+        yield at
 
 
 def test_a_run_says_at_its_beginning_that_a_password_can_be_read(

@@ -45,29 +45,6 @@ def test_a_recorded_twin_is_valid_and_was_exercised(
     assert all(document.coverage[name] >= least[name] for name in least)
 
 
-@pytest.mark.parametrize(
-    ("name", "verdict"),
-    [
-        ("etcd-postgres", "valid"),
-        ("etcd-postgres-unfenced", "invalid"),
-        ("etcd-postgres-append", "valid"),  # without fence_on_acquire a lost update is only counted
-        ("etcd-postgres-append-fence-on-acquire", "valid"),
-        ("etcd-postgres-kill", "valid"),
-        ("etcd-postgres-partition", "valid"),
-        ("redis-postgres-failover", "invalid"),
-        ("redlock-postgres-clock", "invalid"),
-        ("not-exercised", "unknown"),
-    ],
-)
-def test_a_recorded_run_has_its_original_verdict(
-    recorded_run: Callable[[str], Path], name: str, verdict: str
-) -> None:
-    document = recheck(recorded_run(name)).document
-
-    assert document.verdict == verdict
-    assert document.as_expected == (name != "not-exercised")
-
-
 def test_a_recorded_run_that_was_interrupted_ends_early(recorded_run: Callable[[str], Path]) -> None:
     folder = recorded_run("interrupted")
     plan = json.loads((folder / "plan.json").read_bytes())

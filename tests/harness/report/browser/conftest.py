@@ -107,6 +107,14 @@ def unfenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return report.write(write_sample(tmp_path_factory.mktemp("unfenced")))
 
 
+@pytest.fixture
+def page(visitor: Visitor, unfenced: Path) -> Page:
+    """The report of the run whose storage accepted stale writes, with its drawing."""
+    shown = visitor.open(unfenced).page
+    drawn(shown)
+    return shown
+
+
 @pytest.fixture(scope="session")
 def fenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return report.write(write_sample(tmp_path_factory.mktemp("fenced"), fenced=True))

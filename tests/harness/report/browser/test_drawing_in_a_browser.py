@@ -71,19 +71,14 @@ def test_on_a_phone_the_steps_are_below_the_drawing(visitor: Visitor, unfenced: 
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-def test_pointing_at_a_badge_lights_its_steps(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
-
+def test_pointing_at_a_badge_lights_its_steps(page: Page) -> None:
     mark(page, 2).hover()
 
     expect(page.locator("#finding-1-step-2")).to_have_class("lit")
     expect(page.locator("#tip")).to_contain_text("in step 2")
 
 
-def test_pointing_at_a_step_lights_what_it_is_about_in_the_drawing(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
+def test_pointing_at_a_step_lights_what_it_is_about_in_the_drawing(page: Page) -> None:
     before = painted(page)
 
     page.locator("#finding-1-step-2").hover()
@@ -92,10 +87,7 @@ def test_pointing_at_a_step_lights_what_it_is_about_in_the_drawing(visitor: Visi
     assert painted(page) != before
 
 
-def test_a_badge_that_is_clicked_leads_to_its_step(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
-
+def test_a_badge_that_is_clicked_leads_to_its_step(page: Page) -> None:
     mark(page, 2).click()
 
     assert page.evaluate("location.hash") == "#finding-1-step-2"
@@ -103,9 +95,7 @@ def test_a_badge_that_is_clicked_leads_to_its_step(visitor: Visitor, unfenced: P
     expect(page.locator("#tip")).to_be_visible()
 
 
-def test_a_step_that_is_clicked_brings_what_it_is_about_into_view(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
+def test_a_step_that_is_clicked_brings_what_it_is_about_into_view(page: Page) -> None:
     page.get_by_role("button", name="Zoom in").click()
     for _ in range(12):
         page.get_by_role("button", name="Zoom in").click()
@@ -118,9 +108,7 @@ def test_a_step_that_is_clicked_brings_what_it_is_about_into_view(visitor: Visit
     assert page.evaluate("location.hash") == "#finding-1-step-2"
 
 
-def test_badges_and_steps_have_the_same_numbers(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
+def test_badges_and_steps_have_the_same_numbers(page: Page) -> None:
     badges = data(page)["scenes"][0]["badges"]
 
     shown = page.locator(".mark").evaluate_all("marks => marks.map((mark) => mark.dataset.steps)")
@@ -128,9 +116,7 @@ def test_badges_and_steps_have_the_same_numbers(visitor: Visitor, unfenced: Path
     assert sorted(shown) == sorted(" ".join(map(str, badge["steps"])) for badge in badges)
 
 
-def test_keys_go_to_the_next_and_previous_finding_and_step(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
+def test_keys_go_to_the_next_and_previous_finding_and_step(page: Page) -> None:
     expect(page.locator("#hint")).to_be_visible()
 
     visited = []
@@ -150,9 +136,7 @@ def test_keys_go_to_the_next_and_previous_finding_and_step(visitor: Visitor, unf
     expect(page.locator("#finding-3")).to_be_hidden()
 
 
-def test_keys_typed_into_a_field_are_not_shortcuts(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
+def test_keys_typed_into_a_field_are_not_shortcuts(page: Page) -> None:
     page.locator("#shorten").focus()
 
     page.keyboard.press("n")
@@ -170,10 +154,7 @@ def test_an_address_of_a_finding_opens_it(visitor: Visitor, unfenced: Path, addr
     expect(page.locator("#finding-3 #lanes")).to_be_visible()
 
 
-def test_an_address_that_changes_on_an_open_page_is_followed(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
-
+def test_an_address_that_changes_on_an_open_page_is_followed(page: Page) -> None:
     page.evaluate("location.hash = '#finding-2-step-1'")
 
     expect(page.locator("#finding-2")).to_be_visible()
@@ -216,12 +197,7 @@ def test_a_tap_opens_the_details_of_an_operation(visitor: Visitor, unfenced: Pat
     expect(page.locator("#tip")).to_contain_text("history.jsonl line")
 
 
-def test_every_badge_can_be_reached_with_the_keyboard_and_says_what_it_is(
-    visitor: Visitor, unfenced: Path
-) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
-
+def test_every_badge_can_be_reached_with_the_keyboard_and_says_what_it_is(page: Page) -> None:
     mark(page, 2).focus()
 
     expect(page.locator("#tip")).to_be_visible()

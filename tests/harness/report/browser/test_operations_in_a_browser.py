@@ -33,17 +33,16 @@ def column(page: Page, number: int) -> list[str]:
     return page.locator(f"#rows td:nth-child({number + 1})").all_text_contents()
 
 
-def test_the_table_has_every_operation_of_the_run(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
+def test_the_table_has_every_operation_of_the_run(page: Page, unfenced: Path) -> None:
     history = [json.loads(line) for line in (unfenced.parent / "history.jsonl").read_text().splitlines()]
     calls = sum(event.get("type") == "invoke" for event in history)
 
     expect(matches(page)).to_have_text(f"{calls:,} of {calls:,} operations match; shown: 1 to 20")
 
 
-def test_a_filter_shows_what_matches_and_its_link_shows_the_same(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-
+def test_a_filter_shows_what_matches_and_its_link_shows_the_same(
+    page: Page, visitor: Visitor, unfenced: Path
+) -> None:
     field(page, "client").select_option("client 1")
     field(page, "call").select_option("write")
     field(page, "resource").select_option("r0")
@@ -58,8 +57,7 @@ def test_a_filter_shows_what_matches_and_its_link_shows_the_same(visitor: Visito
     expect(shared.locator("#operations")).to_be_in_viewport()
 
 
-def test_a_token_is_the_whole_token_and_a_text_is_anywhere(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
+def test_a_token_is_the_whole_token_and_a_text_is_anywhere(page: Page) -> None:
     token = next(filter(None, operations(page)["token"]))
 
     field(page, "token").fill(token)
@@ -72,8 +70,7 @@ def test_a_token_is_the_whole_token_and_a_text_is_anywhere(visitor: Visitor, unf
     assert column(page, LINES)[0].startswith("lines 2,")
 
 
-def test_of_a_fault_what_was_open_meanwhile_is_shown(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
+def test_of_a_fault_what_was_open_meanwhile_is_shown(page: Page) -> None:
     drawing = json.loads(page.locator("#data").text_content() or "")["drawing"]
     ops, pause = drawing["operations"], drawing["bands"][0]
     spans = list(zip(accumulate(ops["from"]), accumulate(ops["to"]), strict=True))
@@ -92,8 +89,7 @@ def test_of_a_fault_what_was_open_meanwhile_is_shown(visitor: Visitor, unfenced:
     assert shown["during a fault"] + shown["without a fault"] == len(spans)
 
 
-def test_pages_of_the_table_are_turned_with_the_keyboard(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
+def test_pages_of_the_table_are_turned_with_the_keyboard(page: Page) -> None:
     first = column(page, LINES)
     expect(page.get_by_role("button", name="Earlier")).to_be_disabled()
 
@@ -113,8 +109,7 @@ def test_a_filter_without_a_match_says_so(visitor: Visitor, unfenced: Path) -> N
     expect(page.locator("#rows tr")).to_have_count(0)
 
 
-def test_a_link_to_a_finding_keeps_the_table_as_it_is(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
+def test_a_link_to_a_finding_keeps_the_table_as_it_is(page: Page) -> None:
     page.get_by_role("button", name="Later").click()
 
     page.evaluate("location.hash = '#finding-2'")

@@ -51,18 +51,12 @@ def test_a_report_opens_from_disk_without_errors_and_without_a_network(
     assert visit.requests == [page.as_uri()]
 
 
-def test_the_verdict_says_that_a_planted_violation_was_this_runs_success(
-    visitor: Visitor, unfenced: Path
-) -> None:
-    page = visitor.open(unfenced).page
-
+def test_the_verdict_says_that_a_planted_violation_was_this_runs_success(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_contain_text("Found as planned: ")
     expect(page.locator("section.answer.good .word")).to_contain_text("Verdict: invalid")
 
 
-def test_the_sentence_is_in_view_before_anything_is_scrolled(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-
+def test_the_sentence_is_in_view_before_anything_is_scrolled(page: Page) -> None:
     sentence = page.locator(".scene:visible .sentence")
 
     expect(sentence).to_contain_text("the storage accepted a write with token")
@@ -82,19 +76,14 @@ def test_the_answer_takes_little_of_the_first_screen(visitor: Visitor, unfenced:
     assert top < 600
 
 
-def test_the_same_done_right_opens_where_it_is_linked(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-
+def test_the_same_done_right_opens_where_it_is_linked(page: Page) -> None:
     page.get_by_role("link", name="etcd-postgres", exact=True).click()
 
     expect(page.locator("#twin")).to_be_visible()
     expect(page.locator("#twin")).to_be_in_viewport()
 
 
-def test_the_stale_write_is_marked_in_the_drawing_and_in_the_table(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
-
+def test_the_stale_write_is_marked_in_the_drawing_and_in_the_table(page: Page) -> None:
     assert pixels(page, "stale") > 300
     expect(page.locator("tr.stale:visible")).to_contain_text("accepted stale")
 
@@ -116,8 +105,7 @@ def test_an_unexercised_run_is_shown_whole_and_is_no_pass(visitor: Visitor, quie
     assert pixels(page, "write") > 100
 
 
-def test_another_finding_can_be_chosen(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
+def test_another_finding_can_be_chosen(page: Page, unfenced: Path) -> None:
     summaries = [
         capitalized(finding["summary"], finding["resource"])
         for finding in json.loads((unfenced.parent / "verdict.json").read_text())["findings"]
@@ -131,9 +119,7 @@ def test_another_finding_can_be_chosen(visitor: Visitor, unfenced: Path) -> None
     expect(page.locator(".scene:visible canvas").first).to_be_visible()
 
 
-def test_hovering_shows_the_details_of_what_is_under_the_pointer(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
+def test_hovering_shows_the_details_of_what_is_under_the_pointer(page: Page) -> None:
     figure = page.locator("#lanes")
     figure.scroll_into_view_if_needed()
     box = figure.bounding_box()
@@ -150,9 +136,7 @@ def test_hovering_shows_the_details_of_what_is_under_the_pointer(visitor: Visito
     expect(tip).to_contain_text("process state is T")
 
 
-def test_every_event_can_be_reached_with_the_keyboard_alone(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
+def test_every_event_can_be_reached_with_the_keyboard_alone(page: Page) -> None:
     for _ in range(30):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id") == "lanes":
@@ -168,9 +152,7 @@ def test_every_event_can_be_reached_with_the_keyboard_alone(visitor: Visitor, un
     assert second != first
 
 
-def test_keys_zoom_and_return(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
-    drawn(page)
+def test_keys_zoom_and_return(page: Page) -> None:
     before = pixels(page, "stale")
     page.locator("#lanes").focus()
 
