@@ -25,89 +25,12 @@ Writes and fences that failed for another reason and reads without an answer say
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from checkers.history.records import WRITES, Header, Op, Outcome
 from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Why
-
-
-def is_right(
-    operations: Sequence[Op], header: Header, log: Sequence[Op] | None = None, *, fenced: bool | None = None
-) -> bool:
-    """Is there an order in which the storage of one resource answers as recorded?
-
-    Args:
-        operations: of one resource, in any order.
-        header: the policy, and the state before the run.
-        log: the accepted writes in the storage's own order, if known.
-        fenced: whether to judge it as fenced; None: as the header says.
-    """
-    storage = StorageOfOne(
-        operations=operations, header=header, log=log, fenced=header.fenced if fenced is None else fenced
-    )
-    return storage.is_sound() and _has_causes(storage, {})
-
-
-def stale_writes(operations: Sequence[Op], header: Header) -> set[int]:
-    """Return the indexes of the writes of an unfenced storage that are stale in every order.
-
-    In no order does such a write come before all those after which a fence would refuse it.
-    """
-    storage = StorageOfOne(operations=operations, header=header, fenced=False)
-    effective = storage.took_effect({})
-    stale = set()
-    for write in effective:
-        order = storage.order({})
-        storage.put_before_newer(order, write, effective)
-        if not order.saturate():
-            stale.add(write.index)
-    return stale
-
-
-def late_alone(operations: Sequence[Op], header: Header) -> set[int]:
-    """Return each write that explains a wrong history if the fence let it alone pass at any time.
-
-    Nothing of the history may have been rejected.
-    """
-    storage = StorageOfOne(operations=operations, header=header, fenced=True)
-    if not storage.is_sound() or storage.order({}).saturate():
-        return set()
-    return {
-        write.index
-        for write in storage.took_effect({})
-        if write.f in WRITES and storage.order({}, late=write).saturate()
-    }
-
-
-def false_rejections(operations: Sequence[Op], header: Header) -> set[int]:
-    """Return the rejections by an unfenced storage that can have met no newer token.
-
-    Nothing after which a fence would refuse the write had been called when the rejection returned.
-    """
-    storage = StorageOfOne(operations=operations, header=header, fenced=True)
-    by_index = {op.index: op for op in operations}
-    return {
-        rejected.index
-        for rejected in storage.rejected
-        if not any(
-            cause is INITIAL or not rejected.precedes(by_index[cause])
-            for cause in storage.possible_causes(rejected)
-        )
-    }
-
-
-def _has_causes(storage: StorageOfOne, causes: Mapping[int, Node]) -> bool:
-    """Can each rejection without a cause be given one without a cycle?"""
-    if not storage.order(causes).saturate():
-        return False
-    left = [op for op in storage.rejected if op.index not in causes]
-    if not left:
-        return True
-    return any(
-        _has_causes(storage, {**causes, left[0].index: cause}) for cause in storage.possible_causes(left[0])
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,20 +58,11 @@ class StorageOfOne:
         fences = [op for op in self.operations if op.f == "fence" and op.outcome is not Outcome.FAIL]
         return [op for op in fences if self.fenced or op in (self.log or ())]
 
-    @property
-    def rejected(self) -> list[Op]:
-        """The writes and fences that were refused as stale."""
-        return [op for op in self.operations if _was_rejected(op)] if self.fenced else []
-
-    def is_sound(self) -> bool:
-        """Was every value read there, did no failed write take effect, and none twice?"""
-        return self._is_log_sound() and all(self.source(read) is not None for read in self.reads)
-
     def source(self, read: Op) -> Node | None:
         """Return the write whose value a read returned; None if no write is possible."""
         for write in self.writes:
             if write.value == read.value and (None in {read.token, write.token} or read.token == write.token):
-                return write.index if self._may_have_effect(write) else None
+                return write.index if self.may_have_effect(write) else None
         before = (self.header.initial_value, self.header.initial_token)
         return INITIAL if (read.value, before[1] if read.token is None else read.token) == before else None
 
@@ -161,14 +75,6 @@ class StorageOfOne:
             for op in chain(self.writes, self.fences)
             if op.outcome is Outcome.OK or op.index in certain | logged
         ]
-
-    def possible_causes(self, rejected: Op) -> Iterator[Node]:
-        """Yield what can have raised the mark so that this write or fence was refused."""
-        if self._refuses(rejected, self.header.initial_token):
-            yield INITIAL
-        for op in chain(self.writes, self.fences):
-            if self._may_have_effect(op) and op.token is not None and self._refuses(rejected, op.token):
-                yield op.index
 
     def order(self, causes: Mapping[int, Node], late: Op | None = None) -> Precedence:
         """Return the precedence graph with these causes; rejected writes without one are left out.
@@ -196,32 +102,20 @@ class StorageOfOne:
 
     def put_before_newer(self, order: Precedence, write: Op, others: Sequence[Op]) -> None:
         """Put a write before everything after which a fence would refuse it."""
-        if self._refuses(write, self.header.initial_token):
+        if self.refuses(write, self.header.initial_token):
             order.add(write.index, Why.TOKEN_ORDER, INITIAL)
         for other in others:
-            if other is not write and other.token is not None and self._refuses(write, other.token):
+            if other is not write and other.token is not None and self.refuses(write, other.token):
                 order.add(write.index, Why.TOKEN_ORDER, other.index)
 
-    def _refuses(self, write: Op, mark: int) -> bool:
+    def refuses(self, write: Op, mark: int) -> bool:
+        """Would a fence at this mark refuse the write?"""
         if write.token is None:
             return False
         return write.token <= mark if self.header.policy == "strict" else write.token < mark
 
-    def _may_have_effect(self, op: Op) -> bool:
+    def may_have_effect(self, op: Op) -> bool:
+        """Can the operation have taken effect?"""
         if self.log is not None and op.f in WRITES:
             return op in self.log
         return op.outcome is not Outcome.FAIL
-
-    def _is_log_sound(self) -> bool:
-        """Does it contain the acknowledged writes, no failed ones, and none twice?"""
-        if self.log is None:
-            return True
-        once = len({op.index for op in self.log}) == len(self.log)
-        return once and all(
-            op in self.log if op.outcome is Outcome.OK else op.outcome is Outcome.INFO or op not in self.log
-            for op in self.writes
-        )
-
-
-def _was_rejected(op: Op) -> bool:
-    return op.f in {*WRITES, "fence"} and op.outcome is Outcome.FAIL and op.error == "stale"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from checkers.history.operation import Operation
 from checkers.history.records import Element, List, Op, Outcome
-from checkers.reference.models import is_register
+from tests.oracles.models import is_register
 
 
 def is_list(operations: Sequence[Op], initial: List = ()) -> bool:

@@ -10,10 +10,10 @@ import pytest
 
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import History, Op
-from checkers.reference.storages import is_right
 from checkers.rules.registers import observed
 from checkers.rules.stale_writes.by_log import in_log
 from checkers.verdict.judge import judge
+from tests.oracles.storages import is_right
 from tests.support.brute_force import explained_with_fences, history_of, random_register_history
 from tests.support.commit_logs import committed, explained, random_log
 from tests.support.differential import disagreements, random_histories

@@ -15,7 +15,6 @@ from checkers.models.mutex import judge_mutex
 from checkers.models.objects import CasRegister, Mutex, OwnedMutex
 from checkers.models.register import judge_register
 from checkers.models.search import search
-from checkers.reference.models import is_mutex, is_register
 from checkers.rules.double_beliefs import double_beliefs
 from checkers.rules.double_grants import double_grants
 from checkers.rules.early_grants import early_grants
@@ -25,6 +24,7 @@ from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
 from tests.oracles import pairwise
 from tests.oracles.lists import is_list, lost_elements, overwritten
+from tests.oracles.models import is_mutex, is_register
 from tests.support.brute_force import history_of
 from tests.support.differential import SCALE, disagreements, random_histories
 from tests.support.linearizations import explained, mutex_step, owned_mutex_step, register_step

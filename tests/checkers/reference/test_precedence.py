@@ -10,7 +10,8 @@ import pytest
 
 from checkers.history.records import Header
 from checkers.reference.precedence import INITIAL, Block, Precedence, Why
-from checkers.reference.storages import StorageOfOne, is_right
+from checkers.reference.storages import StorageOfOne
+from tests.oracles.storages import is_right, possible_causes, rejected_by
 from tests.support.brute_force import INITIAL as NOTHING
 from tests.support.brute_force import read, write
 
@@ -150,9 +151,9 @@ def storage() -> Any:
 
 
 def test_a_higher_token_can_cause_a_rejection(storage: Any) -> None:
-    (rejected,) = storage.rejected
+    (rejected,) = rejected_by(storage)
 
-    assert list(storage.possible_causes(rejected)) == [1]
+    assert list(possible_causes(storage, rejected)) == [1]
 
 
 def test_a_cause_comes_before_its_rejection(storage: Any) -> None:

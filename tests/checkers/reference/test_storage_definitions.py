@@ -12,12 +12,12 @@ import pytest
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Header, Op, Outcome
-from checkers.reference.storages import false_rejections, is_right, late_alone, stale_writes
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
 from checkers.rules.stale_writes.by_clients import SEEN_AFTER_NEWER
 from checkers.verdict.judge import judge
 from tests.oracles import pairwise
+from tests.oracles.storages import false_rejections, is_right, late_alone, stale_writes
 from tests.support.brute_force import (
     explained_with_fences,
     explained_without_a_fence,
