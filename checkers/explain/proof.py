@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Conflict
 from checkers.explain.shapes import conflicts_among, may_be_known
-from checkers.facts.evidence import Evidence, as_seen, gather
+from checkers.facts.evidence import Evidence, gather, memoized_as_seen
 from checkers.history.columns import Operations
 from checkers.history.memoized import memoized
 from checkers.history.records import WRITES, Op, Outcome, Value
@@ -65,13 +65,9 @@ class _Work:
         self._left -= operations
 
 
+@memoized_as_seen
 def work_of(evidence: Evidence) -> _Work:
     """Return the work left for all proofs of a verdict, with its log and without."""
-    return _work(as_seen(evidence))
-
-
-@memoized
-def _work(evidence: Evidence) -> _Work:
     return _Work(_MOST_WORK + _MOST_WORK_EACH * len(evidence.history.operations))
 
 

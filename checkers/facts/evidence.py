@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from checkers.history.columns import FUNCTIONS, Operations
 from checkers.history.commit_columns import Commits
 from checkers.history.memoized import memoized
 from checkers.history.records import Commit, History, Op
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +53,15 @@ def as_seen(evidence: Evidence) -> Evidence:
     return evidence if evidence.log is None else Evidence(history=evidence.history)
 
 
+def memoized_as_seen(work: Callable[[Evidence], T]) -> Callable[[Evidence], T]:
+    """Decorate a pure function of what the clients saw; it gets the evidence without the log."""
+    known = memoized(work)
+    return functools.wraps(work)(lambda evidence: known(as_seen(evidence)))
+
+
+@memoized_as_seen
 def in_columns(evidence: Evidence) -> Operations:
-    """Return all operations as columns; these do not depend on the log."""
-    return _in_columns(as_seen(evidence))
-
-
-@memoized
-def _in_columns(evidence: Evidence) -> Operations:
+    """Return all operations as columns."""
     return Operations.of(evidence.history.operations, evidence.history.header.initial_value)
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.facts.evidence import Evidence, as_seen, in_columns
+from checkers.facts.evidence import Evidence, in_columns, memoized_as_seen
 from checkers.facts.hold_order import hold_order
 from checkers.facts.leases import Lease, lease_of, leases_of
 from checkers.facts.narrowing import GrantColumns
@@ -29,18 +29,13 @@ from checkers.history.columns import (
     Flags,
     Ints,
 )
-from checkers.history.memoized import memoized
 from checkers.history.ranks import stable_order
 from checkers.history.records import Op
 
 
+@memoized_as_seen
 def holds_of(evidence: Evidence) -> HoldIndex:
-    """Return the holds of a history; these do not depend on the log."""
-    return _holds_of(as_seen(evidence))
-
-
-@memoized
-def _holds_of(evidence: Evidence) -> HoldIndex:
+    """Return the holds of a history."""
     return HoldIndex(evidence)
 
 

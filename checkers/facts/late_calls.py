@@ -7,20 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from checkers.facts.by_call import ByCall
-from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.holds import HoldIndex, holds_of
 from checkers.facts.leases import ENDS
-from checkers.history.memoized import memoized
 from checkers.history.records import Op, Outcome
 
 
+@memoized_as_seen
 def late_calls_of(evidence: Evidence) -> LateCalls:
     """Return the releases and renewals of a history."""
-    return _late_calls_of(as_seen(evidence))
-
-
-@memoized
-def _late_calls_of(evidence: Evidence) -> LateCalls:
     return LateCalls(evidence)
 
 

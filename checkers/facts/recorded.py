@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.facts.evidence import Evidence, as_seen, in_columns
+from checkers.facts.evidence import Evidence, in_columns, memoized_as_seen
 from checkers.facts.restarts import restarts_of_storage
 from checkers.history.columns import (
     ABSENT,
@@ -29,11 +29,9 @@ from checkers.history.ranks import heights, rank
 from checkers.history.records import Header, Op
 
 
-@memoized
+@memoized_as_seen
 def recorded(evidence: Evidence) -> Recorded:
-    """Return the operations on storages; these do not depend on the log."""
-    if evidence.log is not None:
-        return recorded(as_seen(evidence))
+    """Return the operations on storages."""
     return Recorded(in_columns(evidence), evidence.history.header)
 
 

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.facts.appends import read_by
-from checkers.facts.evidence import Evidence, as_seen
-from checkers.history.memoized import memoized
+from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.history.records import List, Op, Outcome
 
 
@@ -33,11 +32,9 @@ class ShownAppends:
     pairs: Sequence[tuple[Op, Op]]  # an append, and the append whose list it had read
 
 
-@memoized
+@memoized_as_seen
 def shown_appends(evidence: Evidence) -> ShownAppends:
     """Return the appends that took effect, as shown by the lists that clients read."""
-    if evidence.log is not None:
-        return shown_appends(as_seen(evidence))
     appends: list[Op] = []
     by: dict[int, Op] = {}
     pairs: list[tuple[Op, Op]] = []

@@ -35,12 +35,11 @@ from operator import attrgetter
 
 import numpy as np
 
-from checkers.facts.evidence import Evidence
+from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.intervals import Cover, Interval, joined, without
 from checkers.facts.long_waits import of_long_waits
 from checkers.facts.narrowing import count_of_grants, grants_without, narrowed
 from checkers.facts.surroundings import Surroundings, surroundings_of
-from checkers.history.memoized import memoized
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 
@@ -58,13 +57,10 @@ class Stuck:
     last: PossibleHold | None  # the last hold that may have kept the lock before
 
 
-@memoized
+@memoized_as_seen
 def stretches(evidence: Evidence) -> Sequence[Stuck]:
     """Return the stretches of time in which a lock was stuck, resource by resource."""
-    return tuple(_stretches(evidence))
-
-
-def _stretches(evidence: Evidence) -> Iterator[Stuck]:
+    found: list[Stuck] = []
     history = evidence.history
     surroundings = surroundings_of(history.header, history.faults)
     relevant = partial(of_long_waits, least=surroundings.patience, gap=surroundings.breath)
@@ -76,7 +72,8 @@ def _stretches(evidence: Evidence) -> Iterator[Stuck]:
         if any(queue.is_long(stretch) for stretch in waited):  # otherwise none can be stuck
             holds = sorted(queue.holds(), key=lambda hold: hold.end)
             free = without(without(waited, queue.faults()), queue.held(holds, history.started))
-            yield from (queue.stuck(each, holds) for each in free if queue.is_long(each))
+            found += (queue.stuck(each, holds) for each in free if queue.is_long(each))
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ import numpy as np
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Conflict, firsts
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
-from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.held_values import of_columns
 from checkers.facts.log_order import order_of
 from checkers.facts.losses import StorageFacts
@@ -64,11 +64,9 @@ from checkers.rules.stale_writes.by_holds import seen_after_later, sent_after_la
 from checkers.rules.undone_writes import unless_undone
 
 
-@memoized
+@memoized_as_seen
 def observed(evidence: Evidence) -> Sequence[Conflict]:
     """Judge what clients saw, register by register, without the commit log."""
-    if evidence.log is not None:
-        return observed(as_seen(evidence))
     if attempts_if_right(evidence) is not None:
         return ()
     zones, storage = zones_of(evidence), StorageFacts.of(evidence)

@@ -23,14 +23,13 @@ from checkers.explain.phrases import lock_on, times
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.beliefs import Beliefs, killed_at
-from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.intervals import Covered, Interval, joined
 from checkers.facts.leases import ENDS, granted
 from checkers.facts.long_waits import of_starved
 from checkers.facts.narrowing import narrowed
 from checkers.facts.surroundings import Surroundings, surroundings_of
 from checkers.history.faults import client_of
-from checkers.history.memoized import memoized
 from checkers.history.records import Header, Op, Outcome
 
 GRACES = 5
@@ -43,11 +42,11 @@ _Starved = tuple[Sequence[Op], float]
 
 def starved(evidence: Evidence) -> Iterator[Conflict]:
     """Yield the last refused acquire of each starved client, once for each lock."""
-    for refused, _ in _times(as_seen(evidence)).values():
+    for refused, _ in _times(evidence).values():
         yield REFUSED_FOR_LONG.conflict(refused[-1], *refused[:1])
 
 
-@memoized
+@memoized_as_seen
 def _times(evidence: Evidence) -> dict[int, _Starved]:
     """Return the stretches of starvation by the index of the last refused acquire."""
     return {refused[-1].index: (refused, time) for refused, time in _found(evidence)}
@@ -120,7 +119,7 @@ def _longest(found: Iterable[_Starved], header: Header) -> Iterator[_Starved]:
 
 def _refused_for_long(n: Narrator, conflict: Conflict) -> Story:
     last = conflict.accused
-    refused, time = _times(as_seen(n.evidence))[last.index]
+    refused, time = _times(n.evidence)[last.index]
     first, whom, lock = refused[0], n.whom(last), lock_on(last.resource)
     grace = n.lasting(n.history.header.grace)
     often = "once" if len(refused) == 1 else times(len(refused))

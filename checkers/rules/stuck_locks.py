@@ -16,11 +16,10 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Step, Story, step
 from checkers.explain.telling import capitalized, tell
-from checkers.facts.evidence import Evidence, as_seen
+from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.stuck_stretches import PossibleHold, Stuck, stretches
 from checkers.facts.surroundings import surroundings_of
 from checkers.facts.waiting_chains import waiting_chain
-from checkers.history.memoized import memoized
 from checkers.history.records import Op
 
 _MOST_NAMED = 3  # waiting clients; the others are only counted
@@ -29,7 +28,7 @@ _AT_ONCE = 1_000_000  # ns from a call to its attempt
 
 def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
     """Yield one conflict for each stretch of time in which a lock was stuck."""
-    for stuck in stretches(as_seen(evidence)):
+    for stuck in stretches(evidence):
         kept_by = None if stuck.last is None else stuck.last.setter
         yield NOBODY_GRANTED.conflict(stuck.waiting[-1], kept_by, *stuck.waiting[:-1])
 
@@ -67,13 +66,13 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
 
 def _stretch(n: Narrator, conflict: Conflict) -> Stuck:
     """Return the stretch that the conflict is about: the first, in the whole history, for the accused."""
-    own = _by_resource(as_seen(n.evidence))[conflict.accused.resource]
+    own = _by_resource(n.evidence)[conflict.accused.resource]
     waits = surroundings_of(n.history.header, n.history.faults).waited(conflict.accused)
     places = ((bisect_right(own, start, key=attrgetter("end")), end) for start, end in waits)
     return next(own[place] for place, end in places if place < len(own) and own[place].start < end)
 
 
-@memoized
+@memoized_as_seen
 def _by_resource(evidence: Evidence) -> dict[str, list[Stuck]]:
     own: dict[str, list[Stuck]] = defaultdict(list)
     for stuck in stretches(evidence):
