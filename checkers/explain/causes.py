@@ -111,7 +111,7 @@ def of_servers(n: Narrator, side: str, proof: Iterable[Op]) -> Cause | None:
     operations = [*proof]
     grants = [grant for op in operations if (grant := n.grant_behind(op)) is not None]
     first = min((op.sent for op in (*operations, *grants)), default=0)
-    last = max((math.inf if op.returned is None else op.returned for op in operations), default=0)
+    last = max((op.over for op in operations), default=0)
     fault = n.fault_on(side, first, last)
     return None if fault is None else Cause(fault=fault)
 
@@ -161,15 +161,14 @@ def meanwhile(n: Narrator, cause: Cause | None, write: Op) -> list[Fault]:
 def _of_hold(n: Narrator, grant: Op, write: Op) -> Cause | None:
     """Return the fault that made a hold end before one of its writes returned."""
     end = _end(n, grant)
-    over = math.inf if write.returned is None else write.returned
-    if end >= over:
+    if end >= write.over:
         return None
     holding_up = [fault for fault in _faults_on(n, grant) if _explains(n, fault, grant, end)]
     if not holding_up:
         return None
     holds = n.holds
     row = holds.operations.row(grant)
-    later = holds.granted_between(int(holds.columns.resource[row]), int(end), _ns(over))
+    later = holds.granted_between(int(holds.columns.resource[row]), int(end), _ns(write.over))
     is_taken = bool(np.any(holds.columns.owner[later] != holds.columns.owner[row]))
     return Cause(certain=is_taken, fault=min(holding_up, key=lambda fault: fault.began))
 

@@ -264,7 +264,7 @@ class Narrator:
 
     def restart(self, first: Op, then: Op | None) -> Fault | None:
         """Return the restart of the storage between two operations, or after the first."""
-        end = math.inf if then is None or then.returned is None else then.returned
+        end = math.inf if then is None else then.over
         return restarts_of_storage(self.history.faults).first_between(_over(first), end)
 
     def restart_steps(self, fault: Fault | None, first: Op) -> list[Step]:

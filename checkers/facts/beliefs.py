@@ -37,12 +37,12 @@ class Beliefs:
 
     def __init__(self, operations: Iterable[Op]) -> None:
         operations = list(operations)
-        given_back = sorted((_over(op), op.called) for op in operations if op.f in ENDS)
+        given_back = sorted((op.over, op.called) for op in operations if op.f in ENDS)
         self._given_back = [returned for returned, _ in given_back]
         called = (called for _, called in reversed(given_back))
         self._first_call = [*accumulate(called, min, initial=math.inf)][::-1]  # from each place on
         refused = (op for op in operations if op.f == "renew" and op.outcome is Outcome.FAIL)
-        self._lost = sorted(map(_over, refused))
+        self._lost = sorted(op.over for op in refused)
 
     def end(self, grant: Op) -> float:
         """Return when the owner stopped believing that it held this grant; infinity if it never did."""
@@ -51,7 +51,3 @@ class Beliefs:
         return min(
             given_back, max(self._lost[lost], grant.returned or 0) if lost < len(self._lost) else math.inf
         )
-
-
-def _over(op: Op) -> float:
-    return math.inf if op.returned is None else op.returned

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -23,6 +22,5 @@ class GrantStops:
         """Yield the faults that stopped a client inside this acquire, in the order in which they began."""
         if grant.owner is None:
             return
-        end = math.inf if grant.returned is None else grant.returned
         stops = self._stops.get((grant.resource, grant.owner), ())
-        yield from (fault for fault in stops if fault.overlaps(grant.called, end))
+        yield from (fault for fault in stops if fault.overlaps(grant.called, grant.over))

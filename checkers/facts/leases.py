@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate
+from operator import attrgetter
 
 from checkers.facts.evidence import Evidence
 from checkers.history.records import Op, Outcome
@@ -51,7 +52,7 @@ class Lease:
     @property
     def returned(self) -> float:
         """When the grant returned, in ns."""
-        return _returned(self.grant)
+        return self.grant.over
 
 
 def promises(evidence: Evidence) -> Iterator[list[Lease]]:
@@ -113,7 +114,7 @@ def _holds(own: Sequence[Op]) -> list[_Hold]:
     acquires: dict[int, list[Op]] = defaultdict(list)
     for op in granted(asked):
         acquires[number[op.index]].append(op)
-    reached = [*accumulate(map(_returned, asked), max, initial=-math.inf)]  # before each acquire
+    reached = [*accumulate((op.over for op in asked), max, initial=-math.inf)]  # before each acquire
     return [
         _Hold(grants, op.called if place else -math.inf, _other_call(asked, reached, place, number))
         for place, op in enumerate(asked)
@@ -135,8 +136,8 @@ class _Renews:
 
     def __init__(self, own: Sequence[Op]) -> None:
         renews = (op for op in own if op.f == "renew" and op.outcome is Outcome.OK and op.ttl is not None)
-        by_return = sorted(renews, key=_returned)
-        self._returned = [_returned(op) for op in by_return]
+        by_return = sorted(renews, key=attrgetter("over"))
+        self._returned = [op.over for op in by_return]
         self._latest = [*accumulate(by_return, _later)]
 
     def last_promise(self, hold: _Hold) -> Op | None:
@@ -163,13 +164,9 @@ def _promised_from(own: Sequence[Op], starts: Iterable[int]) -> dict[int, float]
     for start in sorted(starts):
         while coming and coming[-1].sent <= start:
             op = coming.pop()
-            heappush(begun, (op.ttl or 0, _returned(op)))
+            heappush(begun, (op.ttl or 0, op.over))
         while begun and begun[0][1] < start:
             heappop(begun)
         shortest = begun[0][0] if begun else math.inf
         found[start] = min(start + shortest, first_end[len(coming)])
     return found
-
-
-def _returned(op: Op) -> float:
-    return math.inf if op.returned is None else op.returned

@@ -184,7 +184,7 @@ class Queue:
         acquires = [op for op in own if op.f == "acquire" and op.outcome is not Outcome.FAIL]
         renewals = [op for op in own if op.f == "renew" and op.outcome is not Outcome.FAIL]
         release = self._release(own)
-        over = math.inf if release is None or release.returned is None else release.returned
+        over = math.inf if release is None else release.over
         is_leased = self._leased(own, renewals)
         first = min((op.sent for op in acquires if is_leased(op)), default=math.inf)
         renewed = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal
@@ -76,6 +77,11 @@ class Op:
     def precedes(self, other: Op) -> bool:
         """Did this operation finish before `other` began?"""
         return self.returned is not None and self.returned < other.called
+
+    @property
+    def over(self) -> float:
+        """When it returned, in ns; infinity if it never did."""
+        return math.inf if self.returned is None else self.returned
 
     @property
     def sent(self) -> int:

@@ -78,7 +78,7 @@ def _rejected(operations: Sequence[Op], header: Header) -> int | None:
     written = [(each.token, each.called) for index, each in accepted.items() if index is not None]
     written += [(op.token, op.called) for op in others if op.outcome is Outcome.INFO and op.token is not None]
     return sum(
-        any(token > (op.token or 0) and called <= _end(op) for token, called in written) for op in rejected
+        any(token > (op.token or 0) and called <= op.over for token, called in written) for op in rejected
     )
 
 
@@ -112,7 +112,7 @@ def _see(accepted: dict[int | None, _Accepted], op: Op, write: Op | None) -> Non
     else:
         new = _Accepted(op.token or 0, write.called, math.inf, write.called)
         own = accepted.setdefault(write.index, new)
-        own.settled = min(own.settled, _end(op))
+        own.settled = min(own.settled, op.over)
     own.claimed = max(own.claimed, op.called)
 
 
@@ -144,7 +144,7 @@ def _have_causes(
     accepted = list(accepted)
     for op in rejected:
         least = (op.token or 0) + (header.policy == "inclusive")
-        end = _end(op)
+        end = op.over
         high_enough = (each for each in levels if each >= least)
         cause = next((each for each in high_enough if possible[each] <= end or each in definite), None)
         if cause is None or possible[cause] > end:
@@ -152,7 +152,3 @@ def _have_causes(
         if any(each.token < cause and each.claimed > end for each in accepted):
             return False
     return True
-
-
-def _end(op: Op) -> float:
-    return math.inf if op.returned is None else op.returned
