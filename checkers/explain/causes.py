@@ -102,7 +102,7 @@ def _may_have_lapsed(n: Narrator, holder: Op, grant: Op) -> bool:
     """Had every lease that the service had confirmed by then ended when a grant returned?"""
     granted = grant.returned or 0
     setters = (holder, *n.own(holder, holder.sent, granted, "renew"))
-    answered = (op for op in setters if op.outcome is Outcome.OK and (op.returned or math.inf) <= granted)
+    answered = (op for op in setters if op.outcome is Outcome.OK and op.over <= granted)
     return max((op.sent + op.ttl for op in answered if op.ttl is not None), default=0) < granted
 
 

@@ -4,32 +4,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import accumulate
 
-from checkers.facts.evidence import Evidence
 from checkers.facts.leases import ENDS
-from checkers.history.faults import client_of, faults_of
 from checkers.history.records import Op, Outcome
-
-
-def killed_at(evidence: Evidence) -> Callable[[Op], float]:
-    """Return a function from an operation to when its client was killed after the call; infinity if never."""
-    header = evidence.history.header
-    if header.clients is None:
-        return lambda _op: math.inf
-    kills: dict[int | None, list[int]] = defaultdict(list)  # by client, in time order
-    for fault in faults_of(evidence.history.faults):
-        if fault.kind == "kill":
-            kills[fault.client].append(fault.began)
-
-    def killed(op: Op) -> float:
-        own = kills.get(client_of(op.process, header), [])
-        after = bisect_left(own, op.called)
-        return own[after] if after < len(own) else math.inf
-
-    return killed
 
 
 class Beliefs:

@@ -16,7 +16,7 @@ import numpy as np
 from checkers.facts.evidence import Evidence, in_columns, memoized_as_seen
 from checkers.facts.hold_order import hold_order
 from checkers.facts.leases import Lease, lease_of, leases_of
-from checkers.facts.narrowing import GrantColumns
+from checkers.facts.narrowing import GrantColumns, Groups
 from checkers.history.columns import (
     ABSENT,
     ACQUIRE,
@@ -203,30 +203,30 @@ class HoldIndex:
         return np.flatnonzero(self.granted)
 
     @cached_property
-    def _by_client(self) -> _Groups:
-        return _Groups(self.client)
+    def _by_client(self) -> Groups:
+        return Groups(self.client)
 
     @cached_property
-    def _acquires(self) -> _Groups:
+    def _acquires(self) -> Groups:
         """The acquires of each client, by call."""
         rows = np.flatnonzero(self.columns.f == ACQUIRE)
-        return _Groups(self.client[rows], rows, self.columns.called[rows])
+        return Groups(self.client[rows], rows, self.columns.called[rows])
 
     @cached_property
-    def _by_owner(self) -> _Groups:
-        return _Groups(self.columns.owner)
+    def _by_owner(self) -> Groups:
+        return Groups(self.columns.owner)
 
     @cached_property
-    def _by_return(self) -> _Groups:
+    def _by_return(self) -> Groups:
         rows = self._grants[stable_order(self.columns.returned[self._grants])]
-        return _Groups(self.columns.resource[rows], rows, self.columns.returned[rows])
+        return Groups(self.columns.resource[rows], rows, self.columns.returned[rows])
 
     @cached_property
-    def _by_token(self) -> _Groups:
+    def _by_token(self) -> Groups:
         """The grants of each resource by token, and by return for equal tokens."""
         order = np.lexsort((self.columns.returned[self._grants], self.columns.token[self._grants]))
         rows = self._grants[order]
-        return _Groups(self.columns.resource[rows], rows, self.columns.token[rows])
+        return Groups(self.columns.resource[rows], rows, self.columns.token[rows])
 
     @cached_property
     def _lost_at_most(self) -> Ints:
@@ -243,24 +243,6 @@ class HoldIndex:
     @cached_property
     def _held_of_resource(self) -> _Held:
         return _Held(self.columns.resource, self._grants, self.start, self._lost_at_most)
-
-
-class _Groups:
-    """Rows grouped by number; the rows of one number are given in the order of their moments."""
-
-    def __init__(self, numbers: Ints, rows: Ints | None = None, moments: Ints | None = None) -> None:
-        order = stable_order(numbers)
-        self._numbers = numbers[order]
-        self._rows = order if rows is None else rows[order]
-        self._moments = self._rows if moments is None else moments[order]
-
-    def of(self, number: int, since: int = ABSENT, until: int = NEVER) -> Ints:
-        """Return the rows of a number whose moments are in a closed interval."""
-        first, last = np.searchsorted(self._numbers, [number, number + 1])
-        moments = self._moments[first:last]
-        begin, end = np.searchsorted(moments, since), np.searchsorted(moments, until, side="right")
-        rows: Ints = self._rows[first:last][begin:end]
-        return rows
 
 
 class _Held:

@@ -39,7 +39,7 @@ class LateCalls:
         if holder.resource not in self._calls:
             return
         for op in self._calls[holder.resource].backwards(grant.returned or 0, holder.sent, but=holder):
-            is_in_flight = op.f in ENDS and (op.returned or math.inf) > (holder.returned or 0)
+            is_in_flight = op.f in ENDS and op.over > (holder.returned or 0)
             if is_in_flight or self.had_lost(op, holder):
                 yield op
 

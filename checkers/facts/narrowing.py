@@ -242,21 +242,21 @@ class GrantColumns:
 
 
 class Groups:
-    """Places grouped by number: `order` has the places of the lowest number first."""
+    """Rows grouped by number; the rows of one number are in the order of their moments."""
 
-    def __init__(self, numbers: Ints) -> None:
-        self.order = stable_order(numbers)
-        self._ordered = numbers[self.order]
+    def __init__(self, numbers: Ints, rows: Ints | None = None, moments: Ints | None = None) -> None:
+        order = stable_order(numbers)
+        self._numbers = numbers[order]
+        self._rows = order if rows is None else rows[order]
+        self._moments = self._rows if moments is None else moments[order]
 
-    def range(self, number: int) -> tuple[int, int]:
-        """Return where the places of a number begin in the order, and where they end."""
-        first, last = np.searchsorted(self._ordered, [number, number + 1]).tolist()
-        return first, last
-
-    def of(self, number: int) -> Ints:
-        """Return the places of a number, in their original order."""
-        first, last = self.range(number)
-        return self.order[first:last]
+    def of(self, number: int, since: int = ABSENT, until: int = NEVER) -> Ints:
+        """Return the rows of a number whose moments are in a closed interval."""
+        first, last = np.searchsorted(self._numbers, [number, number + 1])
+        moments = self._moments[first:last]
+        begin, end = np.searchsorted(moments, since), np.searchsorted(moments, until, side="right")
+        rows: Ints = self._rows[first:last][begin:end]
+        return rows
 
 
 def _after(start: Ints, ttl: Ints) -> Ints:

@@ -6,12 +6,11 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate
 from operator import attrgetter, itemgetter
 
 from checkers.facts.intervals import Interval, joined, without
-from checkers.history.faults import Fault, client_of, faults_of
+from checkers.history.faults import Fault, client_of, faults_of, killed_at
 from checkers.history.memoized import of_the_last
 from checkers.history.records import FaultEvent, Header, Op, Outcome
 
@@ -42,9 +41,9 @@ class Surroundings:
         self._holding_up = [
             fault
             for fault in faults
-            if not (fault.kind == "kill" and fault.client is not None)
-            and not (fault.client is None and fault.target.startswith("storage"))
+            if not fault.is_death and not (fault.client is None and fault.target.startswith("storage"))
         ]
+        self._killed = killed_at(header, faults)
         self._healed = list(accumulate((fault.healed for fault in self._holding_up), max))
 
     @property
@@ -88,19 +87,3 @@ class Surroundings:
         if lease not in self._down:
             self._down[lease] = joined((fault.began, fault.healed + lease) for fault in self._of_service)
         return self._down[lease]
-
-    def _killed(self, op: Op) -> float:
-        """Return when the client of an operation without an end was killed; infinity if no kill is known."""
-        if self.header.clients is None:
-            return math.inf
-        kills = self._kills.get(client_of(op.process, self.header), ())
-        after = bisect_left(kills, op.called)
-        return kills[after] if after < len(kills) else math.inf
-
-    @cached_property
-    def _kills(self) -> dict[int | None, list[int]]:
-        """When each client was killed."""
-        return {
-            client: [fault.began for fault in faults if fault.kind == "kill"]
-            for client, faults in self._of_clients.items()
-        }

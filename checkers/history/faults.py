@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -16,7 +16,7 @@ import numpy as np
 from checkers.history.columns import NEVER
 from checkers.history.memoized import of_the_last
 from checkers.history.ranges import Above
-from checkers.history.records import FaultEvent, Header
+from checkers.history.records import FaultEvent, Header, Op
 from checkers.vocabulary.fault_kinds import FaultKind, words_of
 
 _LONGEST = 18  # digits of a client's number
@@ -124,6 +124,24 @@ def _fault(began: FaultEvent, healed: FaultEvent | None) -> Fault:
 def client_of(process: int, header: Header) -> int:
     """Return the client that runs under this process number."""
     return process if header.clients is None else process % header.clients
+
+
+def killed_at(header: Header, faults: Iterable[Fault]) -> Callable[[Op], float]:
+    """Return a function from an operation to when its client was killed after the call, in ns.
+
+    It is infinity if no kill is known.
+    """
+    kills: dict[int | None, list[int]] = defaultdict(list)  # by client, in time order
+    for fault in faults:
+        if fault.is_death and header.clients is not None:
+            kills[fault.client].append(fault.began)
+
+    def killed(op: Op) -> float:
+        own = kills.get(client_of(op.process, header), ())
+        after = bisect_left(own, op.called)
+        return own[after] if after < len(own) else math.inf
+
+    return killed
 
 
 def is_client(process: int, client: int, header: Header) -> bool:

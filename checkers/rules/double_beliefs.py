@@ -17,11 +17,12 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
-from checkers.facts.beliefs import Beliefs, killed_at
+from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence
 from checkers.facts.leases import granted
 from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import NEVER
+from checkers.history.faults import faults_of, killed_at
 from checkers.history.ranges import Above
 from checkers.history.records import Op
 
@@ -31,7 +32,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
 
     A belief that would end before the acquire returns never begins.
     """
-    end_of_client = killed_at(evidence)
+    end_of_client = killed_at(evidence.history.header, faults_of(evidence.history.faults))
     involved = narrowed(evidence, of_beliefs)
     for _, operations in sorted(involved.by_resource("acquire", "renew", "release", "revoke").items()):
         by_owner: dict[str | None, list[Op]] = defaultdict(list)

@@ -22,14 +22,14 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.phrases import lock_on, times
 from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
-from checkers.facts.beliefs import Beliefs, killed_at
+from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.intervals import Covered, Interval, joined
 from checkers.facts.leases import ENDS, granted
 from checkers.facts.long_waits import of_starved
 from checkers.facts.narrowing import narrowed
 from checkers.facts.surroundings import Surroundings, surroundings_of
-from checkers.history.faults import client_of
+from checkers.history.faults import client_of, faults_of, killed_at
 from checkers.history.records import Header, Op, Outcome
 
 GRACES = 5
@@ -57,7 +57,7 @@ def _found(evidence: Evidence) -> Iterator[_Starved]:
     surroundings = surroundings_of(header, evidence.history.faults)
     least = GRACES * header.grace
     chosen = narrowed(evidence, lambda holds: of_starved(holds, least, header.clients))
-    end_of = killed_at(evidence)
+    end_of = killed_at(header, faults_of(evidence.history.faults))
     for _, operations in sorted(chosen.by_resource("acquire", "renew", "release", "revoke").items()):
         of_client: dict[int, list[Op]] = defaultdict(list)
         for op in operations:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -228,7 +227,7 @@ def _misleads(anomaly: str, grant: Op, other: Op) -> bool:
         return False
     if anomaly == "duplicate-token":
         return other.token == grant.token
-    return (other.returned or math.inf) < grant.sent and (other.token or 0) >= (grant.token or 0)
+    return other.over < grant.sent and (other.token or 0) >= (grant.token or 0)
 
 
 def _is_observed_register(result: CheckerResult) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from checkers.explain.causes import of_late_write
@@ -58,7 +57,7 @@ def short_story(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple
             capitalized(f"{held_up}; {between}" if held_up else between),
             late,
         )
-    if fault.kind == "pause" and fault.healed <= (write.returned or math.inf):
+    if fault.kind == "pause" and fault.healed <= write.over:
         late = f"Then {whom} woke up, and its older write {came}."
     during = f"{held_up}; {_when(n, newer, fault)} {between}"
     return tell("" if own is None else took(n, own), during, late)
@@ -108,7 +107,7 @@ def _way_past_the_fence(n: Narrator, write: Op, newer: Op) -> Iterable[Step]:
             if newer.called >= write.called
             else f"The older write was sent {n.sent(write)}, while the newer token was in flight"
         )
-        restarted = n.fault_on("storage", min(newer.called, write.called), write.returned or math.inf)
+        restarted = n.fault_on("storage", min(newer.called, write.called), write.over)
         compared = (
             "if the storage compared the tokens at all, it did so in an earlier step than it wrote"
             if restarted is None
