@@ -11,7 +11,7 @@ import numpy as np
 from checkers.facts.high_water import HighWater
 from checkers.facts.leases import Lease
 from checkers.history.columns import ABSENT, NEVER
-from checkers.history.ranges import Above
+from checkers.history.ranges import AboveOfOthers
 
 
 class PromisedLeases:
@@ -58,16 +58,10 @@ class PromisedLeases:
         found = [self._of_another(later, self._by_flight[side], (limit, *limits)) for side, limit in sides]
         return next((lease for lease in found if lease and later.returned < lease.end), None)
 
-    def _of_another(self, later: Lease, leases: Sequence[Above], limits: Sequence[float]) -> Lease | None:
-        """Return the longest lease above these limits whose owner has a higher or a lower number."""
-        own = self._owners[later.grant.owner]
-        found = [each.first((side * own, *limits)) for each, side in zip(leases, (1, -1), strict=True)]
-        places = [place for place in found if place is not None]
-        return self._longest_first[min(places)] if places else None
-
-    @cached_property
-    def _owners(self) -> dict[str | None, int]:
-        return {lease.grant.owner: number for number, lease in enumerate(self._longest_first)}
+    def _of_another(self, later: Lease, leases: AboveOfOthers, limits: Sequence[float]) -> Lease | None:
+        """Return the longest lease above these limits of another owner."""
+        place = leases.first(later.grant.owner, limits)
+        return None if place is None else self._longest_first[place]
 
     @cached_property
     def _is_any_without_token(self) -> bool:
@@ -92,25 +86,25 @@ class PromisedLeases:
         }
 
     @cached_property
-    def _by_time(self) -> Sequence[Above]:
-        return self._both_sides(self._returned)
+    def _by_time(self) -> AboveOfOthers:
+        return self._indexed(self._returned)
 
     @cached_property
-    def _by_token(self) -> Sequence[Above]:
+    def _by_token(self) -> AboveOfOthers:
         """Leases without a token are above no limit."""
         tokens = [
             ABSENT if lease.grant.token is None else -lease.grant.token for lease in self._longest_first
         ]
-        return self._both_sides(tokens, [-lease.grant.sent for lease in self._longest_first])
+        return self._indexed(tokens, [-lease.grant.sent for lease in self._longest_first])
 
     @cached_property
-    def _by_flight(self) -> Mapping[int, Sequence[Above]]:
+    def _by_flight(self) -> Mapping[int, AboveOfOthers]:
         """Indexes for higher tokens (1) and for lower ones (-1)."""
         tokens = [self._token_or_place[lease.grant.index] for lease in self._longest_first]
         places = [-self._place[lease.grant.index] for lease in self._longest_first]
         late = [-returned for returned in self._returned]
         return {
-            side: self._both_sides([side * token for token in tokens], late, self._returned, places)
+            side: self._indexed([side * token for token in tokens], late, self._returned, places)
             for side in (1, -1)
         }
 
@@ -119,10 +113,9 @@ class PromisedLeases:
         """When the grants returned, negated, so that an earlier one is above a later one."""
         return [-_moment(lease.returned) for lease in self._longest_first]
 
-    def _both_sides(self, *columns: Sequence[int]) -> Sequence[Above]:
-        owners = np.array([self._owners[lease.grant.owner] for lease in self._longest_first], dtype=np.int64)
-        others = [np.array(column, dtype=np.int64) for column in columns]
-        return Above(owners, *others), Above(-owners, *others)
+    def _indexed(self, *columns: Sequence[int]) -> AboveOfOthers:
+        owners = [lease.grant.owner for lease in self._longest_first]
+        return AboveOfOthers(owners, *(np.array(column, dtype=np.int64) for column in columns))
 
 
 def _moment(time: float) -> int:

@@ -5,11 +5,11 @@ Scanning a range for each finding takes quadratic time where there are many find
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from checkers.history.columns import Ints, indices
+from checkers.history.columns import Ints, Numbers, indices
 
 NOWHERE = -1
 
@@ -123,3 +123,18 @@ class Above:
         while len(levels[-1]) > 1:
             levels.append(np.maximum(levels[-1][::2], levels[-1][1::2]))
         return [low, *np.concatenate(levels[::-1]).tolist()]
+
+
+class AboveOfOthers:
+    """Finds places of another owner at which several columns are all above their limits."""
+
+    def __init__(self, owners: Sequence[Hashable], *columns: Ints) -> None:
+        self._numbers = Numbers()
+        numbers = np.array([self._numbers[owner] for owner in owners], dtype=np.int64)
+        self._sides = [(side, Above(side * numbers, *columns)) for side in (1, -1)]
+
+    def first(self, owner: Hashable, limits: Sequence[float]) -> int | None:
+        """Return the first place of an owner with a higher or a lower number, if there is one."""
+        own = self._numbers[owner]
+        found = (above.first((side * own, *limits)) for side, above in self._sides)
+        return min((place for place in found if place is not None), default=None)

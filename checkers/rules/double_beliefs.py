@@ -23,7 +23,7 @@ from checkers.facts.leases import granted
 from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import NEVER
 from checkers.history.faults import faults_of, killed_at
-from checkers.history.ranges import Above
+from checkers.history.ranges import AboveOfOthers
 from checkers.history.records import Op
 
 
@@ -41,18 +41,13 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
         ended = {owner: Beliefs(own) for owner, own in by_owner.items()}
         grants = sorted(granted(operations), key=lambda op: op.returned or 0)
         ends = [min(end_of_client(grant), ended[grant.owner].end(grant)) for grant in grants]
-        numbers = {owner: number for number, owner in enumerate(ended)}
-        number = np.array([numbers[grant.owner] for grant in grants], dtype=np.int64)
         end = np.array([min(each, NEVER) for each in ends], dtype=np.int64)
-        sides = Above(end, number), Above(end, -number)
+        others = AboveOfOthers([grant.owner for grant in grants], end)
         for place, grant in enumerate(grants):
-            if ends[place] <= (grant.returned or 0):
-                continue
-            limits = (grant.returned or 0, number[place]), (grant.returned or 0, -number[place])
-            found = [side.first(each) for side, each in zip(sides, limits, strict=True)]
-            other = min((each for each in found if each is not None), default=place)
-            if other < place:
-                yield BOTH_BELIEVED.conflict(grant, grants[other])
+            if ends[place] > (grant.returned or 0):
+                other = others.first(grant.owner, (grant.returned or 0,))
+                if other is not None and other < place:
+                    yield BOTH_BELIEVED.conflict(grant, grants[other])
 
 
 def _both_believed(n: Narrator, conflict: Conflict) -> Story:

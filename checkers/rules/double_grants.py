@@ -36,7 +36,7 @@ from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import INFO, NEVER
 from checkers.history.faults import Faults, faults_of
 from checkers.history.memoized import memoized
-from checkers.history.ranges import Above
+from checkers.history.ranges import AboveOfOthers
 from checkers.history.records import Op, Outcome
 
 
@@ -91,23 +91,18 @@ def _by_return(hold: _Hold) -> tuple[int, int]:
 
 
 def _held_by_two(holds: Sequence[_Hold], faults: Faults) -> Iterator[tuple[Op, Op]]:
-    owners = {owner: number for number, owner in enumerate({hold.grant.owner: None for hold in holds})}
-    number = np.array([owners[hold.grant.owner] for hold in holds], dtype=np.int64)
     until = np.array([min(hold.until, NEVER) for hold in holds], dtype=np.int64)
     called = np.array([hold.grant.called for hold in holds], dtype=np.int64)
     unpromised = np.array([not hold.is_promised for hold in holds], dtype=np.int64)
     longest = np.append(-1, np.maximum.accumulate(until)[:-1])  # among the holds that returned earlier
-    sides = [Above(side * number, until, called, unpromised) for side in (1, -1)]
+    others = AboveOfOthers([hold.grant.owner for hold in holds], until, called, unpromised)
     for place, hold in enumerate(holds):
         returned = hold.grant.returned or 0
         healed = _last_healed(faults, returned)
         if min(hold.until, longest[place]) <= returned or hold.grant.called <= healed:
             continue
-        own = int(number[place])
-        limits = returned, healed, 0 if hold.is_promised else -1
-        found = (above.first((side * own, *limits)) for above, side in zip(sides, (1, -1), strict=True))
-        other = min((each for each in found if each is not None), default=place)
-        if other < place:
+        other = others.first(hold.grant.owner, (returned, healed, 0 if hold.is_promised else -1))
+        if other is not None and other < place:
             yield hold.grant, holds[other].grant
 
 
