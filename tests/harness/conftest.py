@@ -1,10 +1,20 @@
-"""A folder for client processes."""
+"""Another user of the machine, and a folder for client processes."""
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 
 import pytest
+
+
+@pytest.fixture
+def other_user() -> int:
+    """A user that is not ours; the test skips where we cannot become it."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a process of another user")
+    return pwd.getpwnam("nobody").pw_uid
 
 
 @pytest.fixture

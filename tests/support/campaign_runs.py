@@ -9,7 +9,9 @@ from checkers.vocabulary.document import FindingDocument
 from harness.campaign.cells import CampaignCell
 from harness.campaign.execution import Finished
 from harness.campaign.night import NightPlan
+from harness.campaign.results import StoredRun
 from harness.campaign.schedule import Job
+from harness.campaign.status import RunOutcome
 from harness.core.duration import NS
 from tests.support.verdicts import verdict_of
 
@@ -75,6 +77,21 @@ def finished(
         verdict=(document or verdict()) if has_verdict else None,
         message=message,
     )
+
+
+def stored(cell: str = "a", outcome: RunOutcome = RunOutcome.PASSED, **more: Any) -> StoredRun:
+    """A run as the results of all nights keep it."""
+    fields = {
+        "repeat": 1,
+        "reproduction": 0,
+        "seed": 7,
+        "started": "2026-11-22T03:00:00+00:00",
+        "seconds": 20.0,
+        "verdict": "valid",
+        "fingerprint": None,
+        "folder": None,
+    }
+    return StoredRun(cell=cell, outcome=outcome, **fields | more)
 
 
 def plan(

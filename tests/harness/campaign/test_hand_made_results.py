@@ -17,10 +17,10 @@ from checkers.text.errors import FencepostError
 from harness.campaign.night import Night
 from harness.campaign.recheck_history import recheck
 from harness.campaign.replay import Replay
-from harness.campaign.results import Results, StoredRun
+from harness.campaign.results import Results
 from harness.campaign.status import RunOutcome
 from harness.core.exit_codes import ExitCode
-from tests.support.campaign_runs import job, plan
+from tests.support.campaign_runs import job, plan, stored
 from tests.support.command import fencepost
 from tests.support.repository import ROOT
 
@@ -51,14 +51,9 @@ def database(tmp_path: Path) -> Path:
     file = tmp_path / "nights.db"
     (tmp_path / "run").mkdir()
     (tmp_path / "run/history.jsonl").write_text("a history\n")
-    failed = StoredRun(
-        cell="a",
-        repeat=1,
-        reproduction=0,
-        seed=7,
-        started=STARTED,
-        seconds=20.0,
+    failed = stored(
         outcome=RunOutcome.FAILED,
+        started=STARTED,
         verdict="invalid",
         fingerprint=FINGERPRINT,
         anomalies={"stale-write": 1},
@@ -215,22 +210,8 @@ def super_journal(victim: Path) -> bytes:
     )
 
 
-def test_no_file_that_a_journal_names_is_removed(database: Path, tmp_path: Path) -> None:
-    with changed(database) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    (tmp_path / "nights.db-journal").write_bytes(super_journal(victim))
-
-    with pytest.raises(
-        FencepostError, match=r"nights\.db-journal: names another file, which SQLite would remove"
-    ):
-        read_all(database)
-
-    assert victim.read_text() == "precious"
-
-
-def test_a_journal_is_checked_where_a_link_leads(database: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_a_link", [False, True])
+def test_no_file_that_a_journal_names_is_removed(database: Path, tmp_path: Path, by_a_link: bool) -> None:
     with changed(database) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     victim = tmp_path / "victim"
@@ -239,8 +220,10 @@ def test_a_journal_is_checked_where_a_link_leads(database: Path, tmp_path: Path)
     (tmp_path / "links").mkdir()
     (tmp_path / "links/nights.db").symlink_to(database)
 
-    with pytest.raises(FencepostError, match=r"nights\.db-journal: names another file"):
-        read_all(tmp_path / "links/nights.db")
+    with pytest.raises(
+        FencepostError, match=r"nights\.db-journal: names another file, which SQLite would remove"
+    ):
+        read_all(tmp_path / "links/nights.db" if by_a_link else database)
 
     assert victim.read_text() == "precious"
 

@@ -21,10 +21,12 @@ from harness.campaign.status import RunOutcome, Status
 from harness.campaign.summary import lines, markdown
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import TODAY, cell, finished, job, plan, verdict
+from tests.support.junit_readers import properties, results, validated
 from tests.support.target_files import OWN_PROGRAM
 
 FOLDER = Path("/nights/nightly/1")
-STALE = verdict("Client 0 wrote '<b>|\x1b[31m' too late")
+STALE = verdict("Client 0 wrote '<b>]]>&|\x00\x1b[31m\ufffe' too late")
+SHOWN = r"Client 0 wrote '<b>]]>&|\x00\x1b[31m\ufffe' too late"
 HELD = verdict("Client 0 wrote 'x' too late")
 
 
@@ -70,12 +72,39 @@ def cases(text: str) -> dict[str, tuple[str, str]]:
 def test_every_outcome_has_its_place_in_junit() -> None:
     assert cases(written()) == {
         "passes": ("", ""),
-        "fails": ("failure", "stale-write: Client 0 wrote '<b>|\\x1b[31m' too late"),
+        "fails": ("failure", f"stale-write: {SHOWN}"),
         "unknown": ("error", "valid, as expected"),
         "broken": ("error", "etcd-1 did not get healthy"),
         "known": ("skipped", "quarantined until 2099-01-01: issue 7"),
         "late": ("skipped", "the night ended before its turn"),
     }
+
+
+def test_ci_servers_read_every_result_as_what_it_is() -> None:
+    suites = validated(written())
+
+    assert results(suites) == {
+        "passes": [],
+        "fails": ["Failure"],
+        "unknown": ["Error"],
+        "broken": ["Error"],
+        "known": ["Skipped"],
+        "late": ["Skipped"],
+    }
+    assert (suites.tests, suites.failures, suites.errors, suites.skipped) == (6, 1, 2, 2)
+    assert re.findall(r' id="(\d)"', written()) == list("012345")
+    suite = next(iter(suites))
+    assert properties(suite) == {
+        "lock": "etcd",
+        "storage": "postgres:none",
+        "faults": "pause",
+        "status": "not seen tonight",
+        "engine": "local",
+        "fencepost": "0.1.0",
+        "seed of run 1": "7",
+    }
+    assert suite.hostname
+    assert suite.timestamp == "2026-11-22T03:00:00"
 
 
 def test_a_case_has_the_same_name_in_every_night() -> None:
@@ -134,7 +163,8 @@ def test_markdown_shows_the_urgent_first_and_recorded_words_literally() -> None:
         "## nightly: 1 new failure, 1 infrastructure failure, 1 unknown, 1 quarantined, 1 not seen tonight, 1 not run"
     )
     assert text.index("| fails |") < text.index("| broken |") < text.index("| passes |")
-    assert "Client 0 wrote `'<b>|\\x1b[31m'` too late (fingerprint `" in text
+    quoted = SHOWN.replace("'<", "`'<").replace("' too", "'` too")
+    assert f"{quoted} (fingerprint `" in text
 
 
 def test_markdown_says_why_a_run_is_undecided() -> None:

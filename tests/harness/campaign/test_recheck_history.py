@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from harness.campaign.night import Night
-from harness.campaign.results import Results, StoredRun
-from harness.campaign.status import RunOutcome
+from harness.campaign.results import Results
 from harness.core.exit_codes import ExitCode
-from tests.support.campaign_runs import job, plan
+from tests.support.campaign_runs import job, plan, stored
 from tests.support.command import fencepost
 
 STARTED = "2026-11-22T03:00:00+00:00"
@@ -25,22 +24,17 @@ def database(recorded_run: Callable[[str], Path], tmp_path: Path) -> Path:
     """Two stored runs."""
     file = tmp_path / "nights.db"
     rows = [
-        StoredRun(
-            cell=name,
-            repeat=1,
-            reproduction=0,
-            seed=7,
-            started=STARTED,
-            seconds=20.0,
-            outcome=RunOutcome.PASSED,
-            verdict=verdict,
-            fingerprint=None,
-            folder=str(recorded_run(name)),
-        )
+        stored(name, started=STARTED, verdict=verdict, folder=str(recorded_run(name)))
         for name, verdict in (("etcd-postgres", "valid"), ("check-then-write", "invalid"))
     ]
     Results(file).add(Night(tmp_path, plan(job())), rows)
     return file
+
+
+def change(database: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(database)) as changed, changed:
+        for statement in statements:
+            changed.execute(statement)
 
 
 def test_unchanged_verdicts_are_counted(database: Path, tmp_path: Path) -> None:
@@ -51,8 +45,7 @@ def test_unchanged_verdicts_are_counted(database: Path, tmp_path: Path) -> None:
 
 
 def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(database)) as changed, changed:
-        changed.execute("UPDATE runs SET verdict = 'valid'")
+    change(database, "UPDATE runs SET verdict = 'valid'")
 
     done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
 
@@ -66,12 +59,12 @@ def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path,
 
 
 def test_other_anomalies_and_fingerprints_are_changes_too(database: Path, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(database)) as changed, changed:
-        changed.execute(
-            """UPDATE runs SET anomalies = '{"stale-write": 1}', fingerprint = '4-000000000000'"""
-            " WHERE cell = 'check-then-write'"
-        )
-        changed.execute("UPDATE runs SET anomalies = '{}', fingerprint = NULL WHERE cell = 'etcd-postgres'")
+    change(
+        database,
+        """UPDATE runs SET anomalies = '{"stale-write": 1}', fingerprint = '4-000000000000'"""
+        " WHERE cell = 'check-then-write'",
+        "UPDATE runs SET anomalies = '{}', fingerprint = NULL WHERE cell = 'etcd-postgres'",
+    )
 
     done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
 
@@ -85,8 +78,7 @@ def test_other_anomalies_and_fingerprints_are_changes_too(database: Path, tmp_pa
 
 
 def test_fingerprints_of_an_earlier_version_are_not_compared(database: Path, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(database)) as changed, changed:
-        changed.execute("UPDATE runs SET fingerprint = '000000000000'")
+    change(database, "UPDATE runs SET fingerprint = '000000000000'")
 
     done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
 
@@ -94,11 +86,11 @@ def test_fingerprints_of_an_earlier_version_are_not_compared(database: Path, tmp
 
 
 def test_a_history_that_is_refused_now_has_changed(database: Path, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(database)) as changed, changed:
-        changed.execute(
-            "UPDATE runs SET history = (SELECT commits FROM runs WHERE cell = 'etcd-postgres')"
-            " WHERE cell = 'etcd-postgres'"
-        )
+    change(
+        database,
+        "UPDATE runs SET history = (SELECT commits FROM runs WHERE cell = 'etcd-postgres')"
+        " WHERE cell = 'etcd-postgres'",
+    )
 
     done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
 

@@ -15,7 +15,7 @@ from harness.campaign.night import Night
 from harness.campaign.replay import Replay, digest, replay_of
 from harness.campaign.results import Results, StoredRun
 from harness.campaign.status import RunOutcome
-from tests.support.campaign_runs import job, plan
+from tests.support.campaign_runs import job, plan, stored
 from tests.support.command import fencepost
 from tests.support.repository import ROOT
 from tests.support.target_files import OWN_PROGRAM
@@ -37,17 +37,13 @@ def row(
     seconds: float = 20.0,
     shape: str | None = FINGERPRINT,
 ) -> StoredRun:
-    return StoredRun(
-        cell="a",
+    return stored(
+        outcome=outcome,
         repeat=repeat,
-        reproduction=0,
         seed=repeat,
         started=f"2026-11-22T03:0{repeat}:00+00:00",
         seconds=seconds,
-        outcome=outcome,
-        verdict="invalid",
         fingerprint=shape if outcome is RunOutcome.FAILED else None,
-        folder=None,
         replay=Replay(target="a.toml", seed=repeat),
         target=SHIPPED,
     )

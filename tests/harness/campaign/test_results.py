@@ -16,7 +16,7 @@ from harness.campaign.replay import Replay
 from harness.campaign.results import Results, StoredRun
 from harness.campaign.status import RunOutcome
 from harness.core.errors import ConfigurationError
-from tests.support.campaign_runs import job, plan
+from tests.support.campaign_runs import job, plan, stored
 
 NIGHTS = ("2026-11-20T03:00:00+00:00", "2026-11-21T03:00:00+00:00", "2026-11-22T03:00:00+00:00")
 
@@ -28,18 +28,7 @@ def night(folder: Path, started: str) -> Night:
 def row(
     started: str, outcome: RunOutcome = RunOutcome.PASSED, *, seconds: float = 20.0, reproduction: int = 0
 ) -> StoredRun:
-    return StoredRun(
-        cell="a",
-        repeat=1,
-        reproduction=reproduction,
-        seed=2**64,
-        started=started,
-        seconds=seconds,
-        outcome=outcome,
-        verdict="valid",
-        fingerprint=None,
-        folder=None,
-    )
+    return stored(outcome=outcome, started=started, seconds=seconds, reproduction=reproduction, seed=2**64)
 
 
 def test_a_night_is_compared_with_those_before_it(tmp_path: Path) -> None:

@@ -22,42 +22,30 @@ def start_as(monkeypatch: Any, path: Path | str) -> None:
     monkeypatch.setattr(sys, "argv", [str(path)])
 
 
-def test_a_program_not_on_path_is_named_by_its_relative_path(
-    program: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("started_as", "path", "folder", "shown"),
+    [
+        ("{program}", "/nowhere", ".", ".venv/bin/fencepost"),
+        (".venv/bin/fencepost", "/nowhere", ".", ".venv/bin/fencepost"),
+        ("{program}", "/nowhere", ".venv/bin", "./fencepost"),
+        ("{program}", "{bin}", ".", "fencepost"),
+        ("{program}", "{other}", ".", ".venv/bin/fencepost"),
+        ("{bin}/pytest", "/nowhere", ".", "fencepost"),
+    ],
+    ids=["not on PATH", "relative", "in the current folder", "on PATH", "another on PATH", "another name"],
+)
+def test_a_program_is_named_as_the_shell_here_finds_it(
+    program: Path, monkeypatch: pytest.MonkeyPatch, started_as: str, path: str, folder: str, shown: str
 ) -> None:
-    start_as(monkeypatch, program)
-    assert typed("recheck", Path("my runs")) == ".venv/bin/fencepost recheck 'my runs'"
-
-    start_as(monkeypatch, ".venv/bin/fencepost")
-    assert typed("doctor") == ".venv/bin/fencepost doctor"
-
-
-def test_a_program_in_the_current_folder_is_named_as_a_shell_needs_it(
-    program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(program.parent)
-    start_as(monkeypatch, program)
-
-    assert typed("doctor") == "./fencepost doctor"
-
-
-def test_a_program_on_path_is_named_by_its_name(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    start_as(monkeypatch, program)
-    monkeypatch.setenv("PATH", str(program.parent))
-
-    assert typed("doctor") == "fencepost doctor"
-
-
-def test_another_program_with_that_name_on_path_is_not_this_one(
-    program: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    other = tmp_path / "other" / "fencepost"
+    other = Path("other/fencepost").absolute()
     other.parent.mkdir()
     other.touch(mode=0o755)
-    start_as(monkeypatch, program)
-    monkeypatch.setenv("PATH", str(other.parent))
+    places = {"program": program, "bin": program.parent, "other": other.parent}
+    start_as(monkeypatch, started_as.format(**places))
+    monkeypatch.setenv("PATH", path.format(**places))
+    monkeypatch.chdir(folder)
 
-    assert typed("doctor") == ".venv/bin/fencepost doctor"
+    assert typed("recheck", Path("my runs")) == f"{shown} recheck 'my runs'"
 
 
 def test_a_run_is_repeated_by_a_command_for_any_folder(
@@ -69,14 +57,6 @@ def test_a_run_is_repeated_by_a_command_for_any_folder(
 
     here = Path.cwd()
     assert str(command) == f"{program} run {here}/runs/t/1/target.toml --seed 7 --engine local"
-
-
-def test_a_program_started_under_another_name_gets_the_plain_name(
-    program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start_as(monkeypatch, program.with_name("pytest"))
-
-    assert typed("doctor") == "fencepost doctor"
 
 
 def test_a_program_whose_path_looks_like_an_assignment_is_quoted(

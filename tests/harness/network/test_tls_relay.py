@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from harness.network.relay_process import HTTP2
 from harness.network.tls_relay import relay_for
 from harness.network.topology import Address, AttachedSpec
 from tests.support.certificates import Certificates, certified
+from tests.support.http_servers import at_port, listening
 from tests.support.other_user import ask_as
 from tests.support.waiting import PATIENCE
 from workloads.settings import Login, Tls
@@ -30,29 +30,20 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 @contextmanager
-def listening(certificates: Certificates) -> Iterator[tuple[int, list[bytes]]]:
+def tls_server(certificates: Certificates) -> Iterator[tuple[int, list[bytes]]]:
     """A TLS server that keeps what it gets, answers with the protocol that was negotiated, and closes."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.certificate, certificates.key)
     context.set_alpn_protocols(["h2", "http/1.1"])
     got: list[bytes] = []
 
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with suppress(OSError), context.wrap_socket(connection, server_side=True) as secured:
-                got.append(secured.recv(1 << 16))
-                secured.sendall(
-                    b"%s after %d" % (str(secured.selected_alpn_protocol()).encode(), len(got[-1]))
-                )
+    def serve(connection: socket.socket) -> None:
+        with suppress(OSError), context.wrap_socket(connection, server_side=True) as secured:
+            got.append(secured.recv(1 << 16))
+            secured.sendall(b"%s after %d" % (str(secured.selected_alpn_protocol()).encode(), len(got[-1])))
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=serve, daemon=True).start()
-        yield listener.getsockname()[1], got
-        listener.shutdown(socket.SHUT_RDWR)
+    with listening(serve) as at:
+        yield at_port(at).port, got
 
 
 def spec(port: int, ca_file: Path | str, *, host: str = "localhost", system: str = "redis") -> AttachedSpec:
@@ -92,7 +83,7 @@ def stopped_relay() -> Iterator[None]:
 def test_plain_text_reaches_a_server_that_speaks_tls(
     certificates: Certificates, request_: bytes, protocol: bytes
 ) -> None:
-    with listening(certificates) as (port, got), relayed(spec(port, certificates.authority)) as at:
+    with tls_server(certificates) as (port, got), relayed(spec(port, certificates.authority)) as at:
         answer = asked(at, request_)
 
     assert (answer, got) == (b"%s after %d" % (protocol, len(request_)), [request_])
@@ -102,7 +93,7 @@ def test_plain_text_reaches_a_server_that_speaks_tls(
 def test_a_server_of_another_authority_gets_nothing(certificates: Certificates, tmp_path: Path) -> None:
     other = certified(tmp_path)
 
-    with listening(certificates) as (port, got), relayed(spec(port, other.authority)) as at:
+    with tls_server(certificates) as (port, got), relayed(spec(port, other.authority)) as at:
         assert asked(at, b"PING\r\n") == b""
 
     assert got == []
@@ -113,7 +104,7 @@ def test_another_user_of_the_machine_gets_nothing(
 ) -> None:
     log = tmp_path / "log"
     with (
-        listening(certificates) as (port, got),
+        tls_server(certificates) as (port, got),
         log.open("wb") as file,
         relayed(spec(port, certificates.authority), file) as at,
     ):
@@ -128,7 +119,7 @@ def test_a_connection_that_is_gone_before_its_user_is_known_is_refused(
 ) -> None:
     log = tmp_path / "log"
     with (
-        listening(certificates) as (port, got),
+        tls_server(certificates) as (port, got),
         log.open("wb") as file,
         relayed(spec(port, certificates.authority), file) as at,
     ):
@@ -156,7 +147,7 @@ def test_the_name_is_verified_that_the_target_names_not_that_of_a_proxy(
     log = tmp_path / "log"
     known, other = (spec(1, certificates.authority, host=name) for name in ("localhost", "other.example"))
     with (
-        listening(certificates) as (port, got),
+        tls_server(certificates) as (port, got),
         log.open("wb") as file,
         relay_for([known, other], file) as relay,
     ):
@@ -170,7 +161,7 @@ def test_the_name_is_verified_that_the_target_names_not_that_of_a_proxy(
 
 def test_a_front_refuses_connections_until_it_accepts_them_again(certificates: Certificates) -> None:
     server = spec(1, certificates.authority)
-    with listening(certificates) as (port, _), relay_for([server]) as relay:
+    with tls_server(certificates) as (port, _), relay_for([server]) as relay:
         front = relay.front(server, Address("127.0.0.1", port))
         front.refuse()
         with pytest.raises(ConnectionRefusedError):

@@ -103,10 +103,6 @@ def test_an_edge_is_not_cut_twice(toxiproxy: Any) -> None:
         toxiproxy.cut(EDGE, "both")
 
 
-def test_healing_a_healthy_edge_changes_nothing(toxiproxy: Any) -> None:
-    assert toxiproxy.heal(EDGE).cut == frozenset()
-
-
 def test_a_change_meant_for_another_run_is_refused(toxiproxy: Any) -> None:
     other = replace(toxiproxy, run_id="another-run")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,16 +22,3 @@ def test_a_companion_has_ended_when_its_block_was_cut_short(
         raise ends
 
     assert process.returncode == 0
-
-
-def test_pythons_own_block_does_not_wait_after_ctrl_c() -> None:
-    """Why there is a companion: remove it when this fails."""
-    with pytest.raises(KeyboardInterrupt), own_block() as process:
-        raise KeyboardInterrupt
-
-    assert process.returncode is None
-    process.wait()
-
-
-def own_block() -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", SLOW_TO_END], stdin=subprocess.PIPE)

@@ -11,19 +11,11 @@ from checkers.history.faults import Fault
 from checkers.vocabulary.document import HazardsDocument, VerdictDocument
 from checkers.vocabulary.fault_kinds import words_of
 from harness.search.behaviors import ENOUGH_RUNS, Behaviors, signature
+from tests.support.verdicts import verdict_of
 
 
 def verdict(**coverage: int) -> VerdictDocument:
-    return VerdictDocument(
-        verdict="valid",
-        expected="valid",
-        as_expected=True,
-        reasons=[],
-        anomalies={},
-        findings=[],
-        coverage=coverage,
-        checkers=[],
-    )
+    return verdict_of({"coverage": coverage})
 
 
 def test_a_count_of_another_magnitude_is_new_behavior() -> None:

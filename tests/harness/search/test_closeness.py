@@ -6,6 +6,7 @@ import pytest
 
 from checkers.vocabulary.document import VerdictDocument
 from harness.search.closeness import VIOLATED, closeness, described
+from tests.support.verdicts import verdict_of
 
 CLOSER_AND_CLOSER = [
     {},
@@ -19,16 +20,7 @@ CLOSER_AND_CLOSER = [
 
 
 def verdict(coverage: dict[str, int], word: str = "valid") -> VerdictDocument:
-    return VerdictDocument(
-        verdict=word,
-        expected="valid",
-        as_expected=word == "valid",
-        reasons=[],
-        anomalies={},
-        findings=[],
-        coverage=coverage,
-        checkers=[],
-    )
+    return verdict_of({"verdict": word, "coverage": coverage})
 
 
 def test_each_is_closer_than_the_one_before() -> None:

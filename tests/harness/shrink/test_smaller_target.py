@@ -118,20 +118,12 @@ def test_nothing_is_said_of_a_target_without_a_judged_run(
 
 
 @pytest.mark.parametrize("error", [InfrastructureError("no module"), ConfigurationError("no class")])
-def test_a_run_that_cannot_be_made_ends_the_shrinking(
+def test_a_run_that_cannot_be_made_ends_the_shrinking_and_the_measurement(
     smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch, error: FencepostError
 ) -> None:
-    runs(monkeypatch, error)
+    runs(monkeypatch, error, judged(STALE), error)
 
     with pytest.raises(type(error)):
         smaller.shrink()
-
-
-@pytest.mark.parametrize("error", [InfrastructureError("no module"), ConfigurationError("no class")])
-def test_a_run_that_cannot_be_made_ends_the_measurement(
-    smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch, error: FencepostError
-) -> None:
-    runs(monkeypatch, judged(STALE), error)
-
     with pytest.raises(type(error)):
         smaller.measure(2)
