@@ -8,7 +8,7 @@ to resolve the rest is tried: after which of its places a write that is logged t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.history.records import Op, Outcome
@@ -331,11 +331,3 @@ def _after_losses(r: Resource) -> tuple[set[str], set[str]]:
             if token == lost.token and r.header.policy == "strict":
                 may.add("stale-write")  # one token was accepted twice, whichever came first
     return must, may
-
-
-def names_of_all(resources: Mapping[str, Resource]) -> Names:
-    """The anomalies of a whole run."""
-    each = [names(resource) for resource in resources.values()]
-    return Names(
-        frozenset().union(*(one.must for one in each)), frozenset().union(*(one.may for one in each))
-    )

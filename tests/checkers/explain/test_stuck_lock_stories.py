@@ -6,55 +6,7 @@ import json
 
 from checkers.history.reader import parse
 from checkers.verdict.judge import judge
-from checkers.vocabulary.verdict import Account, Finding
-from tests.support.literal_histories import judged
-
-
-def only(name: str, anomaly: str) -> Finding:
-    (finding,) = (each for each in judged(name).findings if each.anomaly == anomaly)
-    assert not finding.account.doubt
-    return finding
-
-
-def test_a_stuck_lock_is_explained_with_who_held_it_last_and_who_waited() -> None:
-    finding = only("stuck-lock/plain", "stuck-lock")
-
-    assert finding.summary == (
-        "the lock on r0 was stuck: from 2.100 s to 9.000 s no client can have held it,"
-        " process 1 waited for it, and no client got it"
-    )
-    assert finding.steps == (
-        (
-            "The last possible holder was process 0, with an acquire that was answered at 0.100 s (line 3):"
-            " its lease was over by 2.100 s."
-        ),
-        "Process 1 asked for it at 1.000 s (line 4) and was refused at 9.000 s (line 5).",
-        (
-            "Between 2.100 s and 9.000 s no fault was in force on the lock service, nor on a client while it"
-            " counts as waiting."
-        ),
-        (
-            "No client was granted the lock on r0 in that time, which is longer than the longest lease (2.000 s)"
-            " plus the time that the service may take (1.000 s)."
-        ),
-    )
-
-
-def test_a_late_grant_of_a_stuck_lock_had_been_refused_until_then() -> None:
-    finding = only("stuck-lock/until-the-attempt", "stuck-lock")
-
-    assert finding.steps[:3] == (
-        (
-            "The last possible holder was process 0, with an acquire that was answered at 0.100 s (line 3):"
-            " its release was acknowledged to process 0 at 1.100 s (line 5)."
-        ),
-        "A lease from before the run, if there was one, was over by 2.000 s: 2.000 s after the first event.",
-        (
-            "Process 1 asked for it at 1.200 s (line 6) and kept asking until 7.000 s: only that attempt"
-            " was granted, answered at 7.100 s (line 7)."
-        ),
-    )
-
+from checkers.vocabulary.verdict import Account
 
 Request = tuple[int, float, float]  # a client, and when it asked and was refused; s
 
