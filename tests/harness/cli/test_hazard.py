@@ -27,27 +27,18 @@ from tests.support.command import refused, run_target
         ("write-sent/superseded/storage/delayed", "a storage that is stopped accepts nothing"),
         ("before-write/expired/waiter", "a holder that goes on renews its lease"),
         ("acquired/before-expiry/lock", 'is "before-write" for lock: a holder in the workload register'),
+        (
+            "write-sent/superseded --set=storage.fencing=select-for-update",
+            "the stopped client's open transaction locks out all others",
+        ),
+        ("write-sent/superseded --no-faults", "--hazard and --no-faults contradict each other"),
     ],
 )
 def test_a_hazard_that_nothing_can_aim_at_is_refused(tmp_path: Path, hazard: str, said: str) -> None:
-    done = refused(tmp_path, "run", "etcd-postgres", "--hazard", hazard)
+    done = refused(tmp_path, "run", "etcd-postgres", "--hazard", *hazard.split())
 
     assert done.returncode == 4
     assert said in done.stderr
-
-
-def test_a_hazard_that_a_storage_rules_out_is_refused_with_the_reason(tmp_path: Path) -> None:
-    done = refused(tmp_path, "run", "etcd-postgres-select-for-update", "--hazard", "write-sent/superseded")
-
-    assert done.returncode == 4
-    assert "the stopped client's open transaction locks out all others" in done.stderr
-
-
-def test_a_hazard_and_no_faults_contradict_each_other(tmp_path: Path) -> None:
-    done = refused(tmp_path, "run", "etcd-postgres", "--hazard", "write-sent/superseded", "--no-faults")
-
-    assert done.returncode == 4
-    assert "--hazard and --no-faults contradict each other" in done.stderr
 
 
 def test_what_a_hazard_replaces_is_said(tmp_path: Path) -> None:

@@ -32,26 +32,27 @@ def fencepost(tmp_path: Path) -> Fencepost:
     return lambda *arguments: command.refused(tmp_path, *arguments)
 
 
-def test_a_class_that_cannot_be_loaded_is_named_after_its_target(
-    fencepost: Fencepost, tmp_path: Path
+@pytest.mark.parametrize(
+    ("lock", "code", "said"),
+    [
+        ('kind = "nowhere:Class"', 4, "lock.kind: nowhere:Class cannot be loaded"),
+        (
+            'kind = "http"\nurl = "http://127.0.0.1:1"',
+            3,
+            "infrastructure failure: nothing answers at lock.url",
+        ),
+    ],
+    ids=["class", "service"],
+)
+def test_what_cannot_be_reached_is_named_after_its_target(
+    fencepost: Fencepost, tmp_path: Path, lock: str, code: int, said: str
 ) -> None:
-    (tmp_path / "t.toml").write_text(TARGET.format(lock='kind = "nowhere:Class"'))
+    (tmp_path / "t.toml").write_text(TARGET.format(lock=lock))
 
     ran = fencepost("run", "t.toml", "--engine", "local")
 
-    assert ran.returncode == 4
-    assert ran.stderr.startswith("mine: lock.kind: nowhere:Class cannot be loaded")
-
-
-def test_a_service_that_does_not_answer_is_named_after_its_target(
-    fencepost: Fencepost, tmp_path: Path
-) -> None:
-    (tmp_path / "t.toml").write_text(TARGET.format(lock='kind = "http"\nurl = "http://127.0.0.1:1"'))
-
-    ran = fencepost("run", "t.toml", "--engine", "local")
-
-    assert ran.returncode == 3
-    assert ran.stderr.startswith("mine: infrastructure failure: nothing answers at lock.url")
+    assert ran.returncode == code
+    assert ran.stderr.startswith(f"mine: {said}")
 
 
 def test_what_an_etcd_log_cannot_express_has_one_line(fencepost: Fencepost, tmp_path: Path) -> None:

@@ -129,25 +129,17 @@ def test_an_interrupt_is_said_before_what_was_started_is_stopped(
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_an_infrastructure_failure_is_reported_as_one(
+def test_an_infrastructure_failure_is_reported_and_leaves_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    options = RunOptions(seed=7, faults=False, runs=tmp_path / "runs", command=("fencepost",))
+    options = RunOptions(seed=7, runs=tmp_path / "runs", again=("--engine", "local"))
 
     code = run_all([load("etcd-postgres")], BrokenEngine(), options, text=io.StringIO(), judged=print)
 
     said = capsys.readouterr().err
     assert code is ExitCode.INFRASTRUCTURE
     assert said.startswith("etcd-postgres: infrastructure failure: etcd-1 does not start\n  No client ")
-
-
-def test_an_infrastructure_failure_leaves_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    options = RunOptions(seed=7, runs=tmp_path / "runs", again=("--engine", "local"))
-
-    run_all([load("etcd-postgres")], BrokenEngine(), options, text=io.StringIO(), judged=print)
-
     page = page_of(tmp_path / "runs")
     assert "No verdict: infrastructure failure" in page
     assert "etcd-1 does not start" in page

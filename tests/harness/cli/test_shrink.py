@@ -125,16 +125,27 @@ def test_a_time_without_a_unit_is_refused(recorded_run: Unpack, tmp_path: Path, 
     assert "--max-time" in said.stderr
 
 
-def test_a_plan_of_another_target_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
-    plan = recorded_run("asynchronous-commit") / "plan.json"
+@pytest.mark.parametrize(
+    ("target", "options", "said"),
+    [
+        (
+            "etcd-postgres",
+            (),
+            "plan.json is not a plan for etcd-postgres: it has pause holder:r0 before-write, kill storage, but",
+        ),
+        ("target.toml", ("--seed", "1"), "--plan contains the seed: drop --seed"),
+        ("target.toml", ("--no-faults",), "--plan and --no-faults contradict each other"),
+    ],
+)
+def test_a_plan_that_contradicts_the_command_is_refused(
+    recorded_run: Unpack, target: str, options: tuple[str, ...], said: str
+) -> None:
+    run = recorded_run("asynchronous-commit")
 
-    said = refused(tmp_path, "run", "--plan", plan, "etcd-postgres")
+    done = refused(run, "run", "--plan", "plan.json", *options, target)
 
-    assert said.returncode == ExitCode.CONFIGURATION
-    assert (
-        "plan.json is not a plan for etcd-postgres: it has pause holder:r0 before-write, kill storage, but"
-        in said.stderr
-    )
+    assert done.returncode == ExitCode.CONFIGURATION
+    assert said in done.stderr
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"seed": 1}', "\x00", '{"seed": [], "planned": []}'])
@@ -145,24 +156,6 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: str) -> None
 
     assert said.returncode == ExitCode.CONFIGURATION
     assert "plan.json is not a plan" in said.stderr
-
-
-def test_a_plan_and_a_seed_contradict_each_other(recorded_run: Unpack, tmp_path: Path) -> None:
-    run = recorded_run("asynchronous-commit")
-
-    said = refused(tmp_path, "run", "--plan", run / "plan.json", "--seed", "1", run / "target.toml")
-
-    assert said.returncode == ExitCode.CONFIGURATION
-    assert "--plan contains the seed: drop --seed" in said.stderr
-
-
-def test_a_plan_without_faults_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
-    run = recorded_run("asynchronous-commit")
-
-    said = refused(tmp_path, "run", "--plan", run / "plan.json", "--no-faults", run / "target.toml")
-
-    assert said.returncode == ExitCode.CONFIGURATION
-    assert "--plan and --no-faults contradict each other" in said.stderr
 
 
 @pytest.mark.slow

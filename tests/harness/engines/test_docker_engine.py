@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,17 @@ from tests.support.held import running_harness, wait_for_line, wait_until
 from tests.support.systems import postgres_from
 from tests.support.waiting import wait_for
 
+Start = Callable[[Topology], AbstractContextManager[Cluster]]
 
-def test_every_edge_leads_to_its_server(
-    docker_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
-) -> None:
+
+@pytest.fixture
+def start(docker_engine: Engine, run_id: str, tmp_path: Path) -> Start:
+    return lambda topology: docker_engine.start(topology, run_id, tmp_path, print)
+
+
+def test_every_edge_leads_to_its_server(start: Start, make_topology: Callable[..., Topology]) -> None:
     topology = make_topology(etcd=3, clients=2)
-    with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
+    with start(topology) as cluster:
         answers = [
             reply(cluster.edge(number, server.name), server.system, within=2)
             for number in range(2)
@@ -81,11 +87,11 @@ def test_everything_carries_the_marks_of_its_run(things: Any, docker_cluster: An
 
 
 def test_nothing_is_left_behind(
-    things: Any, docker_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
+    start: Start, things: Any, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
 ) -> None:
     with (
         pytest.raises(KeyboardInterrupt),
-        docker_engine.start(make_topology(), run_id, tmp_path, print),
+        start(make_topology()),
     ):
         raise KeyboardInterrupt
 
@@ -164,10 +170,8 @@ def test_clean_finds_leftovers_without_a_note(
     assert things(run_id) == []
 
 
-def test_a_container_is_frozen_killed_and_restarted(
-    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
-) -> None:
-    with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:
+def test_a_container_is_frozen_killed_and_restarted(start: Start, client: Any, run_id: str) -> None:
+    with start(postgres_from(None)) as cluster:
         postgres = containers_of(client, run_id)["postgres"]
         postgres.freeze()
         frozen = reply(cluster.edge(0, "postgres"), "postgres", within=0.3)
@@ -185,10 +189,10 @@ def test_a_container_is_frozen_killed_and_restarted(
 
 
 def test_a_frozen_container_continues_before_it_is_killed_or_removed(
-    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+    start: Start, client: Any, run_id: str
 ) -> None:
     began = time.time()
-    with docker_engine.start(postgres_from(None), run_id, tmp_path, print):
+    with start(postgres_from(None)):
         postgres = containers_of(client, run_id)["postgres"]
         postgres.freeze()
         postgres.kill("SIGKILL")
@@ -202,9 +206,9 @@ def test_a_frozen_container_continues_before_it_is_killed_or_removed(
 
 
 def test_a_freeze_that_the_kernel_did_not_finish_in_time_is_tried_again(
-    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start, client: Any, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:
+    with start(postgres_from(None)) as cluster:
         postgres = containers_of(client, run_id)["postgres"]
         pause, given_up = postgres.client.api.pause, [APIError(UNFROZEN), APIError(f"runc: {UNFROZEN}")]
 
@@ -243,26 +247,24 @@ def test_a_system_without_a_compose_file_is_refused(docker_engine: Engine) -> No
     ],
 )
 def test_an_unusable_engine_is_refused(
-    docker_engine: Any, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, why: Any
+    start: Start, docker_engine: Any, monkeypatch: pytest.MonkeyPatch, host: str, why: Any
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", host)
 
     assert why in str(docker_engine.refusal(postgres_from(None)))
     with (
         pytest.raises(EngineUnavailableError, match=why),
-        docker_engine.start(postgres_from(None), run_id, tmp_path, print),
+        start(postgres_from(None)),
     ):
         pass
 
 
-def test_a_removed_container_is_named(
-    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
-) -> None:
+def test_a_removed_container_is_named(start: Start, client: Any, run_id: str) -> None:
     topology = Topology(
         servers=(ServerSpec(name="redis-1", system="redis", cluster="lock"),), clients=1, partitions=False
     )
     gone = "redis-1 is gone: its container was removed during the run"
-    with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
+    with start(topology) as cluster:
         cluster.check()
         client.api.remove_container(containers_of(client, run_id)["redis-1"].id, force=True)
 
@@ -277,10 +279,8 @@ def test_a_removed_container_is_named(
 
 
 @pytest.mark.slow
-def test_docker_limits_the_size_of_a_log(
-    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
-) -> None:
-    with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:
+def test_docker_limits_the_size_of_a_log(start: Start, client: Any, run_id: str) -> None:
+    with start(postgres_from(None)) as cluster:
         postgres = containers_of(client, run_id)["postgres"]
         postgres.run(
             ["sh", "-c", f"head -c {3 * log_limit.MOST} /dev/zero | tr '\\0' x | fold > /proc/1/fd/2"]

@@ -11,37 +11,27 @@ import pytest
 
 from checkers.text.printable import message
 from checkers.text.redaction import HIDDEN, redacted, redacted_document
-from harness.cli import main
 from harness.clients.recorder import RecordedSession, Recorder
 from harness.core.errors import ConfigurationError
 from harness.files.run_folder import RunFolder
 from harness.run import deployment
-from harness.spec import load
+from harness.spec.reading import load_text
+from tests.support.target_files import error_in, read, target_text
 
 SECRET = "hunter2-correct-horse"  # noqa: S105 - for nothing
-OWN = """\
-name = "own"
-expect = "valid"
-[lock]
-kind = "mine:Lock"
-{lock}
-[storage]
-kind = "mine:Storage"
-fencing = "yes"
-{storage}
-"""
 
 
-@pytest.fixture
-def target(tmp_path: Path) -> Any:
-    """Write a target whose lock and storage are classes, and return its path."""
+def target(lock: str = "", storage: str = 'fencing = "yes"', more: str = "") -> str:
+    """A target whose lock and storage are classes."""
+    return target_text(more, lock=f'kind = "mine:Lock"\n{lock}', storage=f'kind = "mine:Storage"\n{storage}')
 
-    def write(lock: str = "", storage: str = "", more: str = "") -> Path:
-        path = tmp_path / "own.toml"
-        path.write_text(OWN.format(lock=lock, storage=storage) + more)
-        return path
 
-    return write
+def shown_of(text: str, *overrides: str) -> str:
+    """The error in a target with a password, which it does not show."""
+    with pytest.raises(ConfigurationError) as refused:
+        load_text(text, "t.toml", overrides)
+    assert SECRET not in str(refused.value)
+    return str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -57,19 +47,12 @@ def target(tmp_path: Path) -> Any:
         f'token = "https://host/?password={SECRET}"',
     ],
 )
-@pytest.mark.parametrize("side", ["lock", "storage"])
-def test_a_password_in_a_target_file_is_refused_without_showing_it(target: Any, side: Any, line: Any) -> None:
-    line = line.replace("token", "fencing") if side == "storage" else line
-    text = target(**{side: line})
-    if side == "storage":
-        text.write_text(
-            text.read_text().replace('fencing = "yes"\n', "", 1) if "fencing = " in line else text.read_text()
-        )
+def test_a_password_in_a_target_file_is_refused_without_showing_it(line: str) -> None:
+    of_storage = line.replace("token", "fencing")
+    storage = of_storage if "fencing" in of_storage else f'fencing = "yes"\n{of_storage}'
 
-    with pytest.raises(ConfigurationError, match="password_env") as refused:
-        load(text)
-
-    assert SECRET not in str(refused.value)
+    assert "password_env" in shown_of(target(lock=line))
+    assert "password_env" in shown_of(target(storage=storage))
 
 
 @pytest.mark.parametrize(
@@ -81,28 +64,18 @@ def test_a_password_in_a_target_file_is_refused_without_showing_it(target: Any, 
         ["env", f"PGPASSWORD={SECRET}", "app"],
     ],
 )
-def test_a_password_in_a_command_is_refused_without_showing_it(target: Any, command: Any) -> None:
-    with pytest.raises(ConfigurationError, match="set an environment variable") as refused:
-        load(target(more=f"[client]\ncommand = {json.dumps(command)}\n"))
+def test_a_password_in_a_command_is_refused_without_showing_it(command: list[str]) -> None:
+    more = f"[client]\ncommand = {json.dumps(command)}"
 
-    assert SECRET not in str(refused.value)
+    assert "set an environment variable" in shown_of(target(more=more))
 
 
-@pytest.mark.parametrize("kind", ["lock", "storage"])
-def test_a_password_in_a_url_is_refused_without_showing_it(tmp_path: Path, kind: str) -> None:
-    sections = {"lock": 'kind = "etcd"', "storage": 'kind = "sqlite"\nfencing = "none"'}
-    sections[kind] = f'kind = "http"\nurl = "http://user:{SECRET}@127.0.0.1:1"' + '\nfencing = "none"' * (
-        kind == "storage"
-    )
-    path = tmp_path / "t.toml"
-    path.write_text(
-        f'name = "t"\nexpect = "valid"\n[lock]\n{sections["lock"]}\n[storage]\n{sections["storage"]}\n'
-    )
+URL = f'kind = "http"\nurl = "http://user:{SECRET}@127.0.0.1:1"'
 
-    with pytest.raises(ConfigurationError, match="a password does not belong") as refused:
-        load(path)
 
-    assert SECRET not in str(refused.value)
+@pytest.mark.parametrize("sections", [{"lock": URL}, {"storage": f'{URL}\nfencing = "none"'}])
+def test_a_password_in_a_url_is_refused_without_showing_it(sections: dict[str, str]) -> None:
+    assert "a password does not belong" in shown_of(target_text(**sections))
 
 
 @pytest.mark.parametrize(
@@ -113,52 +86,29 @@ def test_a_password_in_a_url_is_refused_without_showing_it(tmp_path: Path, kind:
         f'client.command=["a", "--password", "{SECRET}"]',
     ],
 )
-def test_a_password_in_a_setting_is_refused_without_showing_it(
-    target: Any, capsys: pytest.CaptureFixture[str], option: Any
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["validate", str(target()), "--set", option])
-
-    said = "".join(capsys.readouterr())
-    assert ended.value.code == 4
-    assert "a password does not belong in a target file" in said
-    assert SECRET not in said
+def test_a_password_in_a_setting_is_refused_without_showing_it(option: str) -> None:
+    assert "a password does not belong in a target file" in shown_of(target(), option)
 
 
-@pytest.mark.parametrize(
-    ("lock", "storage", "key", "said"),
-    [
-        ("etcd", "postgres", 'password = "hunter2"', "storage.password = ***: unknown key"),
-        ("etcd", "redis", 'passwd = "hunter2"', "storage.passwd = ***: unknown key"),
-    ],
-)
-def test_a_password_key_for_a_started_server_must_be_removed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], lock: str, storage: str, key: str, said: str
-) -> None:
-    path = tmp_path / "t.toml"
-    path.write_text(
-        f'name = "t"\nexpect = "valid"\n[lock]\nkind = "{lock}"\n'
-        f'[storage]\nkind = "{storage}"\nfencing = "none"\n{key}\n'
-    )
+@pytest.mark.parametrize(("kind", "key"), [("postgres", "password"), ("redis", "passwd")])
+def test_a_password_key_for_a_started_server_must_be_removed(kind: str, key: str) -> None:
+    storage = f'kind = "{kind}"\nfencing = "none"\n{key} = "{SECRET}"'
 
-    with pytest.raises(SystemExit) as ended:
-        main(["validate", str(path)])
-
-    assert ended.value.code == 4
-    assert capsys.readouterr().err == (
-        f"{path}:8: {said} in [storage]; Fencepost generates the password of the servers that it starts: "
-        "remove the key\n"
+    assert shown_of(target_text(storage=storage)) == (
+        f"t.toml:8: storage.{key} = ***: unknown key in [storage]; Fencepost generates the password"
+        " of the servers that it starts: remove the key"
     )
 
 
 @pytest.mark.parametrize("kind", ['kind = "sqlite"', 'kind = "http"\nurl = "http://127.0.0.1:1"'])
-def test_a_password_key_for_a_kind_without_one_must_be_removed(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "t.toml"
-    head = 'name = "t"\nexpect = "valid"\n[lock]\nkind = "etcd"\n[storage]\n'
-    path.write_text(f'{head}password_file = "/a"\nfencing = "none"\n{kind}\n')
+def test_a_password_key_for_a_kind_without_one_must_be_removed(kind: str) -> None:
+    storage = f'password_file = "/a"\nfencing = "none"\n{kind}'
 
-    with pytest.raises(ConfigurationError, match="this kind takes no password: remove the key"):
-        load(path)
+    assert "this kind takes no password: remove the key" in error_in(target_text(storage=storage))
+
+
+def test_an_invalid_toml_line_is_shown_without_its_password() -> None:
+    assert shown_of(f'password = "{SECRET}" x\n')
 
 
 @pytest.mark.parametrize(
@@ -188,22 +138,15 @@ def test_a_password_is_hidden_whatever_is_around_it(text: str) -> None:
     assert SECRET not in redacted(text)
 
 
-def test_an_invalid_toml_line_is_shown_without_its_password(tmp_path: Path) -> None:
-    (tmp_path / "t.toml").write_text(f'password = "{SECRET}" x\n')
-
-    with pytest.raises(ConfigurationError) as refused:
-        load(tmp_path / "t.toml")
-
-    assert SECRET not in str(refused.value)
-
-
 def test_a_password_is_read_from_the_environment_or_a_file(
-    target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCK_PASSWORD", SECRET)
     (tmp_path / "secret").write_text("storage-secret\n")
 
-    found = load(target('password_env = "LOCK_PASSWORD"', f'password_file = "{tmp_path}/secret"'))
+    found = read(
+        target('password_env = "LOCK_PASSWORD"', f'fencing = "yes"\npassword_file = "{tmp_path}/secret"')
+    )
 
     assert deployment.passwords(found) == (SECRET, "storage-secret")
     assert SECRET not in repr(found)
@@ -218,9 +161,9 @@ def test_a_password_is_read_from_the_environment_or_a_file(
         ('password_file = "/dev/null"', "only regular files"),
     ],
 )
-def test_a_missing_password_is_reported_before_anything_starts(target: Any, line: Any, why: str) -> None:
+def test_a_missing_password_is_reported_before_anything_starts(line: Any, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
-        deployment.passwords(load(target(line)))
+        deployment.passwords(read(target(line)))
 
 
 @pytest.mark.parametrize(
@@ -231,16 +174,15 @@ def test_a_missing_password_is_reported_before_anything_starts(target: Any, line
         ('password_env = "a b"', "the name of an environment variable"),
     ],
 )
-def test_passwords_that_contradict_something_are_refused(target: Any, lines: Any, why: str) -> None:
-    with pytest.raises(ConfigurationError, match=why):
-        load(target(lines))
+def test_passwords_that_contradict_something_are_refused(lines: Any, why: str) -> None:
+    assert why in error_in(target(lines))
 
 
 def test_a_client_gets_the_password_and_never_shows_it(
-    target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCK_PASSWORD", SECRET)
-    own = load(target('password_env = "LOCK_PASSWORD"'))
+    own = read(target('password_env = "LOCK_PASSWORD"'))
 
     settings = deployment.lock_settings(own, [], tmp_path, 0, 1.0, "")
 
