@@ -8,6 +8,7 @@ import tarfile
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -80,6 +81,35 @@ def test_a_link_that_a_worker_sends_is_left_out(night: Night) -> None:
     _unpacked(delivered(("logs/a-1.log -> /etc/passwd", ""), ("logs/a-2.log", "a log\n")), night.path)
 
     assert [file.name for file in (night.path / "logs").iterdir()] == ["a-2.log"]
+
+
+@pytest.mark.parametrize(
+    ("error", "becomes", "said"),
+    [
+        (OSError("timed out"), InfrastructureError, "no Dask scheduler answers at tls://far:1: timed out"),
+        (
+            RuntimeError("encryption required"),
+            ConfigurationError,
+            "encryption required; a scheduler with TLS",
+        ),
+        (
+            TypeError("no tls.ca-file"),
+            ConfigurationError,
+            "no tls.ca-file; a scheduler with TLS has the address",
+        ),
+    ],
+    ids=["no answer", "plain where encryption is required", "no certificate"],
+)
+def test_a_scheduler_that_cannot_be_used_is_named(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, becomes: type[Exception], said: str
+) -> None:
+    def client(*_: object, **_options: object) -> None:
+        raise error
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=client))
+
+    with pytest.raises(becomes, match=said):
+        DaskExecutor("tls://far:1")
 
 
 def test_without_dask_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,30 +109,40 @@ def test_a_note_that_names_recorded_data_removes_nothing(
     assert "which is not a folder of a run" in swept.notices[0]
 
 
-def test_a_folder_called_servers_outside_a_run_is_kept(state: Path, tmp_path: Path, run_id: str) -> None:
-    (tmp_path / "servers").mkdir()
-    write_note(state, run_id, [tmp_path / "servers"])
-
-    swept = cleanup.sweep()
-
-    assert (tmp_path / "servers").exists()
-    assert "it is not in the folder of a run" in swept.kept[0]
+def outside(folder: Path) -> Path:
+    shutil.move(folder / "servers", folder.parents[3] / "servers")
+    return folder.parents[3] / "servers"
 
 
-def test_a_link_in_place_of_the_servers_folder_is_not_followed(
-    state: Path, tmp_path: Path, run_folder: Path, run_id: str
+def behind_a_link(folder: Path) -> Path:
+    (folder / "servers").rename(folder / "precious")
+    (folder / "servers").symlink_to("precious")
+    return folder / "servers"
+
+
+def of_another_user(folder: Path) -> Path:
+    os.chown(folder / "servers", 65534, -1)
+    return folder / "servers"
+
+
+@pytest.mark.parametrize(
+    ("put", "why"),
+    [
+        (outside, "it is not in the folder of a run"),
+        (behind_a_link, "symbolic link"),
+        pytest.param(of_another_user, "it belongs to user 65534", marks=as_root),
+    ],
+)
+def test_a_folder_that_may_be_somebody_elses_is_kept(
+    state: Path, run_folder: Path, run_id: str, put: Callable[[Path], Path], why: str
 ) -> None:
-    (run_folder / "servers" / "file").unlink()
-    (run_folder / "servers").rmdir()
-    (tmp_path / "precious").mkdir()
-    (tmp_path / "precious" / "file").write_text("")
-    (run_folder / "servers").symlink_to(tmp_path / "precious")
-    write_note(state, run_id, [run_folder / "servers"])
+    servers = put(run_folder)
+    write_note(state, run_id, [servers])
 
     swept = cleanup.sweep()
 
-    assert (tmp_path / "precious" / "file").exists()
-    assert "symbolic link" in swept.kept[0]
+    assert (servers / "file").exists()
+    assert why in swept.kept[0]
 
 
 def test_a_link_in_the_servers_data_is_not_followed(
@@ -158,15 +170,34 @@ def test_a_link_in_the_path_is_not_followed(
     assert (run_folder / "servers" / "file").exists()
 
 
-@as_root
-def test_a_folder_of_another_user_is_kept(state: Path, run_folder: Path, run_id: str) -> None:
-    os.chown(run_folder / "servers", 65534, -1)
-    write_note(state, run_id, [run_folder / "servers"])
+def behind_another_link(state: Path, _note: Path) -> None:
+    state.rename(state.with_name("elsewhere"))
+    state.symlink_to("elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (behind_another_link, "it is a symbolic link"),
+        (lambda state, _: state.chmod(0o777), "others may write to it (mode 0777)"),
+        (lambda state, _: state.chmod(0o770), "others may write to it (mode 0770)"),
+        (lambda state, _: state.chmod(0o1777), "others may write to it (mode 1777)"),
+        pytest.param(
+            lambda _, note: os.chown(note, 65534, -1), "{note}: it belongs to user 65534", marks=as_root
+        ),
+    ],
+    ids=["link", "0777", "0770", "1777", "another user's"],
+)
+def test_notes_that_others_may_have_written_are_skipped(
+    state: Path, run_folder: Path, run_id: str, change: Callable[[Path, Path], None], why: str
+) -> None:
+    note = write_note(state, run_id, [run_folder / "servers"])
+    change(state, note)
 
     swept = cleanup.sweep()
 
-    assert (run_folder / "servers" / "file").exists()
-    assert "it belongs to user 65534" in swept.kept[0]
+    assert (run_folder / "servers").exists()
+    assert why.format(note=note) in swept.notices[0]
 
 
 @as_root
@@ -180,41 +211,6 @@ def test_notes_in_another_users_folder_are_skipped(tmp_path: Path, run_folder: P
     assert (run_folder / "servers").exists()
     assert len(swept.notices) == 1
     assert f"all in {theirs}: it belongs to user 65534" in swept.notices[0]
-
-
-@pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
-def test_notes_in_a_folder_that_others_can_write_to_are_skipped(
-    state: Path, run_folder: Path, run_id: str, mode: int
-) -> None:
-    write_note(state, run_id, [run_folder / "servers"])
-    state.chmod(mode)
-
-    swept = cleanup.sweep()
-
-    assert (run_folder / "servers").exists()
-    assert f"others may write to it (mode {mode:04o})" in swept.notices[0]
-
-
-def test_notes_behind_a_link_are_skipped(state: Path, tmp_path: Path, run_folder: Path, run_id: str) -> None:
-    write_note(tmp_path / "elsewhere", run_id, [run_folder / "servers"])
-    state.parent.mkdir()
-    state.symlink_to(tmp_path / "elsewhere")
-
-    swept = cleanup.sweep()
-
-    assert (run_folder / "servers").exists()
-    assert "it is a symbolic link" in swept.notices[0]
-
-
-@as_root
-def test_a_note_of_another_user_is_skipped(state: Path, run_folder: Path, run_id: str) -> None:
-    note = write_note(state, run_id, [run_folder / "servers"])
-    os.chown(note, 65534, -1)
-
-    swept = cleanup.sweep()
-
-    assert (run_folder / "servers").exists()
-    assert f"{note}: it belongs to user 65534" in swept.notices[0]
 
 
 MALFORMED = {

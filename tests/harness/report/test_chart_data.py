@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from harness.report.chart_data import drawing, script_safe
@@ -11,12 +12,13 @@ from harness.report.recorded_run import load
 from harness.report.scenes import Stage, findings
 from harness.report.thinning import keep
 from harness.report.timeline import timeline
+from harness.run.recheck import recheck
 from tests.support.report_folder import STALE, laid_out, recorded
-from tests.support.sample_run import write_sample
 
 
-def test_a_long_history_is_thinned_but_not_where_it_matters(tmp_path: Path) -> None:
-    folder = write_sample(tmp_path)
+def test_a_long_history_is_thinned_but_not_where_it_matters(recorded_run: Callable[[str], Path]) -> None:
+    folder = recorded_run("etcd-postgres-unfenced")
+    recheck(folder)
     run = load(folder)
     assert run.history is not None
     clients = lanes(run.history)
@@ -24,10 +26,10 @@ def test_a_long_history_is_thinned_but_not_where_it_matters(tmp_path: Path) -> N
     assert whole is not None
     (scene,) = findings(run.verdict.findings[:1], Stage(whole, clients, run.history))
 
-    kept = keep(whole, [scene], most=500)
+    kept = keep(whole, [scene], most=100)
 
     inside = {op.index for op in whole.within(scene.start, scene.end)}
-    assert len(kept.rows) <= 500
+    assert len(kept.rows) <= 100
     assert kept.left_out == len(whole.operations) - len(kept.rows)
     assert inside <= set(kept.rows.tolist())
 

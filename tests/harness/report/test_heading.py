@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from harness import report
 from harness.report.environment_facts import surroundings
+from harness.run.recheck import recheck
 from tests.support.report_folder import STALE, run_folder, text_of
-from tests.support.sample_run import write_sample
 
 
 def test_copied_facts_say_how_many_operations_were_renewals(tmp_path: Path) -> None:
@@ -50,12 +51,16 @@ def test_a_run_without_a_recorded_start_is_dated_by_its_folder(tmp_path: Path) -
     assert "2026-01-01 10:15 UTC" in text_of(report.write(run_folder(folder)))
 
 
-def test_a_report_tells_how_to_run_and_judge_again(tmp_path: Path) -> None:
-    folder = write_sample(tmp_path / "my runs")
+def test_a_report_tells_how_to_run_and_judge_again(
+    recorded_run: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = recorded_run("etcd-postgres-unfenced").rename(tmp_path / "my run")
+    seed = json.loads((folder / "plan.json").read_bytes())["seed"]
+    recheck(folder)
 
-    page = text_of(report.write(folder))
+    page = text_of(folder / "report.html")
 
-    assert f"fencepost run &#39;{folder / 'target.toml'}&#39; --seed 7" in page
+    assert f"fencepost run &#39;{folder / 'target.toml'}&#39; --seed {seed}" in page
     assert f"fencepost recheck &#39;{folder}&#39;" in page
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,16 @@ import pytest
 from harness import report
 from harness.core.errors import ConfigurationError
 from harness.report.templates import digest
+from harness.run.recheck import recheck
 from tests.support.report_folder import FINDING, STALE, VERDICT, run_folder, text_of
-from tests.support.sample_run import write_sample
+
+
+@pytest.fixture
+def judged(recorded_run: Callable[[str], Path]) -> Path:
+    """The folder of a run with a stale write."""
+    folder = recorded_run("etcd-postgres-unfenced")
+    recheck(folder)
+    return folder
 
 
 def test_values_of_a_history_reach_the_page_only_as_text(tmp_path: Path) -> None:
@@ -40,11 +49,10 @@ def test_a_verdict_alone_makes_a_report_that_says_what_is_missing(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "commits.jsonl", "plan.json", "environment.json"])
-def test_a_torn_file_costs_its_part_of_the_report_alone(tmp_path: Path, name: str) -> None:
-    folder = write_sample(tmp_path)
-    (folder / name).write_text('{"torn": [1, 2\n{"x\n')
+def test_a_torn_file_costs_its_part_of_the_report_alone(judged: Path, name: str) -> None:
+    (judged / name).write_text('{"torn": [1, 2\n{"x\n')
 
-    page = text_of(report.write(folder))
+    page = text_of(report.write(judged))
 
     assert "could not be read" in page
     assert "Verdict: invalid" in page
@@ -57,8 +65,8 @@ def test_a_folder_without_a_verdict_cannot_be_reported(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_report_asks_for_nothing_from_the_network(tmp_path: Path) -> None:
-    page = report.write(write_sample(tmp_path)).read_text()
+def test_a_report_asks_for_nothing_from_the_network(judged: Path) -> None:
+    page = (judged / "report.html").read_text()
 
     assert (
         re.findall(
@@ -70,8 +78,8 @@ def test_a_report_asks_for_nothing_from_the_network(tmp_path: Path) -> None:
     assert "default-src 'none'" in page
 
 
-def test_a_report_allows_no_script_and_no_style_but_its_own(tmp_path: Path) -> None:
-    page = report.write(write_sample(tmp_path)).read_text()
+def test_a_report_allows_no_script_and_no_style_but_its_own(judged: Path) -> None:
+    page = (judged / "report.html").read_text()
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)

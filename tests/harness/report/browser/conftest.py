@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
 
-from harness import report
 from harness.run.recheck import recheck
 from tests.support.recorded_runs import unpack
-from tests.support.sample_run import write_sample
 
 
 @dataclass
@@ -103,8 +101,8 @@ def drawn(page: Page) -> None:
 
 
 @pytest.fixture(scope="session")
-def unfenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report.write(write_sample(tmp_path_factory.mktemp("unfenced")))
+def unfenced(reported: Callable[[str], Path]) -> Path:
+    return reported("etcd-postgres-unfenced")
 
 
 @pytest.fixture
@@ -116,14 +114,13 @@ def page(visitor: Visitor, unfenced: Path) -> Page:
 
 
 @pytest.fixture(scope="session")
-def fenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report.write(write_sample(tmp_path_factory.mktemp("fenced"), fenced=True))
+def fenced(reported: Callable[[str], Path]) -> Path:
+    return reported("etcd-postgres")
 
 
 @pytest.fixture(scope="session")
-def quiet(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("quiet")
-    return report.write(write_sample(folder, fenced=True, pauses=False, duration=3_000_000_000))
+def quiet(reported: Callable[[str], Path]) -> Path:
+    return reported("not-exercised")
 
 
 @pytest.fixture(scope="session")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from harness import report
+from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.accessibility import serious_findings
-from tests.support.sample_run import write_sample
 
 DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -72,26 +72,26 @@ def test_on_a_phone_the_steps_are_below_the_drawing(visitor: Visitor, unfenced: 
 
 
 def test_pointing_at_a_badge_lights_its_steps(page: Page) -> None:
-    mark(page, 2).hover()
+    mark(page, 4).hover()
 
-    expect(page.locator("#finding-1-step-2")).to_have_class("lit")
-    expect(page.locator("#tip")).to_contain_text("in step 2")
+    expect(page.locator("#finding-1-step-4")).to_have_class("lit")
+    expect(page.locator("#tip")).to_contain_text("in step 4–5")
 
 
 def test_pointing_at_a_step_lights_what_it_is_about_in_the_drawing(page: Page) -> None:
     before = painted(page)
 
-    page.locator("#finding-1-step-2").hover()
+    page.locator("#finding-1-step-4").hover()
     drawn(page)
 
     assert painted(page) != before
 
 
 def test_a_badge_that_is_clicked_leads_to_its_step(page: Page) -> None:
-    mark(page, 2).click()
+    mark(page, 4).click()
 
-    assert page.evaluate("location.hash") == "#finding-1-step-2"
-    assert "current" in (page.locator("#finding-1-step-2").get_attribute("class") or "")
+    assert page.evaluate("location.hash") == "#finding-1-step-4"
+    assert "current" in (page.locator("#finding-1-step-4").get_attribute("class") or "")
     expect(page.locator("#tip")).to_be_visible()
 
 
@@ -101,11 +101,11 @@ def test_a_step_that_is_clicked_brings_what_it_is_about_into_view(page: Page) ->
         page.get_by_role("button", name="Zoom in").click()
     drawn(page)
 
-    page.locator("#finding-1-step-2").click()
+    page.locator("#finding-1-step-4").click()
     drawn(page)
 
-    expect(mark(page, 2)).to_be_visible()
-    assert page.evaluate("location.hash") == "#finding-1-step-2"
+    expect(mark(page, 4)).to_be_visible()
+    assert page.evaluate("location.hash") == "#finding-1-step-4"
 
 
 def test_badges_and_steps_have_the_same_numbers(page: Page) -> None:
@@ -188,8 +188,8 @@ def test_paper_has_every_finding_with_its_steps_and_its_drawing(visitor: Visitor
 def test_a_tap_opens_the_details_of_an_operation(visitor: Visitor, unfenced: Path) -> None:
     page = visitor.open(unfenced, viewport=PHONE, has_touch=True, is_mobile=True).page
     drawn(page)
-    mark(page, 2).scroll_into_view_if_needed()
-    spot = mark(page, 2).bounding_box()
+    mark(page, 4).scroll_into_view_if_needed()
+    spot = mark(page, 4).bounding_box()
     assert spot is not None
 
     page.touchscreen.tap(spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] + 6)
@@ -198,16 +198,16 @@ def test_a_tap_opens_the_details_of_an_operation(visitor: Visitor, unfenced: Pat
 
 
 def test_every_badge_can_be_reached_with_the_keyboard_and_says_what_it_is(page: Page) -> None:
-    mark(page, 2).focus()
+    mark(page, 4).focus()
 
     expect(page.locator("#tip")).to_be_visible()
-    assert "write" in (mark(page, 2).get_attribute("aria-label") or "")
+    assert "write" in (mark(page, 4).get_attribute("aria-label") or "")
 
 
 def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
-    visitor: Visitor, tmp_path: Path
+    visitor: Visitor, recorded_run: Callable[[str], Path]
 ) -> None:
-    folder = write_sample(tmp_path, duration=6_000_000_000)
+    folder = recorded_run("etcd-postgres-unfenced")
     beyond = 2**53
     for name in ("history.jsonl", "commits.jsonl"):
         lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
@@ -215,12 +215,13 @@ def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
             if line.get("token"):
                 line["token"] += beyond
         (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    page = visitor.open(report.write(folder)).page
+    recheck(folder)
+    page = visitor.open(folder / "report.html").page
     drawn(page)
     drawing = data(page)
     i = drawing["scenes"][0]["accused"][0]
 
-    mark(page, 2).focus()
+    mark(page, 4).focus()
 
     assert int(drawing["operations"]["token"][i]) > beyond
     expect(page.locator("#tip")).to_contain_text(f"token {drawing['operations']['token'][i]}")

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from harness import report as reports
+from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.painted import RECORD, STEP_NUMBER, painted, right_of
 from tests.support.recorded_runs import recorded
-from tests.support.sample_run import write_sample
 
 FIRST = 3  # findings of a run
 NARROW, WIDE = 74, 112  # pixels, of the names of the lanes
@@ -75,16 +74,17 @@ def test_words_cover_neither_other_words_nor_a_bar_a_mark_or_a_line(
 @pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
 @pytest.mark.parametrize("before", ["", "orders-of-the-warehouse-"])
 def test_locks_and_storages_of_two_resources_are_labelled_apart(
-    visitor: Visitor, tmp_path: Path, before: str, width: int
+    visitor: Visitor, recorded_run: Callable[[str], Path], before: str, width: int
 ) -> None:
-    folder = write_sample(tmp_path, duration=6_000_000_000)
+    folder = recorded_run("etcd-postgres-unfenced")
     for name in ("history.jsonl", "commits.jsonl"):
         events = map(json.loads, (folder / name).read_text().splitlines())
         renamed = (
             each | ({"resource": before + each["resource"]} if "resource" in each else {}) for each in events
         )
         (folder / name).write_text("".join(json.dumps(event) + "\n" for event in renamed))
-    page = visitor.open(reports.write(folder), own_page=True, viewport={"width": width, "height": 800}).page
+    recheck(folder)
+    page = visitor.open(folder / "report.html", own_page=True, viewport={"width": width, "height": 800}).page
     page.add_init_script(RECORD)
     page.reload()
     drawn(page)
