@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -57,63 +58,66 @@ def test_every_history_of_three_operations_is_judged_right() -> None:
     assert not wrong
 
 
-def test_holds_one_after_another_are_right() -> None:
-    assert clash_of(acquire("a", 0, 1), release("a", 2, 3), acquire("b", 4, 5), release("b", 6, 7)) is None
+HELD, NEXT = acquire("a", 0, 1), acquire("b", 2, 3)
+AGAIN = (HELD, release("a", 2, 3), acquire("a", 4, 5))
 
 
-def test_two_cannot_hold_the_lock_at_once() -> None:
-    clash = clash_of(acquire("a", 0, 1), acquire("b", 2, 3), release("a", 4, 5), release("b", 6, 7))
-
-    assert clash == Clash(contradiction=Contradiction.BOTH_HELD, operations=(0, 3, 1, 2))
-
-
-def test_no_hold_follows_one_that_never_ended() -> None:
-    clash = clash_of(acquire("a", 0, 1), acquire("b", 2, 3))
-
-    assert clash == Clash(contradiction=Contradiction.BOTH_HELD, operations=(0, 1))
-    assert clash_of(acquire("a", 0, 1), acquire("b", 2, 3), release("b", 4, 5)).operations == (0, 2, 1)
-
-
-def test_a_hold_that_never_ended_may_come_last() -> None:
-    assert clash_of(acquire("a", 0, 9), acquire("b", 2, 3), release("b", 4, 5)) is None
-
-
-def test_an_unanswered_release_may_have_freed_the_lock() -> None:
-    assert clash_of(acquire("a", 0, 1), release("a", 2), acquire("b", 3, 4)) is None
-
-
-def test_an_unanswered_acquire_may_never_have_been() -> None:
-    assert clash_of(acquire("a", 0), acquire("b", 1, 2)) is None
+@pytest.mark.parametrize(
+    "operations",
+    [
+        pytest.param((*AGAIN[:2], acquire("b", 4, 5), release("b", 6, 7)), id="one after another"),
+        pytest.param(AGAIN, id="an owner again after its release"),
+        pytest.param((acquire("a", 0, 9), NEXT, release("b", 4, 5)), id="a hold that never ended comes last"),
+        pytest.param((HELD, release("a", 2), acquire("b", 3, 4)), id="an unanswered release freed the lock"),
+        pytest.param((acquire("a", 0), acquire("b", 1, 2)), id="an unanswered acquire that never was"),
+        pytest.param((release("a", 0),), id="an unanswered release that never was"),
+        pytest.param(
+            (HELD, replace(NEXT, outcome=Outcome.FAIL), release("b", 2, 3, outcome=Outcome.FAIL)),
+            id="failed operations",
+        ),
+        pytest.param(
+            (acquire("a", 0, 1, key="x"), acquire("b", 2, 3, key="y")), id="each lock is judged by itself"
+        ),
+    ],
+)
+def test_a_history_is_right_if_holds_can_follow_each_other(operations: tuple[Operation, ...]) -> None:
+    assert clash_of(*operations) is None
 
 
-def test_an_unanswered_acquire_has_been_if_its_release_was_acknowledged() -> None:
-    clash = clash_of(acquire("a", 0), acquire("b", 1, 2), release("a", 3, 4))
-
-    assert clash == Clash(contradiction=Contradiction.BOTH_HELD, operations=(1, 2, 2))
-
-
-def test_a_lock_that_was_not_acquired_cannot_be_released() -> None:
-    assert clash_of(release("a", 0, 1)) == Clash(contradiction=Contradiction.NEVER_ACQUIRED, operations=(0,))
-    assert clash_of(release("a", 0)) is None
-
-
-def test_a_lock_cannot_be_released_before_it_is_acquired() -> None:
-    clash = clash_of(release("a", 0, 1), acquire("a", 2, 3))
-
-    assert clash == Clash(contradiction=Contradiction.RELEASED_BEFORE_ACQUIRED, operations=(0, 1))
-
-
-def test_a_failed_operation_shows_nothing() -> None:
-    refused = acquire("b", 2, 3, outcome=Outcome.FAIL)
-
-    assert clash_of(acquire("a", 0, 1), refused, release("b", 2, 3, outcome=Outcome.FAIL)) is None
-
-
-def test_an_owner_may_acquire_again_after_its_release() -> None:
-    again = (acquire("a", 0, 1), release("a", 2, 3), acquire("a", 4, 5))
-
-    assert clash_of(*again) is None
-    assert clash_of(*again, acquire("b", 6, 7)).operations == (2, 3)
+@pytest.mark.parametrize(
+    ("operations", "contradiction", "named"),
+    [
+        pytest.param(
+            (HELD, NEXT, release("a", 4, 5), release("b", 6, 7)), "BOTH_HELD", (0, 3, 1, 2), id="two at once"
+        ),
+        pytest.param((HELD, NEXT), "BOTH_HELD", (0, 1), id="after a hold that never ended"),
+        pytest.param((HELD, NEXT, release("b", 4, 5)), "BOTH_HELD", (0, 2, 1), id="and before its own end"),
+        pytest.param((*AGAIN, acquire("b", 6, 7)), "BOTH_HELD", (2, 3), id="in an owner's second hold"),
+        pytest.param(
+            (acquire("a", 0), acquire("b", 1, 2), release("a", 3, 4)),
+            "BOTH_HELD",
+            (1, 2, 2),
+            id="an unanswered acquire whose release was acknowledged",
+        ),
+        pytest.param((release("a", 0, 1),), "NEVER_ACQUIRED", (0,), id="a release without a hold"),
+        pytest.param(
+            (acquire(None, 0, 1, process=1), release(None, 2, 3, process=2)),
+            "NEVER_ACQUIRED",
+            (1,),
+            id="without an owner the process holds",
+        ),
+        pytest.param(
+            (release("a", 0, 1), acquire("a", 2, 3)),
+            "RELEASED_BEFORE_ACQUIRED",
+            (0, 1),
+            id="a release too early",
+        ),
+    ],
+)
+def test_what_no_order_of_holds_explains_is_named(
+    operations: tuple[Operation, ...], contradiction: str, named: tuple[int, ...]
+) -> None:
+    assert clash_of(*operations) == Clash(contradiction=Contradiction[contradiction], operations=named)
 
 
 @pytest.mark.parametrize(
@@ -128,19 +132,6 @@ def test_an_owner_may_acquire_again_after_its_release() -> None:
 )
 def test_a_history_that_pairs_do_not_decide_is_searched(operations: tuple[Operation, ...]) -> None:
     assert judge_mutex(operations).method == "search"
-
-
-def test_without_an_owner_the_process_holds_the_lock() -> None:
-    history = (
-        acquire(None, 0, 1, process=1),
-        release(None, 2, 3, process=2),
-    )
-
-    assert clash_of(*history).contradiction is Contradiction.NEVER_ACQUIRED
-
-
-def test_each_lock_is_judged_by_itself() -> None:
-    assert clash_of(acquire("a", 0, 1, key="x"), acquire("b", 2, 3, key="y")) is None
 
 
 def test_a_lock_that_is_searched_is_searched_within_its_budget() -> None:
