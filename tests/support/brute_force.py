@@ -18,24 +18,11 @@ INITIAL = (None, 0)
 FAR = 10**9
 
 
-def explained_with_a_fence(operations: Sequence[Op], *, strict: bool) -> bool:
-    """Is there an order in which a fenced register gives the recorded answers?"""
-
-    def step(state: Any, op: Any) -> tuple[object, object] | None:
-        accepted = op.token > state[1] or (not strict and op.token == state[1])
-        if op.f == "read":
-            return state if (op.value, op.token) == state else None
-        if op.outcome is Outcome.FAIL:
-            return None if accepted else state
-        return (op.value, op.token) if accepted else None
-
-    return _explained(_judged(operations), step)
-
-
 def explained_with_fences(operations: Sequence[Op], *, strict: bool, start: int = INITIAL[1]) -> bool:
-    """As before, with `fence` operations: an ok one leaves the mark at its token or above.
+    """Is there an order in which a fenced register gives the recorded answers?
 
-    A refused one met a mark above its token; strict: or at it. `start` is the token before the run.
+    An ok `fence` operation leaves the mark at its token or above; a refused one met a mark above its
+    token; strict: or at it. `start` is the token before the run.
     """
 
     def step(state: Any, op: Any) -> tuple[Any, ...] | None:

@@ -1,140 +1,112 @@
-"""Early grants, double beliefs and double grants, against their quadratic pairwise."""
+"""Leases of an owner that acquires again: which operation is of which hold, at the boundaries."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
 
-from checkers.facts.evidence import Evidence
-from checkers.history.records import FaultEvent, Header, History, Op, Outcome
+from checkers.facts.leases import lease_of, leases_of
+from checkers.history.records import Op, Outcome
 from checkers.rules.double_beliefs import double_beliefs
-from checkers.rules.double_grants import double_grants
 from checkers.rules.early_grants import early_grants
-from tests.oracles import pairwise
-from tests.support.brute_force import renumbered
-from tests.support.examples import examples
+from tests.support.grants import acquire, locks
 
 
-def lock_history(operations: list[Op]) -> Evidence:
-    return Evidence(history=History(header=Header(target="test"), operations=tuple(operations)))
+def renew(index: int, called: int, returned: int, ttl: int) -> Op:
+    return replace(acquire(index, "a", 0, called, returned, ttl), f="renew", token=None)
 
 
-@st.composite
-def lock_operations(draw: st.DrawFn) -> list[Op]:
-    """Acquires, renews and releases of a few owners, of every outcome, with ties in time."""
-    operations = []
-    for index in range(draw(st.integers(2, 9))):
-        called, returned = sorted((draw(st.integers(0, 30)), draw(st.integers(0, 30))))
-        f = draw(st.sampled_from(["acquire", "acquire", "renew", "renew", "release", "revoke"]))
-        outcome = draw(st.sampled_from([Outcome.OK, Outcome.OK, Outcome.FAIL, Outcome.INFO]))
-        granted = f == "acquire" and outcome is Outcome.OK
-        operations.append(
-            Op(
-                index=index,
-                process=index,
-                f=f,
-                resource="r0",
-                called=called,
-                returned=None if outcome is Outcome.INFO else returned,
-                outcome=outcome,
-                owner=draw(st.sampled_from("abc")),
-                token=draw(st.integers(0, 5)) if granted else None,
-                ttl=draw(st.sampled_from([None, 3, 8])) if f in {"acquire", "renew"} else None,
-                attempt=draw(st.none() | st.integers(called, returned)) if granted else None,
-            )
-        )
-    return list(renumbered(operations))
+@pytest.mark.parametrize("returned", [15, 20])
+@pytest.mark.parametrize("more", [[], [acquire(3, "a", 3, 40, 41, ttl=10)]])
+def test_a_renew_that_returned_at_the_next_acquire_or_later_may_be_of_that(
+    returned: int, more: list[Op]
+) -> None:
+    first, second = acquire(0, "a", 1, 0, 1, ttl=10), acquire(2, "a", 2, 15, 16, ttl=10)
+
+    assert lease_of(first, [first, renew(1, 2, returned, ttl=100), second, *more]).end == 10
+    assert lease_of(first, [first, renew(1, 2, 14, ttl=100), second, *more]).end == 25
 
 
-@settings(max_examples=examples(400), deadline=None)
-@given(lock_operations())
-def test_early_grants_agree_with_the_definition(operations: list[Op]) -> None:
-    found = early_grants(lock_history(operations))
+def test_a_renew_between_two_acquires_is_of_the_one_before_it() -> None:
+    holds = [acquire(0, "a", 1, 0, 1, ttl=10), acquire(1, "a", 2, 15, 16, ttl=10)]
+    last = acquire(3, "a", 3, 40, 41, ttl=10)
 
-    assert {each.accused.index for each in found} == pairwise.early_grants(operations)
-
-
-@settings(max_examples=examples(200), deadline=None)
-@given(lock_operations())
-def test_double_beliefs_agree_with_the_definition(operations: list[Op]) -> None:
-    found = double_beliefs(lock_history(operations))
-
-    assert {each.accused.index for each in found} == pairwise.double_beliefs(operations)
+    assert lease_of(holds[1], [*holds, renew(2, 20, 21, ttl=100), last]).end == 50
 
 
-@settings(max_examples=examples(400), deadline=None)
-@given(lock_operations(), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=2))
-def test_double_grants_agree_with_the_definition(operations: list[Op], faults: list[tuple[int, int]]) -> None:
-    operations = [replace(op, process=op.index % 4) for op in operations]
-    spans = [(began, began + length) for began, length in faults]
-    evidence = lock_history(operations)
-    history = replace(evidence.history, faults=tuple(events_of(spans)))
+def test_a_renew_after_two_acquires_that_touch_may_be_of_either() -> None:
+    first, second = acquire(0, "a", 1, 0, 5), acquire(1, "a", 2, 5, 6, ttl=10)
 
-    found = double_grants(replace(evidence, history=history))
-
-    assert {each.accused.index for each in found} == pairwise.double_grants(operations, spans)
+    assert lease_of(second, [first, second, renew(2, 7, 30, ttl=100)]).end == 15
 
 
-def events_of(spans: list[tuple[int, int]]) -> list[FaultEvent]:
-    """Each fault of a kind of its own: others of one kind and target would be joined in another way."""
-    events = [
-        FaultEvent(time=time, kind=f"kind-{number}", target="lock", state=state, evidence="")
-        for number, span in enumerate(spans)
-        for time, state in zip(span, ("in force", "healed"), strict=True)
-    ]
-    return sorted(events, key=lambda event: event.time)
+@pytest.mark.parametrize(("returned", "end"), [(4, 105), (5, 8)])
+def test_an_earlier_acquire_that_had_not_returned_may_shorten_a_lease(returned: int, end: int) -> None:
+    first, second = acquire(0, "a", 1, 0, returned, ttl=3), acquire(1, "a", 2, 5, 6, ttl=100)
+
+    assert lease_of(second, [first, second]).end == end
 
 
-def test_a_release_that_returned_at_the_acquire_may_be_of_either_hold() -> None:
-    def op(index: int, f: str, called: int, returned: int, owner: str, token: int | None = None) -> Op:
-        return Op(
-            index=index,
-            process=index,
-            f=f,
-            resource="r0",
-            called=called,
-            returned=returned,
-            outcome=Outcome.OK,
-            owner=owner,
-            token=token,
-            ttl=100 if token else None,
-        )
+def test_later_acquires_before_the_end_of_a_lease_may_shorten_it() -> None:
+    first, second = acquire(0, "a", 1, 0, 1, ttl=100), acquire(1, "a", 2, 5, 6, ttl=10)
+    third = acquire(2, "a", 3, 200, 201, ttl=10)
 
-    def counts(second: int) -> tuple[int, int]:
-        evidence = lock_history(
-            [
-                op(0, "acquire", 0, 1, "a", 1),
-                op(1, "release", 2, 4, "a"),
-                op(2, "acquire", second, 6, "a", 2),
-                op(3, "acquire", 7, 8, "b", 3),
-            ]
-        )
-        return len(list(early_grants(evidence))), len(list(double_beliefs(evidence)))
+    assert lease_of(first, [first, second, third]).end == 15
 
-    assert counts(second=4) == (0, 0)
-    assert counts(second=5) == (1, 1)
+
+def test_a_shorter_ttl_of_a_renew_that_may_be_of_another_hold_counts() -> None:
+    first, second = acquire(0, "a", 6, 6, 7, ttl=3), acquire(2, "a", 0, 10, 15, ttl=3)
+
+    assert lease_of(first, [first, renew(1, 7, 11, ttl=2), second]).end == 9
+    assert lease_of(first, [first, renew(1, 7, 11, ttl=1), second]).end == 8
+
+
+@pytest.mark.parametrize(("token", "end"), [(1, 120), (2, 10), (None, 10)])
+def test_an_acquire_again_with_the_same_token_is_the_same_hold(token: int | None, end: int) -> None:
+    first = acquire(0, "a", 1, 0, 1, ttl=10)
+    again = replace(acquire(1, "a", 0, 5, 6, ttl=100), token=token)
+
+    assert lease_of(first, [first, again, renew(2, 20, 21, ttl=100)]).end == end
+
+
+@pytest.mark.parametrize(("outcome", "ends"), [(Outcome.OK, [7, 109]), (Outcome.FAIL, [7, 7])])
+def test_a_release_that_ended_ok_in_between_makes_another_hold(outcome: Outcome, ends: list[int]) -> None:
+    first, again = acquire(0, "a", 1, 0, 1, ttl=10), acquire(2, "a", 1, 9, 10, ttl=100)
+    release = replace(
+        first, index=1, f="release", token=None, ttl=None, called=7, returned=8, outcome=outcome
+    )
+
+    assert [lease.end for lease in leases_of([first, release, again])] == ends
+
+
+@pytest.mark.parametrize(("asked", "end"), [(100, 115), (None, 115), (4, 19)])
+def test_an_unanswered_renewal_counts_with_the_ttl_that_it_asked_for(asked: int | None, end: int) -> None:
+    grant = acquire(0, "a", 1, 0, 1, ttl=100)
+    unanswered = replace(renew(1, 2, 0, ttl=0), outcome=Outcome.INFO, returned=None, ttl=asked)
+
+    assert lease_of(grant, [grant, unanswered, renew(2, 15, 16, ttl=100)]).end == end
+
+
+def test_nothing_renews_a_hold_that_was_asked_for_during_another_acquire() -> None:
+    unanswered = replace(acquire(0, "a", 0, 0, 0), outcome=Outcome.INFO, returned=None, token=None)
+    grant = acquire(1, "a", 1, 5, 6, ttl=10)
+
+    assert lease_of(grant, [unanswered, grant, renew(2, 7, 8, ttl=100)]).end == 15
+
+
+@pytest.mark.parametrize(("second", "found"), [(4, 0), (5, 1)])
+def test_a_release_that_returned_at_the_acquire_may_be_of_either_hold(second: int, found: int) -> None:
+    first, again = acquire(0, "a", 1, 0, 1, ttl=100), acquire(2, "a", 2, second, 6, ttl=100)
+    release = replace(first, index=1, f="release", token=None, ttl=None, called=2, returned=4)
+    evidence = locks(first, release, again, acquire(3, "b", 3, 7, 8, ttl=100))
+
+    assert len(list(early_grants(evidence))) == len(list(double_beliefs(evidence))) == found
 
 
 def test_a_session_that_was_renewed_before_the_acquire_is_promised_too() -> None:
-    renew = Op(
-        index=0,
-        process=0,
-        f="renew",
-        resource="r0",
-        owner="a",
-        called=1,
-        returned=2,
-        outcome=Outcome.OK,
-        ttl=80,
-    )
-    acquire = replace(renew, index=1, process=1, f="acquire", called=5, returned=6, token=1, ttl=None)
-    other = replace(acquire, index=2, process=2, owner="b", called=6, returned=7, token=2)
+    session, other = acquire(1, "a", 1, 5, 6), acquire(2, "b", 2, 6, 7)
+    leased = acquire(1, "a", 1, 2, 5, ttl=8)
 
-    assert [each.accused.index for each in early_grants(lock_history([renew, acquire, other]))] == [2]
-
-    shorter = replace(renew, returned=4, ttl=1)
-    leased = replace(acquire, called=2, returned=5, ttl=8)
-
-    assert not list(early_grants(lock_history([shorter, leased, other])))
+    assert [each.accused for each in early_grants(locks(renew(0, 1, 2, ttl=80), session, other))] == [other]
+    assert not list(early_grants(locks(renew(0, 1, 4, ttl=1), leased, other)))

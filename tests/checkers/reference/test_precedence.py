@@ -11,8 +11,7 @@ import pytest
 from checkers.history.records import Header
 from checkers.reference.precedence import INITIAL, Block, Precedence, Why
 from checkers.reference.storages import StorageOfOne
-from tests.oracles.storages import is_right, possible_causes, rejected_by
-from tests.support.brute_force import INITIAL as NOTHING
+from tests.oracles.storages import possible_causes, rejected_by
 from tests.support.brute_force import read, write
 
 
@@ -169,60 +168,3 @@ def test_a_cause_comes_before_its_rejection(storage: Any) -> None:
 
 def test_without_its_cause_a_rejection_orders_nothing(storage: Any) -> None:
     assert storage.order({}).saturate()
-
-
-HEADER = Header(target="test")
-
-
-def test_accepted_tokens_rise() -> None:
-    assert is_right((write(0, 1, 0, 9), write(1, 2, 0, 9)), HEADER)
-    assert not is_right((write(0, 2, 0, 1), write(1, 1, 2, 3)), HEADER)
-
-
-def test_strict_means_that_a_token_is_accepted_once() -> None:
-    twice = (write(0, 1, 0, 1), write(1, 1, 2, 3))
-
-    assert not is_right(twice, HEADER)
-    assert is_right(twice, Header(target="test", policy="inclusive"))
-
-
-def test_a_token_that_was_reached_before_the_run_is_not_accepted() -> None:
-    assert not is_right((write(0, 3, 0, 1),), Header(target="test", initial_token=3))
-    assert is_right((write(0, 3, 0, 1),), Header(target="test", policy="inclusive", initial_token=3))
-
-
-def test_the_initial_token_may_cause_a_rejection() -> None:
-    assert is_right((write(0, 3, 0, 1, "stale"),), Header(target="test", initial_token=3))
-    assert not is_right((write(0, 4, 0, 1, "stale"),), Header(target="test", initial_token=3))
-
-
-def test_an_unanswered_write_may_have_caused_a_rejection() -> None:
-    lost = write(0, 3, 0, 0, "info")
-
-    assert is_right((lost, write(1, 2, 1, 2, "stale")), HEADER)
-    assert not is_right((write(1, 2, 1, 2, "stale"),), HEADER)
-
-
-def test_a_rejection_shows_that_the_lost_write_behind_it_took_effect() -> None:
-    lost = write(0, 3, 0, 0, "info")
-    rejected = write(1, 2, 1, 2, "stale")
-
-    assert not is_right((lost, rejected, write(2, 1, 3, 4)), HEADER)
-    assert not is_right((lost, rejected, read(2, NOTHING, 3, 4)), HEADER)
-
-
-def test_a_value_without_a_write_cannot_be_read() -> None:
-    assert not is_right((read(0, ("v9", 1), 0, 1),), HEADER)
-
-
-def test_a_value_cannot_be_read_with_another_token() -> None:
-    assert not is_right((write(0, 1, 0, 1), read(1, ("v0", 2), 2, 3)), HEADER)
-
-
-def test_the_log_says_which_writes_took_effect_and_in_which_order() -> None:
-    first, second = write(0, 1, 0, 9), write(1, 2, 0, 9)
-
-    assert is_right((first, second), HEADER, (first, second))
-    assert not is_right((first, second), HEADER, (second, first))
-    assert not is_right((first, second), HEADER, (first,))
-    assert not is_right((first, second), HEADER, (first, first, second))
