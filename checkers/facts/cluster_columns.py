@@ -287,7 +287,7 @@ class ZoneColumns:
         row = int(self.write[place - self.initials])
         write = self.ops[row]
         shown_by = [by for by in [self.shown.by.get(write.index)] if by is not None and by not in reads]
-        return written_zone(write, reads, (), shown_by=shown_by, acknowledged=bool(self.acknowledged[row]))
+        return written_zone(write, reads, shown_by=shown_by, acknowledged=bool(self.acknowledged[row]))
 
     def operations(self, rows: Ints) -> Sequence[Op]:
         """Return rows as operations."""

@@ -34,7 +34,6 @@ class Zone:
     settled_by: Op | None
     claimed: float  # ns
     claimed_by: Op | None
-    places: tuple[int, ...] = ()  # of the write in the commit log; -1: before all others
 
     def surely_before(self, other: Zone) -> bool:
         """Had this value been there before the other's last operation was called?"""
@@ -68,14 +67,12 @@ def initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
         settled_by=None,
         claimed=-math.inf if claimed is None else claimed.called,
         claimed_by=claimed,
-        places=(-1,),
     )
 
 
 def written_zone(
     write: Op,
     reads: Sequence[Op],
-    places: tuple[int, ...],
     *,
     acknowledged: bool,
     shown_by: Sequence[Op] = (),
@@ -96,5 +93,4 @@ def written_zone(
         settled_by=settled_by,
         claimed=claimed_by.called,
         claimed_by=claimed_by,
-        places=places,
     )

@@ -13,12 +13,12 @@ import pytest
 from checkers.explain import cycles
 from checkers.explain.story import Step
 from checkers.facts.evidence import gather
+from checkers.facts.log_columns import LogColumns
 from checkers.history.records import WRITES, Header, Op, Outcome
 from checkers.reference.precedence import INITIAL, Edge, Why
 from checkers.verdict.judge import examine
 from tests.support.broken_storages import BROKEN
 from tests.support.differential import SCALE
-from tests.support.object_log import ObjectLog, object_log
 from tests.support.storage_runs import simulate
 
 RUNS = max(30, SCALE // 2000)
@@ -47,7 +47,7 @@ def test_each_step_is_forced_by_time_log_token_or_reading(
     reasons: Counter[Why] = Counter()
     for _ in range(RUNS):
         run = simulate(rng, kind)
-        log = object_log(gather(run.history, run.commits, same_run=True))
+        log = gather(run.history, run.commits, same_run=True).log
         shown.clear()
 
         accounts = [
@@ -74,7 +74,7 @@ def with_premises(edge: Edge) -> Iterator[Edge]:
         yield from with_premises(premise)
 
 
-def is_forced(edge: Edge, operations: Sequence[Op], header: Header, log: ObjectLog | None) -> bool:
+def is_forced(edge: Edge, operations: Sequence[Op], header: Header, log: LogColumns | None) -> bool:
     """Does the reason of an edge hold, by its definition, of the two operations that it names?"""
     before, after = (None if node is INITIAL else operations[node] for node in (edge.before, edge.after))
     match edge.reason:

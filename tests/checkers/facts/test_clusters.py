@@ -9,46 +9,34 @@ from typing import Any
 import pytest
 
 import fencepost
-from checkers.facts.clusters import Zone, initial_zone, written_zone
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
+from checkers.facts.clusters import written_zone
 from checkers.facts.evidence import gather
-from checkers.history.records import Commit, Header, Op, Outcome
-from checkers.rules.non_linearizable.misreads import UNWRITTEN
+from checkers.history.records import Commit, Op
+from checkers.rules.non_linearizable.misreads import UNWRITTEN, misreads
 from checkers.rules.stale_reads import went_back
 from checkers.verdict.judge import judge
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.events import event, history_file
-from tests.support.operations.registers import Register, flip_flops, registers
 
 
-def register(*operations: Op) -> Register:
-    (found,) = registers(gather(history_of(renumbered(operations))))
-    return found
+def zones(*operations: Op) -> ZoneColumns:
+    return zones_of(gather(history_of(renumbered(operations))))
 
 
 def test_one_value_precedes_another_only_if_settled_before_its_last_call() -> None:
-    zone = written_zone(write(0, 1, 0, 5), [], (), acknowledged=True)
-    touching = written_zone(write(1, 2, 5, 6), [], (), acknowledged=True)
-    later = written_zone(write(1, 2, 6, 7), [], (), acknowledged=True)
+    zone = written_zone(write(0, 1, 0, 5), [], acknowledged=True)
+    touching = written_zone(write(1, 2, 5, 6), [], acknowledged=True)
+    later = written_zone(write(1, 2, 6, 7), [], acknowledged=True)
 
     assert zone.surely_before(later)
     assert not zone.surely_before(touching)
 
 
-def test_values_that_touch_at_a_moment_are_no_flip_flop() -> None:
-    def zones(read_at: int) -> list[Zone]:
-        one = written_zone(write(0, 1, 0, 1), [read(2, ("v0", 1), read_at, 9)], (), acknowledged=True)
-        return [one, written_zone(write(1, 2, 2, 5), [], (), acknowledged=True)]
-
-    touching, overtaken = zones(5), zones(6)
-
-    assert list(flip_flops(touching)) == []
-    assert list(flip_flops(overtaken)) == [tuple(overtaken)]
-
-
 def test_only_going_back_to_a_lower_token_is_a_stale_read() -> None:
     seen = read(2, ("v0", 1), 6, 9)
-    low = written_zone(write(0, 1, 0, 1), [seen], (), acknowledged=True)
-    high = written_zone(write(1, 2, 2, 5), [], (), acknowledged=True)
+    low = written_zone(write(0, 1, 0, 1), [seen], acknowledged=True)
+    high = written_zone(write(1, 2, 2, 5), [], acknowledged=True)
     level = replace(high, token=1)
 
     assert (went_back(low, high).anomaly, went_back(low, high).accused) == ("stale-read", seen)
@@ -60,34 +48,27 @@ def test_an_unacknowledged_write_is_settled_by_its_reads() -> None:
     failed = replace(write(0, 1, 0, 2, "stale"), index=0)
     seen = read(1, ("v0", 1), 3, 9)
 
-    zone = written_zone(failed, [seen], (), acknowledged=False)
+    zone = written_zone(failed, [seen], acknowledged=False)
 
     assert (zone.settled, zone.settled_by, zone.proof) == (9, seen, (failed, seen))
     assert (zone.claimed, zone.claimed_by) == (3, seen)
 
 
-def test_the_initial_value_comes_before_every_place_of_a_log() -> None:
-    zone = initial_zone(Header(target="t"), ())
-
-    assert zone.places == (-1,)
-    assert zone.proof == ()
-
-
 @pytest.mark.parametrize("seen", [("x", 0), (None, 5)], ids=str)
 def test_a_read_is_of_the_initial_value_only_with_its_value_and_its_token(seen: tuple[Any, ...]) -> None:
-    (misread,) = register(read(0, seen, 0, 1)).misreads
+    (misread,) = misreads(zones(read(0, seen, 0, 1)))
 
     assert misread.breach is UNWRITTEN
 
 
 def test_an_unanswered_write_without_a_token_hides_nothing_later() -> None:
-    bare = replace(write(0, 0, 0, 1, "info"), token=None)
+    unsent = replace(write(0, 0, 0, 1, "info"), token=None)
 
-    found = register(bare, write(1, 4, 2, 3), write(2, 5, 4, 5, "info"))
+    found = zones(unsent, write(1, 4, 2, 3), write(2, 5, 4, 5, "info"))
 
-    assert [zone.token for zone in found.written] == [4]
-    assert [op.token for op in found.optional] == [5]
-    assert found.bare == ()
+    assert found.token.tolist() == [0, 4]
+    assert found.optional.tolist() == [2]
+    assert found.bare == len(found.level)
 
 
 def test_with_a_log_exactly_its_writes_took_effect() -> None:
@@ -97,13 +78,11 @@ def test_with_a_log_exactly_its_writes_took_effect() -> None:
         Commit(seq=2, resource="r0", token=3, value="v2"),
     ]
 
-    (found,) = registers(gather(history_of(operations), log))
+    found = zones_of(gather(history_of(operations), log))
 
-    assert [(zone.token, zone.places, zone.settled) for zone in found.written] == [
-        (1, (0,), 1),
-        (3, (1,), float("inf")),
-    ]
-    assert [op.outcome for op in found.optional] == [Outcome.OK]
+    assert found.token.tolist() == [0, 1, 3]
+    assert [found.zone(place).settled for place in (1, 2)] == [1, float("inf")]
+    assert found.optional.tolist() == [1]
 
 
 def test_a_read_that_returned_when_its_write_was_called_may_have_seen_it(tmp_path: Path) -> None:

@@ -11,19 +11,18 @@ from typing import Any
 
 import pytest
 
-from checkers.explain.conflict import Conflict, firsts
+from checkers.explain.conflict import Conflict
+from checkers.facts.cluster_columns import zones_of
 from checkers.facts.clusters import Zone
-from checkers.facts.evidence import Evidence, gather
+from checkers.facts.evidence import gather
 from checkers.history.reader import parse
 from checkers.history.records import FaultEvent, History, Op, Outcome
+from checkers.rules import registers
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
-from checkers.rules.registers import observed
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write
 from tests.support.examples import Cases
 from tests.support.in_columns import in_columns, lines_of
-from tests.support.operations.fencing import fenced_register, plain_register
-from tests.support.operations.registers import Register, registers
 from tests.support.selection import seeds
 
 FAILOVER = ("failover", "storage")
@@ -44,13 +43,20 @@ def run_of(operations: Sequence[Op], **header: Any) -> History:
 
 
 def found(history: History) -> list[Conflict]:
-    return list(observed(gather(history)))
+    return list(registers.observed(gather(history)))
 
 
 def before_losses(history: History) -> list[Conflict]:
     """What is wrong if nothing was lost."""
-    judge = fenced_register if history.header.fenced else plain_register
-    return [each for register in registers(Evidence(history=history)) for each in firsts(judge(register))]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(registers, "with_losses", lambda _values, _storage, conflicts: conflicts)
+        return found(history)
+
+
+def values_of(history: History) -> list[Zone]:
+    """Every value that the register held."""
+    zones = zones_of(gather(history))
+    return [zones.zone(place) for place in range(len(zones.level))]
 
 
 # The definition, pair by pair ------------------------------------------------------------------
@@ -58,19 +64,19 @@ def before_losses(history: History) -> list[Conflict]:
 
 def lost_by_definition(history: History) -> set[int]:
     """The indexes of the writes that are lost for good."""
-    (register,) = registers(Evidence(history=history))
+    zones = values_of(history)
     conflicts = before_losses(history)
     suspects = [each.accused for each in conflicts if each.accused.f == "read" and each.breach in SUSPECT]
-    values = {zone for zone in register.all_zones for read_ in zone.reads if read_ in suspects}
+    values = {zone for zone in zones for read_ in zone.reads if read_ in suspects}
     stale = [each.accused for each in conflicts if each.anomaly == "stale-write"]
     return {
         last.write.index
         for past in values
         for read_ in past.reads
-        for last in [last_before(register, read_, fenced=history.header.fenced)]
+        for last in [last_before(zones, read_, fenced=history.header.fenced)]
         if last.write is not None
         and past.settled < last.write.called
-        and is_final(history, register, past, last, read_, stale)
+        and is_final(history, zones, past, last, read_, stale)
     }
 
 
@@ -81,18 +87,18 @@ def sent(zone: Zone) -> float:
     return -math.inf if zone.write is None else zone.write.called
 
 
-def last_before(register: Register, read_: Op, *, fenced: bool) -> Zone:
-    there = [zone for zone in register.all_zones if zone.settled < read_.called]
+def last_before(zones: Sequence[Zone], read_: Op, *, fenced: bool) -> Zone:
+    there = [zone for zone in zones if zone.settled < read_.called]
     last = [zone for zone in there if not any(zone.settled < sent(other) for other in there)]
     return max(last, key=lambda zone: ((zone.token if fenced else 0), sent(zone)))
 
 
 def is_final(
-    history: History, register: Register, past: Zone, last: Zone, read_: Op, stale: Sequence[Op]
+    history: History, zones: Sequence[Zone], past: Zone, last: Zone, read_: Op, stale: Sequence[Op]
 ) -> bool:
     assert last.write is not None
-    older = [zone for zone in register.all_zones if zone.settled < last.write.called]
-    newer = [zone for zone in register.all_zones if zone not in older]
+    older = [zone for zone in zones if zone.settled < last.write.called]
+    newer = [zone for zone in zones if zone not in older]
     if any(is_after(op, read_) for op in last.reads):
         return False
     stayed = any(is_after(op, read_) for zone in older for op in zone.reads) and not any(

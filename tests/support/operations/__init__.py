@@ -1,1 +1,0 @@
-"""The rules of storages, operation by operation: slower than on columns, and compared with those."""
