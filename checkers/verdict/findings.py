@@ -22,8 +22,9 @@ from checkers.history.faults import Fault
 from checkers.history.memoized import memoized
 from checkers.history.records import Op, Outcome
 from checkers.text.printable import naming, shorten
+from checkers.vocabulary.document import CauseDocument
 from checkers.vocabulary.reasons import Reason, ReasonKind
-from checkers.vocabulary.verdict import Account, Finding, FindingCause
+from checkers.vocabulary.verdict import Account, Finding
 
 
 def explained(evidence: Evidence, checker: Checker) -> Iterator[Finding]:
@@ -127,14 +128,14 @@ def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: 
     )
 
 
-def _cause(cause: Cause) -> FindingCause:
+def _cause(cause: Cause) -> CauseDocument:
     fault, late = cause.fault, cause.operation
-    return FindingCause(
+    return CauseDocument(
         certain=cause.certain,
         fault="" if fault is None else fault.kind,
         target="" if fault is None else fault.target,
-        faults=() if fault is None else fault.lines,
-        operations=() if late is None else on_lines([late]),
+        faults=[] if fault is None else list(fault.lines),
+        operations=[] if late is None else list(on_lines([late])),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -50,17 +50,6 @@ class ProofStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindingCause:
-    """The cause of a finding: a fault, or an operation."""
-
-    certain: bool  # False: it fits, but the history does not show the whole chain
-    fault: str = ""  # its kind
-    target: str = ""  # what the fault hit
-    faults: tuple[int, ...] = ()  # its lines
-    operations: tuple[int, ...] = ()  # the lines of a late release or renewal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """The explanation of a finding on its own."""
 
@@ -70,7 +59,7 @@ class Account:
     operations: tuple[int, ...]  # every line of the operations that prove it
     accused: tuple[int, ...] = ()  # the lines of the operation that is wrong
     against: tuple[int, ...] = ()  # the lines of the operations that it contradicts
-    cause: FindingCause | None = None
+    cause: CauseDocument | None = None
     rule: str = ""  # the name of the broken rule, one of several in an anomaly
     roles: tuple[str, ...] = ()  # what the accused is, then each kind of operation that it contradicts
     faults: tuple[str, ...] = ()  # the kinds of the fault that is its cause, and of all faults in the steps
@@ -135,10 +124,7 @@ class Finding:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle it with its explanation worked out, and without its sources."""
-        own = {"anomaly": self.anomaly, "resource": self.resource, "accused": self.accused}
-        own |= {"counted": self.counted, "also": self.also, "implied": self.implied}
-        own |= {"caused_by": self.caused_by}
-        own |= {"because": self.because}
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
         return own | {"tell": partial(_known, self.account)}
 
 
@@ -224,21 +210,11 @@ def _finding(finding: Finding) -> FindingDocument:
         step_faults=[_lines(each.faults) for each in finding.proof],
         accused=_lines(finding.account.accused),
         against=_lines(finding.account.against),
-        cause=None if cause is None else _cause(cause),
-        probable_cause=[] if cause is None else _lines(cause.operations),
+        cause=cause,
+        probable_cause=[] if cause is None else cause.operations,
         names=[finding.anomaly, *finding.also],
         also=list(finding.also),
         caused_by=None if finding.caused_by is None else _earlier(finding.caused_by),
-    )
-
-
-def _cause(cause: FindingCause) -> CauseDocument:
-    return CauseDocument(
-        certain=cause.certain,
-        fault=cause.fault,
-        target=cause.target,
-        faults=_lines(cause.faults),
-        operations=_lines(cause.operations),
     )
 
 

@@ -9,7 +9,8 @@ import pytest
 from checkers.history.reader import parse
 from checkers.history.records import Commit
 from checkers.verdict.judge import judge
-from checkers.vocabulary.verdict import Account, FindingCause
+from checkers.vocabulary.document import CauseDocument
+from checkers.vocabulary.verdict import Account
 from tests.support.repository import HISTORIES
 
 HISTORY = HISTORIES / "stale-write/observed.jsonl"
@@ -78,7 +79,7 @@ def test_a_fault_of_the_lock_service_when_the_lease_ended_is_named_too() -> None
 
     named = "another fault was in force: the lock service (etcd-1) was cut off 0.500–3.000 s"
     assert any(named in step for step in texts(account))
-    assert account.cause == FindingCause(certain=True, fault="pause", target="client:0", faults=(5, 11))
+    assert account.cause == CauseDocument(certain=True, fault="pause", target="client:0", faults=[5, 11])
     assert account.faults == ("pause", "partition")
 
 

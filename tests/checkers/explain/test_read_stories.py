@@ -7,7 +7,8 @@ import json
 from checkers.history.reader import parse
 from checkers.history.records import Commit
 from checkers.verdict.judge import judge
-from checkers.vocabulary.verdict import Account, FindingCause
+from checkers.vocabulary.document import CauseDocument
+from checkers.vocabulary.verdict import Account
 
 COMMITS = tuple(
     Commit(seq=seq, resource="r0", token=token, value=value)
@@ -57,7 +58,7 @@ def test_a_stale_read_says_who_wrote_what_and_what_replaced_it() -> None:
 def test_a_stale_read_names_the_failover_and_whom_it_left_behind() -> None:
     account = stale_read(failover=True)
 
-    assert account.cause == FindingCause(certain=False, fault="failover", target="storage", faults=(4, 9))
+    assert account.cause == CauseDocument(certain=False, fault="failover", target="storage", faults=[4, 9])
     assert account.steps[0].text == (
         "The storage failed over 0.200–0.900 s (lines 4 and 9);"
         " client 0 still reached the old primary, all others the new one."
