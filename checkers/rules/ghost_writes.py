@@ -24,6 +24,8 @@ from checkers.history.ranks import is_repeated
 from checkers.history.records import Op, Outcome
 from checkers.text.printable import content
 
+_MORAL = ": after that answer it must never take effect"
+
 
 def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Yield the writes and fences that ended in fail and are in the log."""
@@ -53,82 +55,57 @@ def ghosts_that_were_found(zones: ZoneColumns) -> Iterator[Conflict]:
 
 def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
-    cause = of_call(n, write)
-    return Story(
-        summary=failed_and_took_effect(n, write),
-        steps=(
-            *reported_as_failed(n, write, cause),
-            step(
-                f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored"
-                " writes.",
-                write,
-            ),
-        ),
-        sentences=_short_story(n, write, cause, "It took effect all the same: the storage has it."),
-        cause=cause,
-    )
+    shown = f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored writes."
+    return _took_effect(n, write, step(shown, write), "the storage has it", _MORAL)
 
 
 def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
     write, read = conflict.accused, conflict.because[0]
-    cause = of_call(n, write)
+    shown = (
+        f"But {n.whom(read)} read {content(read.value)} {n.answered(read)}, and no other write has"
+        " that value, so it took effect."
+    )
+    return _took_effect(n, write, step(shown, read), f"{n.whom(read)} read it", _MORAL)
+
+
+def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
+    fence = conflict.accused
+    shown = step(f"But that fence is {n.place(fence)} in the storage's own order.", fence)
+    return _took_effect(n, fence, shown, "the storage has it")
+
+
+def _took_effect(n: Narrator, op: Op, shown: Step, why: str, moral: str = "") -> Story:
+    """Tell who was answered that a request failed, what that rules out, and what shows that it did not."""
+    cause = of_call(n, op)
+    request = f"{n.message(op)}{n.with_token(op)} to {op.resource}"
+    sent = f"{n.who(op)} sent {request}, and was answered that it failed."
     return Story(
-        summary=failed_and_took_effect(n, write),
-        steps=(
-            *reported_as_failed(n, write, cause),
-            step(
-                f"But {n.whom(read)} read {content(read.value)} {n.answered(read)}, and no other write has"
-                " that value, so it took effect.",
-                read,
-            ),
+        summary=_failed_and_took_effect(n, op),
+        steps=(*_failed(n, op, cause, moral), shown),
+        sentences=in_time_order(
+            n, cause, (op.called, sent), (math.inf, f"It took effect all the same: {why}.")
         ),
-        sentences=_short_story(n, write, cause, f"It took effect all the same: {n.whom(read)} read it."),
         cause=cause,
     )
 
 
-def _short_story(n: Narrator, op: Op, cause: Cause | None, shown: str) -> tuple[str, ...]:
-    request = f"{n.message(op)}{n.with_token(op)} to {op.resource}"
-    sent = f"{n.who(op)} sent {request}, and was answered that it failed."
-    return in_time_order(n, cause, (op.called, sent), (math.inf, shown))
-
-
-def failed_and_took_effect(n: Narrator, op: Op) -> str:
-    """Say that a write or fence was reported as failed and took effect."""
+def _failed_and_took_effect(n: Narrator, op: Op) -> str:
     return f"{n.request(op)} was reported as failed, but it took effect"
 
 
-def reported_as_failed(n: Narrator, write: Op, cause: Cause | None = None) -> list[Step]:
-    """Say who sent a write, and which answer ruled out that it would take effect."""
-    return _failed(n, write, cause, ": after that answer it must never take effect")
-
-
-def _failed(n: Narrator, op: Op, cause: Cause | None, moral: str = "") -> list[Step]:
+def _failed(n: Narrator, op: Op, cause: Cause | None, moral: str) -> list[Step]:
+    """Say who sent a request, and which answer ruled out that it would take effect."""
     answer = f"It was reported as failed ({op.error or 'without a reason'}) {n.answered(op)}{moral}."
     answered = math.inf if op.learned is None else op.learned
     return steps_in_time_order(n, cause, [(op.called, n.sent_step(op)), (answered, step(answer, op))])
 
 
-def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
-    fence = conflict.accused
-    cause = of_call(n, fence)
-    return Story(
-        summary=failed_and_took_effect(n, fence),
-        steps=(
-            *_failed(n, fence, cause),
-            step(f"But that fence is {n.place(fence)} in the storage's own order.", fence),
-        ),
-        sentences=_short_story(n, fence, cause, "It took effect all the same: the storage has it."),
-        cause=cause,
-    )
-
-
 def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
     write, append = conflict.accused, conflict.because[0]
     return Story(
-        summary=failed_and_took_effect(n, write),
+        summary=_failed_and_took_effect(n, write),
         steps=(
-            *reported_as_failed(n, write),
+            *_failed(n, write, None, _MORAL),
             acceptance(n, (write, append)),
             step(f"Only that append adds {content(write.element)}: it took effect all the same.", write),
         ),
