@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from checkers.explain.checker import Checker
 from checkers.facts.evidence import Evidence, as_seen, gather, in_columns
@@ -37,10 +38,11 @@ from checkers.verdict.findings import doubts_of, explained
 from checkers.verdict.notices import notices
 from checkers.verdict.reasons import doubts, unexpected
 from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, VIOLATIONS, WORTH_SAYING
-from checkers.vocabulary.document import HazardsDocument
 from checkers.vocabulary.reasons import Reason, ReasonKind
 from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.vocabulary.verdict import Evidence as Kind
+
+T = TypeVar("T")
 
 _MOST_COUNTED = 10  # of each name: explaining one takes much longer than counting it
 
@@ -93,8 +95,8 @@ def _judge(evidence: Evidence) -> Verdict:
     examined = examine(evidence)
     ran, findings = examined.checkers, examined.findings
     crashes = list(examined.crashes)
-    counts = _counts(evidence, crashes)
-    hazards = _hazards(evidence, crashes)
+    counts = _unless_crashed(coverage, evidence, "the coverage", crashes) or {}
+    hazards = _unless_crashed(hazards_of, evidence, "the hazards", crashes)
     violations = tuple(each for each in findings if each.is_violation)
     anomalies = _tally(findings, ran)
     in_doubt = (*crashes, *doubts(evidence, counts, hazards, anomalies))
@@ -163,19 +165,13 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[Reason]) -> Checker
     )
 
 
-def _counts(evidence: Evidence, crashes: list[Reason]) -> dict[str, int]:
+def _unless_crashed(
+    count: Callable[[Evidence], T], evidence: Evidence, what: str, crashes: list[Reason]
+) -> T | None:
     try:
-        return coverage(evidence)
+        return count(evidence)
     except Exception as error:  # noqa: BLE001 - as a checker
-        crashes.append(Reason(ReasonKind.NOT_COUNTED, "the coverage", f"{type(error).__name__}: {error}"))
-        return {}
-
-
-def _hazards(evidence: Evidence, crashes: list[Reason]) -> HazardsDocument | None:
-    try:
-        return hazards_of(evidence)
-    except Exception as error:  # noqa: BLE001 - as a checker
-        crashes.append(Reason(ReasonKind.NOT_COUNTED, "the hazards", f"{type(error).__name__}: {error}"))
+        crashes.append(Reason(ReasonKind.NOT_COUNTED, what, f"{type(error).__name__}: {error}"))
         return None
 
 
