@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Step, step
 from checkers.facts.appends import read_by
@@ -10,7 +12,7 @@ from checkers.history.records import WRITES, Op, Outcome
 from checkers.text.printable import content
 
 
-def acceptance(n: Narrator, proof: tuple[Op, ...]) -> Step:
+def acceptance(n: Narrator, proof: Sequence[Op]) -> Step:
     """Say why a write had surely taken effect: its own ok, or a client that read it."""
     write, by = proof[0], proof[-1]
     shown = read_by(by)

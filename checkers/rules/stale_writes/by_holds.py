@@ -13,7 +13,7 @@ that is in flight while its holder is paused takes effect last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def seen_after_later(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _logged_after_later(n: Narrator, conflict: Conflict) -> Story:
-    write, newer, own, later = conflict.accused, *conflict.because[:1], *conflict.because[-2:]
+    write, (newer, own, later) = conflict.accused, conflict.because
     numbers = n.numbers(write)
     places = step(
         f"In the storage's own order, {content(newer.value)} is {n.place(newer, first=True)}, and"
@@ -97,15 +97,15 @@ def _logged_after_later(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _sent_after_later(n: Narrator, conflict: Conflict) -> Story:
-    write, newer, own, later = conflict.accused, conflict.because[0], *conflict.because[-2:]
+    write, (*proof, own, later) = conflict.accused, conflict.because
     reads = [] if write.outcome is Outcome.OK else first_reader(n, write)
     return _story(
         n,
         conflict,
         (own, later),
-        newer,
+        proof[0],
         (
-            *_accepted(n, conflict.because[:-2]),
+            *_accepted(n, proof),
             step(f"{n.who(write)} sent {content(write.value)} only later, {n.sent(write)}.", write),
             *([] if reads else [step(f"{ending(n, write)}.", write)]),
             *(_returned(n, write, read) for read in reads),
@@ -114,7 +114,7 @@ def _sent_after_later(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _seen_after_later(n: Narrator, conflict: Conflict) -> Story:
-    write, newer, (read, own, later) = conflict.accused, conflict.because[0], conflict.because[-3:]
+    write, (newer, *shown, read, own, later) = conflict.accused, conflict.because
     return _story(
         n,
         conflict,
@@ -122,7 +122,7 @@ def _seen_after_later(n: Narrator, conflict: Conflict) -> Story:
         newer,
         (
             n.sent_step(write),
-            *_accepted(n, conflict.because[:-3]),
+            *_accepted(n, (newer, *shown)),
             step(
                 f"A read that {n.whom(read)} called after that, {n.sent(read)}, returned"
                 f" {content(write.value)}: it took effect after {content(newer.value)}.",
@@ -140,7 +140,7 @@ def _returned(n: Narrator, write: Op, by: Op) -> Step:
     return acceptance(n, (write, by))
 
 
-def _accepted(n: Narrator, proof: tuple[Op, ...]) -> tuple[Step, ...]:
+def _accepted(n: Narrator, proof: Sequence[Op]) -> tuple[Step, ...]:
     """Say that a write had surely been accepted; if its own answer does not show that, when it was sent."""
     newer = proof[0]
     sent = step(f"{n.who(newer)} sent {content(newer.value)} {n.sent(newer)}.", newer)
