@@ -11,7 +11,7 @@ from msgspec import UNSET
 from checkers.history.fault_lines import fault_event
 from checkers.history.jsonl import Line
 from checkers.history.lines import Acquire, Append, ClientLine, FaultLine, Read, Write
-from checkers.history.records import WRITES, FaultEvent, Header, History, List, Op, Outcome, Value, op_of
+from checkers.history.records import WRITES, FaultEvent, Header, History, List, Op, Outcome, Value
 from checkers.text.errors import as_recorded
 from checkers.text.printable import quoted
 
@@ -152,26 +152,24 @@ def _completed(invoked: Line, invoke: ClientLine, line: Line, event: ClientLine,
     if ttl is None and not ok:
         ttl = getattr(invoke, "ttl", None)
     value = getattr(event, "value", None) if ok or f == "write" else None
-    return op_of(
-        (
-            index,
-            event.process,
-            f,
-            event.resource,
-            invoke.time,
-            None if outcome is Outcome.INFO else event.time,
-            outcome,
-            getattr(event, "owner", None),
-            getattr(event, "token", None) if ok or f in _ASKED_WITH_TOKEN else None,
-            event.written if isinstance(event, Append) else value,
-            event.element if isinstance(event, Append) else None,
-            event.read if isinstance(event, Append) else None,
-            ttl,
-            getattr(event, "attempt", None) if ok else None,
-            event.error,
-            event.time,
-            (invoked.number, line.number),
-        )
+    return Op(
+        index=index,
+        process=event.process,
+        f=f,
+        resource=event.resource,
+        called=invoke.time,
+        returned=None if outcome is Outcome.INFO else event.time,
+        outcome=outcome,
+        owner=getattr(event, "owner", None),
+        token=getattr(event, "token", None) if ok or f in _ASKED_WITH_TOKEN else None,
+        value=event.written if isinstance(event, Append) else value,
+        element=event.element if isinstance(event, Append) else None,
+        seen=event.read if isinstance(event, Append) else None,
+        ttl=ttl,
+        attempt=getattr(event, "attempt", None) if ok else None,
+        error=event.error,
+        learned=event.time,
+        lines=(invoked.number, line.number),
     )
 
 
