@@ -16,8 +16,9 @@ from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
+from checkers.facts.list_history import as_list
 from checkers.history.columns import APPEND
-from checkers.history.records import List, Op, Value
+from checkers.history.records import Op, Value
 from checkers.text.printable import content
 
 
@@ -29,7 +30,7 @@ def misfound(evidence: Evidence) -> Iterator[Conflict]:
     zones, log = zones_of(evidence), evidence.log
     unmatched = () if log is None else log.unmatched
     unsent = {(each.commit.resource, each.commit.value) for each in unmatched}
-    writers, before = _writers(zones), _list(zones.header.initial_value)
+    writers, before = _writers(zones), as_list(zones.header.initial_value)
     for append in _appends(zones):
         if append.seen is None or append.seen == before or (append.resource, append.seen) in unsent:
             continue
@@ -52,11 +53,6 @@ def _writers(zones: ZoneColumns) -> dict[tuple[str, Value], Op]:
 def _is_in_time(append: Op, writer: Op) -> bool:
     """Was the append that wrote the list called before the other append knew what it had read?"""
     return append.learned is None or writer.called <= append.learned
-
-
-def _list(value: Value) -> List:
-    """Return a value as a list; any other value counts as an empty list."""
-    return value if isinstance(value, tuple) else ()
 
 
 def _unwritten(n: Narrator, conflict: Conflict) -> Story:
