@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from checkers.explain.causes import meanwhile
 from checkers.explain.fault_phrases import clients_left, is_restart, restarted, seen_over
 from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import capitalized
 from checkers.explain.story import Cause, Step, step
 from checkers.history.faults import Fault
 from checkers.history.records import Op
@@ -31,7 +32,7 @@ def fault_steps(n: Narrator, cause: Cause | None, op: Op | None = None) -> Itera
     is_over = fault.client is not None and fault.began <= lease <= fault.healed
     over = f"; its lease ended at {n.at(lease)}" if is_over else ""
     what = _restart(n, fault) if is_restart(fault) else in_words(n, fault)
-    yield step(f"{what[:1].upper()}{what[1:]}{over}{clients_left(fault)}.", fault)
+    yield step(f"{capitalized(what)}{over}{clients_left(fault)}.", fault)
     others = [] if op is None else meanwhile(n, cause, op)
     token = "" if grant is None else n.with_token(grant)
     when = f"When the lease{token} ended, at {n.at(lease)}"

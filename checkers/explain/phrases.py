@@ -1,4 +1,4 @@
-"""Words for the value of a read, and for a lock."""
+"""Words for the value of a read, for a lock, and for numbers."""
 
 from __future__ import annotations
 
@@ -27,3 +27,8 @@ def times(number: int) -> str:
 def listed(numbers: Iterable[int]) -> str:
     """List places in the storage's own order."""
     return " and ".join(f"number {number}" for number in numbers)
+
+
+def capitalized(text: str) -> str:
+    """Capitalize the first letter of a sentence, and leave the rest as it is."""
+    return text[:1].upper() + text[1:]

@@ -7,7 +7,7 @@ import math
 from checkers.explain.fault_phrases import is_restart, restarted
 from checkers.explain.fault_steps import hit_by
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import lock_on
+from checkers.explain.phrases import capitalized, lock_on
 from checkers.explain.story import Cause
 from checkers.history.faults import Fault
 from checkers.history.records import Op
@@ -53,11 +53,6 @@ def happened(n: Narrator, fault: Fault | None) -> str:
     if is_restart(fault):
         return capitalized(f"{restarted(fault)} at {n.at(fault.began)}.")
     return capitalized(f"{hit_by(n, fault)} {during(n, fault)}.")
-
-
-def capitalized(text: str) -> str:
-    """Capitalize the first letter of a sentence, and leave the rest as it is."""
-    return text[:1].upper() + text[1:]
 
 
 def in_time_order(n: Narrator, cause: Cause | None, *timed: tuple[float, str]) -> tuple[str, ...]:

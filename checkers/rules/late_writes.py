@@ -15,9 +15,9 @@ from checkers.explain.causes import of_late_write
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import lock_on
+from checkers.explain.phrases import capitalized, lock_on
 from checkers.explain.story import Story, step
-from checkers.explain.telling import capitalized, tell, took, was_held_up
+from checkers.explain.telling import tell, took, was_held_up
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.hold_order import hold_order

@@ -24,8 +24,9 @@ import numpy as np
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import capitalized
 from checkers.explain.story import Step, Story, step
-from checkers.explain.telling import capitalized, tell
+from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
@@ -143,16 +144,12 @@ def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) ->
         )
     for excuse in found[:MOST_EXPLAINED]:
         yield step(
-            f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}.", excuse.op
+            f"{capitalized(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}.", excuse.op
         )
 
 
 def _with_token(n: Narrator, op: Op) -> str:
     return n.name(op) if op.f == "fence" else f"{n.name(op)}{n.with_token(op)}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _unrecorded(n: Narrator, resource: str, least: int) -> Iterator[Op]:

@@ -13,9 +13,9 @@ from operator import attrgetter
 from checkers.explain.checker import Checker
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import lock_on
+from checkers.explain.phrases import capitalized, lock_on
 from checkers.explain.story import Step, Story, step
-from checkers.explain.telling import capitalized, tell
+from checkers.explain.telling import tell
 from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.stuck_stretches import PossibleHold, Stuck, stretches
 from checkers.facts.surroundings import surroundings_of

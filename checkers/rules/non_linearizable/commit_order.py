@@ -19,6 +19,7 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import capitalized
 from checkers.explain.story import Cause, Step, Story, step
 from checkers.explain.telling import in_time_order, tell
 from checkers.facts.evidence import Evidence
@@ -155,7 +156,7 @@ def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[Step, ..
             f" by then its own order must have had {n.stored(reached)} ({n.place(reached, first=True)}).",
             reached,
         ),
-        step(f"{n.began(op)[:1].upper()}{n.began(op)[1:]}{place}.", op),
+        step(f"{capitalized(n.began(op))}{place}.", op),
     )
 
 

@@ -9,8 +9,9 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import capitalized
 from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import capitalized, happened, tell, took, was_held_up
+from checkers.explain.telling import happened, tell, took, was_held_up
 from checkers.history.faults import Fault
 from checkers.history.records import WRITES, Op
 from checkers.text.printable import content
