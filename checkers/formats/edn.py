@@ -24,23 +24,6 @@ from typing import Any, NamedTuple
 from checkers.formats.atoms import Char, Keyword, Symbol, character, named, quoted, string, word
 from checkers.formats.collisions import without_collisions
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_FORM",
-    "Char",
-    "EdnError",
-    "Form",
-    "Keyword",
-    "Symbol",
-    "Tagged",
-    "dumps",
-    "is_keyword",
-    "is_vector",
-    "loads",
-    "read",
-    "read_elements",
-]
-
 MAX_DEPTH = 64
 MAX_FORM = 1 << 20  # characters
 

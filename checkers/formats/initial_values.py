@@ -6,7 +6,8 @@ import json
 from collections.abc import Hashable, Iterable, Iterator
 
 from checkers.formats import json_values
-from checkers.formats.edn import Char, Keyword, Symbol, Tagged
+from checkers.formats.atoms import Char, Keyword, Symbol
+from checkers.formats.edn import Tagged
 from checkers.formats.event import Call
 from checkers.formats.operations import with_article
 from checkers.formats.values import Map, frozen, written

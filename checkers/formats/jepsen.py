@@ -19,8 +19,9 @@ from dataclasses import replace
 from typing import Any
 
 from checkers.formats import edn, json_values, maps
+from checkers.formats.atoms import Keyword
 from checkers.formats.collisions import without_collisions
-from checkers.formats.edn import Keyword, Tagged
+from checkers.formats.edn import Tagged
 from checkers.formats.event import Call, CallError, Event, Foreign, Note
 from checkers.formats.keys import split_keys
 from checkers.formats.pairing import pair

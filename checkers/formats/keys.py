@@ -15,8 +15,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from checkers.formats.atoms import quoted
-from checkers.formats.edn import Symbol
+from checkers.formats.atoms import Symbol, quoted
 from checkers.formats.event import Call
 from checkers.formats.values import in_edn, pair_of, written
 from checkers.history.operation import NO_VALUE

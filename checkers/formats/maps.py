@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from checkers.formats.edn import Keyword, Symbol
+from checkers.formats.atoms import Keyword, Symbol
 from checkers.formats.event import Event, Note, is_bystander, type_named
 from checkers.formats.values import INT64, frozen, written
 from checkers.history.operation import NO_VALUE

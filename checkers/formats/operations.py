@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from checkers.formats.edn import Keyword, Symbol
+from checkers.formats.atoms import Keyword, Symbol
 from checkers.formats.event import Call, CallError, Foreign
 from checkers.formats.keys import name_of
 from checkers.formats.values import Map, pair_of, written

@@ -14,8 +14,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from checkers.formats.atoms import Symbol
 from checkers.formats.collisions import without_collisions
-from checkers.formats.edn import MAX_DEPTH, Symbol, Tagged, dumps
+from checkers.formats.edn import MAX_DEPTH, Tagged, dumps
 from checkers.text.printable import shorten
 
 INT64 = 1 << 63

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from checkers.formats import jepsen, porcupine
-from checkers.formats.edn import Keyword
+from checkers.formats.atoms import Keyword
 from checkers.formats.event import Call, CallError, Foreign
 from checkers.formats.fencepost import in_process_order
 from checkers.formats.grants import grants_of, rising_times

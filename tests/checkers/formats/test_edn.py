@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.formats import edn
-from checkers.formats.edn import Char, EdnError, Keyword, Symbol, Tagged
+from checkers.formats.atoms import Char, Keyword, Symbol
+from checkers.formats.edn import EdnError, Tagged
 
 NAMES = st.from_regex(r"[a-z][a-z0-9.*+!?-]{0,8}(/[a-z]{1,4})?", fullmatch=True).filter(
     lambda name: name not in {"nil", "true", "false"}
