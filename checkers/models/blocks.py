@@ -6,6 +6,8 @@ the reads that returned it, or a lock's acquire and release. It has two moments:
 settled  the earliest return of its operations: by then it had begun
 claimed  the latest call of its operations: it had not ended before this
 
+`columns.NEVER` is later than all: no operation has returned, or the block has no end.
+
 Block u must come before v iff some operation of u had returned before one of v was
 called: iff `settled[u] < claimed[v]`. No order of the blocks exists iff this relation has
 a cycle, and then two blocks form one: number the blocks of a shortest cycle 1 → 2 → … → k → 1.
@@ -28,22 +30,12 @@ before" means for closed intervals.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
-from numpy.typing import NDArray
 
-Moments = NDArray[np.int64]
-Ids = NDArray[np.int64]
-
-NEVER: Final = np.iinfo(np.int64).max
-"""`settled`: no operation of the block has returned. `claimed`: the block has no end."""
-
-ALWAYS: Final = np.iinfo(np.int64).min
-"""`settled`: the block was there from the start."""
+from checkers.history.columns import Ints
 
 
-def both_first(settled: Moments, claimed: Moments) -> tuple[int, int] | None:
+def both_first(settled: Ints, claimed: Ints) -> tuple[int, int] | None:
     """Return two blocks that must each come before the other, or None if the blocks can be ordered."""
     by_settled = np.argsort(settled, kind="stable")
     settled, claimed = settled[by_settled], claimed[by_settled]

@@ -26,9 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.history.columns import NEVER
 from checkers.history.operation import Operation, owner_of
 from checkers.history.records import Outcome
-from checkers.models.blocks import NEVER, both_first
+from checkers.models.blocks import both_first
 from checkers.models.budget import Budget
 from checkers.models.model_verdict import (
     Clash,

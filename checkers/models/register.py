@@ -40,10 +40,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from checkers.history.columns import ABSENT, NEVER, Flags, Ints
 from checkers.history.operation import Operation
-from checkers.models.blocks import ALWAYS, NEVER, Ids, Moments, both_first
+from checkers.models.blocks import both_first
 from checkers.models.budget import Budget
 from checkers.models.model_verdict import (
     Clash,
@@ -62,7 +62,7 @@ from checkers.models.register_columns import (
 )
 from checkers.models.search import BUDGET, judge_each
 
-Mask = NDArray[np.bool_]
+_ALWAYS = ABSENT  # when the initial value was settled: before all times
 
 
 def judge_register(
@@ -99,7 +99,7 @@ def register_clash(columns: RegisterColumns) -> Clash | None:
     )
 
 
-def _writers(columns: RegisterColumns) -> Ids:
+def _writers(columns: RegisterColumns) -> Ints:
     """Return the row that writes each value, -1 where there is none."""
     rows = np.flatnonzero((columns.kind == WRITE) | (columns.kind == CAS))
     values = columns.value[rows]
@@ -112,7 +112,7 @@ def _writers(columns: RegisterColumns) -> Ids:
     return writers
 
 
-def _counted(columns: RegisterColumns, writers: Ids) -> Mask:
+def _counted(columns: RegisterColumns, writers: Ints) -> Flags:
     """Return the values that the register certainly had: seen, or written by an ok."""
     counted = np.zeros(columns.values, dtype=np.bool_)
     counted[columns.value[columns.returned != NEVER]] = True
@@ -131,10 +131,10 @@ class _Blocks:
     """Values in blocks, and the moments of each block."""
 
     columns: RegisterColumns
-    kept: Mask  # the rows that count
-    block: Ids  # of each value: the value that names it
-    settled: Moments  # by block
-    claimed: Moments  # by block
+    kept: Flags  # the rows that count
+    block: Ints  # of each value: the value that names it
+    settled: Ints  # by block
+    claimed: Ints  # by block
 
     def settler(self, block: int) -> int:
         """Return the row of the block's first return."""
@@ -146,16 +146,16 @@ class _Blocks:
         rows = self._rows(block)
         return int(rows[self.columns.called[rows].argmax()])
 
-    def _rows(self, block: int) -> Ids:
+    def _rows(self, block: int) -> Ints:
         return np.flatnonzero(self.kept & (self.block[self.columns.value] == block))
 
 
-def _blocks(columns: RegisterColumns, kept: Mask, block: Ids) -> _Blocks:
+def _blocks(columns: RegisterColumns, kept: Flags, block: Ints) -> _Blocks:
     blocks = block[columns.value[kept]]
     settled = np.full(columns.values, NEVER)
     np.minimum.at(settled, blocks, columns.returned[kept])
-    settled[block[INITIAL]] = ALWAYS
-    claimed = np.full(columns.values, ALWAYS)
+    settled[block[INITIAL]] = _ALWAYS
+    claimed = np.full(columns.values, _ALWAYS)
     np.maximum.at(claimed, blocks, columns.called[kept])
     return _Blocks(columns=columns, kept=kept, block=block, settled=settled, claimed=claimed)
 
@@ -164,7 +164,7 @@ def _clash(columns: RegisterColumns, contradiction: Contradiction, *rows: int) -
     return Clash(contradiction=contradiction, operations=tuple(int(columns.position[row]) for row in rows))
 
 
-def _never_written(columns: RegisterColumns, writers: Ids, counted: Mask) -> Clash | None:
+def _never_written(columns: RegisterColumns, writers: Ints, counted: Flags) -> Clash | None:
     unwritten = counted & (writers < 0)
     unwritten[INITIAL] = False
     if not unwritten.any():
@@ -174,7 +174,7 @@ def _never_written(columns: RegisterColumns, writers: Ids, counted: Mask) -> Cla
     return _clash(columns, Contradiction.NEVER_WRITTEN, int(seen.argmax()))
 
 
-def _seen_before_written(clusters: _Blocks, writers: Ids) -> Clash | None:
+def _seen_before_written(clusters: _Blocks, writers: Ints) -> Clash | None:
     columns = clusters.columns
     written = np.flatnonzero(writers >= 0)
     early = written[clusters.settled[written] < columns.called[writers[written]]]
@@ -205,7 +205,7 @@ def _out_of_order(clusters: _Blocks) -> Clash | None:
     )
 
 
-def _two_successors(columns: RegisterColumns, swaps: Ids) -> Clash | None:
+def _two_successors(columns: RegisterColumns, swaps: Ints) -> Clash | None:
     times = np.bincount(columns.expected[swaps])
     if times.max() <= 1:
         return None
@@ -217,12 +217,12 @@ def _two_successors(columns: RegisterColumns, swaps: Ids) -> Clash | None:
 class _Chains:
     """The values linked by cas, chain after chain, each in its order."""
 
-    values: Ids
-    number: Ids  # of the chain, for each of `values`
-    block: Ids  # for every value of the register: the first of its chain, or itself
+    values: Ints
+    number: Ints  # of the chain, for each of `values`
+    block: Ints  # for every value of the register: the first of its chain, or itself
 
 
-def _chains(columns: RegisterColumns, swaps: Ids) -> _Chains:
+def _chains(columns: RegisterColumns, swaps: Ints) -> _Chains:
     """Follow each chain from the value that no cas wrote; cycles have none and are left out."""
     successors = np.full(columns.values, -1)
     successors[columns.expected[swaps]] = columns.value[swaps]
@@ -246,7 +246,7 @@ def _chains(columns: RegisterColumns, swaps: Ids) -> _Chains:
     return _Chains(values=ordered, number=np.repeat(np.arange(len(heads)), lengths), block=block)
 
 
-def _cycle(columns: RegisterColumns, swaps: Ids, chains: _Chains) -> Clash | None:
+def _cycle(columns: RegisterColumns, swaps: Ints, chains: _Chains) -> Clash | None:
     chained = np.zeros(columns.values, dtype=np.bool_)
     chained[chains.values] = True
     left = swaps[~chained[columns.value[swaps]]]

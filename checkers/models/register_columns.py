@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.history.columns import NEVER, Ints
 from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
-from checkers.models.blocks import NEVER, Ids, Moments
 from checkers.models.model_verdict import OutOfScopeError
 
 READ: Final = 0
@@ -30,12 +30,12 @@ class RegisterColumns:
     Values are numbered from 0, the initial one; a value that was only seen has a number too.
     """
 
-    position: Ids  # of the operation, in the history
+    position: Ints  # of the operation, in the history
     kind: NDArray[np.int8]  # READ WRITE CAS FAILED_CAS
-    value: Ids  # that was read, written, or found by a failed cas
-    expected: Ids  # by a cas, failed or not; -1 elsewhere
-    called: Moments
-    returned: Moments  # NEVER for an info
+    value: Ints  # that was read, written, or found by a failed cas
+    expected: Ints  # by a cas, failed or not; -1 elsewhere
+    called: Ints
+    returned: Ints  # NEVER for an info
     values: int  # the number of values
 
 
