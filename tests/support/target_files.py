@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,20 @@ def target_text(
 
 
 def read(text: str) -> Target:
-    """Read the text of a target file, t.toml."""
-    return load_text(text, "t.toml")
+    """Read the text of a target file, t.toml, which may be indented."""
+    return load_text(textwrap.dedent(text), "t.toml")
+
+
+def errors_in(text: str) -> list[str]:
+    """The errors in the text of a target file, t.toml."""
+    with pytest.raises(ConfigurationError) as caught:
+        read(text)
+    return [*caught.value.lines]
 
 
 def error_in(text: str) -> str:
     """The only error in the text of a target file, t.toml."""
-    with pytest.raises(ConfigurationError) as caught:
-        read(text)
-    (error,) = caught.value.lines
+    (error,) = errors_in(text)
     return error
 
 

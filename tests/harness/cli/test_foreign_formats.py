@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import jsonschema
@@ -12,20 +11,11 @@ import pytest
 
 from checkers.models.judge import MODELS
 from harness.cli import schemas
-from tests.support import command
 from tests.support.repository import HISTORIES
 
 FOREIGN = HISTORIES / "foreign"
 CAS = FOREIGN / "cas-register.valid.edn"
 OURS = HISTORIES / "valid/strict-own-token.jsonl"
-
-
-@pytest.fixture
-def fencepost(tmp_path: Path) -> Any:
-    def call(*arguments: Any) -> CompletedProcess[str]:
-        return command.fencepost(tmp_path, *arguments, timeout=300, XDG_STATE_HOME=str(tmp_path / "state"))
-
-    return call
 
 
 def test_recheck_judges_another_tools_history_by_a_model(fencepost: Any) -> None:

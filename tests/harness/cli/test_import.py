@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
-
-import pytest
-
-from tests.support import command
-
-
-@pytest.fixture
-def fencepost(tmp_path: Path) -> Any:
-    def call(*arguments: Any) -> CompletedProcess[str]:
-        return command.fencepost(tmp_path, *arguments)
-
-    return call
 
 
 def test_an_import_says_what_it_leaves_out(fencepost: Any, tmp_path: Path) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
 from checkers.text import limits
-from tests.support import command
 
-Fencepost = Callable[..., CompletedProcess[str]]
 TARGET = """
 name = "mine"
 expect = ["stale-write"]
@@ -27,11 +24,6 @@ REFUSED = (
 )
 
 
-@pytest.fixture
-def fencepost(tmp_path: Path) -> Fencepost:
-    return lambda *arguments: command.refused(tmp_path, *arguments)
-
-
 @pytest.mark.parametrize(
     ("lock", "code", "said"),
     [
@@ -45,7 +37,7 @@ def fencepost(tmp_path: Path) -> Fencepost:
     ids=["class", "service"],
 )
 def test_what_cannot_be_reached_is_named_after_its_target(
-    fencepost: Fencepost, tmp_path: Path, lock: str, code: int, said: str
+    fencepost: Any, tmp_path: Path, lock: str, code: int, said: str
 ) -> None:
     (tmp_path / "t.toml").write_text(TARGET.format(lock=lock))
 
@@ -55,7 +47,7 @@ def test_what_cannot_be_reached_is_named_after_its_target(
     assert ran.stderr.startswith(f"mine: {said}")
 
 
-def test_what_an_etcd_log_cannot_express_has_one_line(fencepost: Fencepost, tmp_path: Path) -> None:
+def test_what_an_etcd_log_cannot_express_has_one_line(fencepost: Any, tmp_path: Path) -> None:
     (tmp_path / "history.edn").write_text(REFUSED)
 
     ran = fencepost("export", "history.edn", "--to", "porcupine-etcd")
@@ -73,7 +65,7 @@ def test_what_an_etcd_log_cannot_express_has_one_line(fencepost: Fencepost, tmp_
     ],
 )
 def test_a_document_that_cannot_be_read_is_named_once(
-    fencepost: Fencepost, tmp_path: Path, path: str, arguments: tuple[str, ...]
+    fencepost: Any, tmp_path: Path, path: str, arguments: tuple[str, ...]
 ) -> None:
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     with (tmp_path / path).open("wb") as file:

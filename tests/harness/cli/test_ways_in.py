@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -24,11 +23,6 @@ FOREIGN = HISTORIES / "foreign"
 VALID, INVALID = FOREIGN / "cas-register.valid.edn", FOREIGN / "cas-register.stale-read.invalid.edn"
 BY_MODEL = ("--model", "cas-register")
 OURS = HISTORIES / "valid/strict-own-token.jsonl"
-
-
-@pytest.fixture
-def fencepost(tmp_path: Path) -> Callable[..., CompletedProcess[str]]:
-    return lambda *arguments: command.fencepost(tmp_path, *arguments)
 
 
 def piped(folder: Path, content: bytes, *arguments: str) -> CompletedProcess[bytes]:

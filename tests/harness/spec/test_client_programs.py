@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from harness.engines.local import LocalEngine
 from harness.run import deployment
 from harness.spec import load
-from tests.support.target_files import SMALL, errors_of
+from tests.support.target_files import SMALL, errors_in, errors_of
 
 
 @pytest.mark.parametrize(
@@ -30,8 +28,8 @@ from tests.support.target_files import SMALL, errors_of
         ),
     ],
 )
-def test_a_client_program_needs_a_command(write: Any, text: str, errors: list[str]) -> None:
-    assert errors_of(write(SMALL + text)) == errors
+def test_a_client_program_needs_a_command(text: str, errors: list[str]) -> None:
+    assert errors_in(SMALL + text) == errors
 
 
 @pytest.mark.parametrize("side", ["lock", "storage"])

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from harness.spec import load
-from tests.support.target_files import PARTITION, PAUSE, SMALL, errors_of
+from tests.support.target_files import PARTITION, PAUSE, SMALL, errors_in, errors_of, read
 from workloads.client import GIVES_NONE
 
 
-def test_nothing_is_concluded_from_a_fault_with_errors(write: Any) -> None:
+def test_nothing_is_concluded_from_a_fault_with_errors() -> None:
     kill = '[[faults]]\nkind="kill"\ntarget="holder"\nevery="2s"'
     failover = '[[faults]]\nkind="failover"\ntarget="storage"'
     ending = (
         '[[faults]]\nkind="clock"\ntarget="storage"\njump="5s"\nlasts="1s"\nevery="6s"\nwhen="lease-ending"'
     )
 
-    errors = errors_of(write(f"{SMALL}{kill}\n{failover}\n{ending}"))
+    errors = errors_in(f"{SMALL}{kill}\n{failover}\n{ending}")
 
     assert [error.partition(": ")[2].partition(": ")[0] for error in errors] == [
         "faults.0",
@@ -67,8 +67,8 @@ def test_nothing_is_concluded_from_a_fault_with_errors(write: Any) -> None:
         ),
     ],
 )
-def test_contradictory_settings_are_refused(write: Any, text: str, error: str) -> None:
-    assert errors_of(write(SMALL + text)) == [error]
+def test_contradictory_settings_are_refused(text: str, error: str) -> None:
+    assert errors_in(SMALL + text) == [error]
 
 
 def test_a_run_without_faults_may_be_too_short_for_them(write: Any) -> None:
@@ -170,13 +170,11 @@ def test_the_length_of_a_zookeeper_session_is_limited(ttl: str, why: str) -> Non
         ),
     ],
 )
-def test_an_impossible_count_cannot_be_required(
-    write: Any, faults: str, fencing: str, name: str, why: str
-) -> None:
+def test_an_impossible_count_cannot_be_required(faults: str, fencing: str, name: str, why: str) -> None:
     text = SMALL.replace("conditional-update", fencing) + faults + "[require]\n"
 
-    load(write(f"{text}{name} = 0"))
-    (error,) = errors_of(write(f"{text}{name} = 1"))
+    read(f"{text}{name} = 0")
+    (error,) = errors_in(f"{text}{name} = 1")
     assert error.endswith(f"require.{name} = 1: cannot occur: {why}")
 
 
@@ -188,8 +186,8 @@ def test_an_impossible_count_cannot_be_required(
         (PAUSE + f'at = "acquired"\nlasts = "{"9" * 400} ttl"', "must be at most 100000 ttl"),
     ],
 )
-def test_an_absurd_number_is_refused_with_the_limit(write: Any, text: str, limit: str) -> None:
-    (error,) = errors_of(write(SMALL + text))
+def test_an_absurd_number_is_refused_with_the_limit(text: str, limit: str) -> None:
+    (error,) = errors_in(SMALL + text)
     assert error.endswith(limit)
 
 
@@ -204,25 +202,25 @@ def test_an_absurd_number_is_refused_with_the_limit(write: Any, text: str, limit
         ('["late-write"]', "unknown anomaly late-write; did you mean"),  # it is only counted
     ],
 )
-def test_anomalies_that_cannot_be_expected_are_refused(write: Any, expected: str, problem: str) -> None:
-    (error,) = errors_of(write(SMALL.replace('"valid"', expected)))
+def test_anomalies_that_cannot_be_expected_are_refused(expected: str, problem: str) -> None:
+    (error,) = errors_in(SMALL.replace('"valid"', expected))
 
     assert problem in error
 
 
-def test_contradictions_are_reported_together_with_other_errors(write: Any) -> None:
+def test_contradictions_are_reported_together_with_other_errors() -> None:
     text = SMALL.replace('kind = "postgres"', 'kind = "postgres"\nflavour = 3') + "[workload]\nwrites = 2\n"
 
-    assert [error.split(":")[1] for error in errors_of(write(text))] == ["9", "12"]
+    assert [error.split(":")[1] for error in errors_in(text)] == ["9", "12"]
 
 
-def test_no_client_can_supersede_one_that_holds_the_row_lock(write: Any) -> None:
+def test_no_client_can_supersede_one_that_holds_the_row_lock() -> None:
     sent = PAUSE + 'at = "write-sent"\n'
     in_many_messages = SMALL.replace("conditional-update", "select-for-update")
 
-    load(write(SMALL + sent + 'until = "superseded"\n'))
-    load(write(in_many_messages + sent + 'lasts = "3s"\n'))
-    (error,) = errors_of(write(in_many_messages + sent + 'until = "superseded"\n'))
+    read(SMALL + sent + 'until = "superseded"\n')
+    read(in_many_messages + sent + 'lasts = "3s"\n')
+    (error,) = errors_in(in_many_messages + sent + 'until = "superseded"\n')
     assert error.startswith("t.toml:14: faults.0.until")
     assert error.endswith("give lasts instead")
 
@@ -236,12 +234,10 @@ def test_no_client_can_supersede_one_that_holds_the_row_lock(write: Any) -> None
         ('kind = "redlock"\ntoken = "highest-counter"', 'lock.token "highest-counter"'),
     ],
 )
-def test_granted_is_refused_if_one_answer_carries_grant_and_token(
-    write: Any, lock: str, setting: str
-) -> None:
+def test_granted_is_refused_if_one_answer_carries_grant_and_token(lock: str, setting: str) -> None:
     text = SMALL.replace('kind = "etcd"', lock) + PAUSE + 'at = "granted"\nuntil = "superseded"\n'
 
-    (error,) = errors_of(write(text))
+    (error,) = errors_in(text)
 
     line = 1 + text[: text.index("at =")].count("\n")
     assert error.startswith(f't.toml:{line}: faults.0.at = "granted": never happens with {setting}: ')
@@ -260,17 +256,17 @@ def test_granted_is_refused_if_one_answer_carries_grant_and_token(
         'kind = "redis"\n[client]\ncommand = ["true"]',
     ],
 )
-def test_granted_is_a_stop_point_of_a_lock_that_grants_in_steps(write: Any, lock: str) -> None:
-    load(write(SMALL.replace('kind = "etcd"', lock) + PAUSE + 'at = "granted"\nuntil = "superseded"\n'))
+def test_granted_is_a_stop_point_of_a_lock_that_grants_in_steps(lock: str) -> None:
+    read(SMALL.replace('kind = "etcd"', lock) + PAUSE + 'at = "granted"\nuntil = "superseded"\n')
 
 
-def test_a_fence_is_refused_if_the_lock_gives_no_tokens(write: Any) -> None:
+def test_a_fence_is_refused_if_the_lock_gives_no_tokens() -> None:
     text = SMALL.replace('kind = "etcd"', 'kind = "etcd"\ntoken = "none"')
     program = '[client]\ncommand = ["./app"]\nside = "lock"\n'
 
-    (fence,) = errors_of(write(text + program))
-    (own,) = errors_of(write(text))
-    unfenced = load(write((text + program).replace('"conditional-update"', '"none"')))
+    (fence,) = errors_in(text + program)
+    (own,) = errors_in(text)
+    unfenced = read((text + program).replace('"conditional-update"', '"none"'))
 
     place = 't.toml:10: storage.fencing = "conditional-update"'
     assert fence == f'{place}: cannot be used with lock.token "none": {GIVES_NONE}'
@@ -280,8 +276,8 @@ def test_a_fence_is_refused_if_the_lock_gives_no_tokens(write: Any) -> None:
     assert (unfenced.lock.token, unfenced.fenced) == ("none", False)
 
 
-def test_a_misspelled_victim_is_not_told_what_servers_need_alone(write: Any) -> None:
-    errors = errors_of(write(SMALL + '[[faults]]\nkind = "pause"\ntarget = "holdr"\n'))
+def test_a_misspelled_victim_is_not_told_what_servers_need_alone() -> None:
+    errors = errors_in(SMALL + '[[faults]]\nkind = "pause"\ntarget = "holdr"\n')
 
     assert len(errors) == 2
     assert sum("did you mean holder?" in error for error in errors) == 1

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from harness.spec.locks import LOCKS
-from tests.support.target_files import errors_of
+from tests.support.target_files import errors_in
 
 
 @pytest.mark.parametrize(
@@ -40,12 +38,10 @@ from tests.support.target_files import errors_of
     ],
     ids=["a misspelled kind", "an unknown kind", "no kind"],
 )
-def test_a_wrong_kind_hides_no_other_error_of_its_section(
-    write: Any, section: str, errors: list[str]
-) -> None:
+def test_a_wrong_kind_hides_no_other_error_of_its_section(section: str, errors: list[str]) -> None:
     head, tail = 'name = "t"\n[lock]\n', '\n[storage]\nkind = "sqlite"\nfencing = "none"\n'
 
-    found = [error for error in errors_of(write(head + section + tail)) if "lock" in error]
+    found = [error for error in errors_in(head + section + tail) if "lock" in error]
 
     assert len(found) == len(errors)
     for error, expected in zip(found, errors, strict=True):

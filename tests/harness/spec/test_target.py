@@ -21,13 +21,13 @@ from harness.spec.fields import OWN
 from harness.spec.locks import LOCKS
 from harness.spec.storages import STORAGES
 from harness.spec.toml import head_comment, lines_of_keys
-from tests.support.target_files import PAUSE, SMALL, errors_of
+from tests.support.target_files import PAUSE, SMALL, errors_in, errors_of, read
 
 SECOND = NS["s"]
 
 
-def test_a_small_file_gets_defaults(write: Any) -> None:
-    target = load(write(SMALL))
+def test_a_small_file_gets_defaults() -> None:
+    target = read(SMALL)
 
     assert (target.lock.nodes, target.lock.ttl) == (3, 2 * SECOND)
     assert target.storage.policy == "strict"
@@ -67,25 +67,21 @@ def test_faults_are_distinguished_by_kind(write: Any) -> None:
     assert (partition.side, partition.direction) == ("lock", "to-server")
 
 
-def test_another_minimum_does_not_replace_the_default_one(write: Any) -> None:
-    assert load(write(SMALL + "[require]\ngrants = 3\n")).require == {
+def test_another_minimum_does_not_replace_the_default_one() -> None:
+    assert read(SMALL + "[require]\ngrants = 3\n").require == {
         "stale_writes_attempted": 1,
         "grants": 3,
     }
-    assert load(write(SMALL + "[require]\nstale_writes_attempted = 0\n")).require == {
-        "stale_writes_attempted": 0
-    }
+    assert read(SMALL + "[require]\nstale_writes_attempted = 0\n").require == {"stale_writes_attempted": 0}
 
 
 @pytest.mark.parametrize(
     ("policy", "writes", "most"), [("strict", "", 1), ("inclusive", "", 3), ("inclusive", 2, 2)]
 )
-def test_a_strict_fence_gets_one_write_per_hold(
-    write: Any, policy: str, writes: int | str, most: int
-) -> None:
+def test_a_strict_fence_gets_one_write_per_hold(policy: str, writes: int | str, most: int) -> None:
     text = f'{SMALL}policy = "{policy}"\n[workload]\n' + (f"writes = {writes}\n" if writes else "")
 
-    assert load(write(text)).most_writes == most
+    assert read(text).most_writes == most
 
 
 def test_all_errors_are_reported_with_line_value_and_suggestion(write: Any) -> None:
@@ -177,23 +173,23 @@ def test_values_of_the_wrong_type_are_refused_not_converted(write: Any) -> None:
         ('every = "8s"\nuntil = "superseded"', "give lasts, not until"),
     ],
 )
-def test_a_pause_starts_and_ends_in_one_way(write: Any, fault: str, problem: str) -> None:
-    (error,) = errors_of(write(SMALL + PAUSE + fault))
+def test_a_pause_starts_and_ends_in_one_way(fault: str, problem: str) -> None:
+    (error,) = errors_in(SMALL + PAUSE + fault)
 
     assert error.startswith("t.toml:10: faults.0: ")
     assert error.endswith(problem)
 
 
-def test_a_fault_of_unknown_kind_still_counts_as_a_fault(write: Any) -> None:
+def test_a_fault_of_unknown_kind_still_counts_as_a_fault() -> None:
     fault = '[[faults]]\nkind = "pasue"\ntarget = "holder"\nhazards = "all"\n'
 
-    (error,) = errors_of(write(SMALL + fault + "[require]\npauses = 1\n"))
+    (error,) = errors_in(SMALL + fault + "[require]\npauses = 1\n")
 
     assert "did you mean pause?" in error
 
 
-def test_faults_in_single_brackets_are_refused_with_the_remedy(write: Any) -> None:
-    (error,) = errors_of(write(SMALL + '[faults]\nkind = "pause"\n'))
+def test_faults_in_single_brackets_are_refused_with_the_remedy() -> None:
+    (error,) = errors_in(SMALL + '[faults]\nkind = "pause"\n')
 
     assert (
         error == "t.toml:10: faults: must be a list of tables: write [[faults]], in two brackets, above each"
@@ -218,20 +214,20 @@ def test_a_path_that_is_not_a_file_is_described(tmp_path: Path) -> None:
     assert errors_of("") == ["the name of a target is empty; `fencepost targets` lists the shipped ones"]
 
 
-def test_an_invalid_image_name_is_described_in_words(write: Any) -> None:
-    (error,) = errors_of(write(SMALL + 'image = "post gres"\n'))
+def test_an_invalid_image_name_is_described_in_words() -> None:
+    (error,) = errors_in(SMALL + 'image = "post gres"\n')
 
     assert error.endswith('must be the name of an image, without spaces, such as "postgres:18"')
 
 
-def test_a_release_of_etcd_that_cannot_be_built_is_refused(write: Any) -> None:
-    (error,) = errors_of(write(SMALL.replace("[lock]", '[lock]\nversion = "3.4.30"')))
+def test_a_release_of_etcd_that_cannot_be_built_is_refused() -> None:
+    (error,) = errors_in(SMALL.replace("[lock]", '[lock]\nversion = "3.4.30"'))
 
     assert error.endswith('must be a release of etcd from 3.5.0, such as "3.6.7"')
 
 
-def test_an_unknown_image_of_fencepost_is_refused(write: Any) -> None:
-    (error,) = errors_of(write(SMALL + 'image = "fencepost/etcd-3.3"\n'))
+def test_an_unknown_image_of_fencepost_is_refused() -> None:
+    (error,) = errors_in(SMALL + 'image = "fencepost/etcd-3.3"\n')
 
     assert error.endswith("Fencepost has no image fencepost/etcd-3.3; did you mean fencepost/etcd-3.4?")
 
@@ -252,8 +248,8 @@ def test_a_target_is_listed_before_its_variants() -> None:
         ("a = [1,\n", "t.toml:1: invalid TOML: Invalid value: a = [1,"),
     ],
 )
-def test_a_syntax_error_is_reported_with_its_line(write: Any, text: str, error: str) -> None:
-    assert errors_of(write(text)) == [error]
+def test_a_syntax_error_is_reported_with_its_line(text: str, error: str) -> None:
+    assert errors_in(text) == [error]
 
 
 def test_a_binary_file_is_refused(tmp_path: Path) -> None:
@@ -263,8 +259,8 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     assert errors_of(file)[0].startswith("t.toml: cannot be read")
 
 
-def test_an_empty_file_lacks_everything_that_has_no_default(write: Any) -> None:
-    assert errors_of(write("")) == [
+def test_an_empty_file_lacks_everything_that_has_no_default() -> None:
+    assert errors_in("") == [
         "t.toml: name: is missing",
         "t.toml: expect: is missing",
         "t.toml: lock: is missing",
