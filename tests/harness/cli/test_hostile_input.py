@@ -234,23 +234,6 @@ def test_a_file_that_is_in_no_run_folder_is_refused_by_name(refused: Any, tmp_pa
     assert "mine.txt is not in the folder of a run" in refused("show", "mine.txt")
 
 
-@pytest.mark.parametrize("name", ["plan.json", "environment.json"])
-@pytest.mark.parametrize("text", [DEEP, '{"faults": [{"in_force": "x"}]}', '{"again": ' + DEEP + "}", "7"])
-def test_a_damaged_file_of_a_run_only_costs_its_part_of_the_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, text: str
-) -> None:
-    monkeypatch.delenv("DISPLAY", raising=False)
-    shutil.copy(HISTORY, tmp_path / "history.jsonl")
-    (tmp_path / name).write_text(text, encoding="utf-8")
-
-    for command in ("recheck", "show"):
-        with pytest.raises(SystemExit) as ended:
-            main([command, str(tmp_path)])
-        assert ended.value.code in {ExitCode.AS_EXPECTED, ExitCode.VIOLATION}
-    assert "Traceback" not in "".join(capsys.readouterr())
-    assert (tmp_path / "report.html").exists()
-
-
 @pytest.mark.parametrize("number", [DIGITS, "²", "٣"])
 def test_a_fault_with_an_invalid_client_number_has_no_client(number: str) -> None:
     event = FaultEvent(

@@ -148,12 +148,3 @@ def test_a_request_that_is_lost_is_not_delayed(local_cluster: Cluster) -> None:
         local_cluster.toxiproxy.replace(NetworkEdge(0, "etcd-1"), local_cluster.servers[0].upstream)
 
     assert all(answers(local_cluster, 0, server) for server in SERVERS)
-
-
-def test_without_proxies_there_is_no_delay() -> None:
-    class Bare:
-        servers = ()
-        toxiproxy = None
-
-    with pytest.raises(FaultNotInstalledError, match="there are no proxies"), delay(Bare(), 0, ["x"], print):
-        pass

@@ -153,15 +153,3 @@ def test_silence_without_an_answer_before_proves_nothing(local_cluster: Cluster)
         toxiproxy.heal(NetworkEdge(0, "etcd-1"))
 
     assert untouched == {"upstream", "downstream"}
-
-
-def test_without_proxies_there_is_no_partition() -> None:
-    class Bare:
-        servers = ()
-        toxiproxy = None
-
-    with (
-        pytest.raises(FaultNotInstalledError, match="there are no proxies"),
-        partition(Bare(), 0, ["etcd-1"]),
-    ):
-        pass

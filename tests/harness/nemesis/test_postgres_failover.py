@@ -210,16 +210,6 @@ def test_the_old_primary_follows_even_if_the_block_is_cut_short(
     assert surviving(cluster) == ["w1"]
 
 
-def test_without_proxies_there_is_no_failover() -> None:
-    class Bare:
-        servers = ()
-        toxiproxy = None
-
-    bare: Any = Bare()
-    with pytest.raises(FaultNotInstalledError, match="there are no proxies"), promoted(bare):
-        pass
-
-
 @pytest.mark.slow
 def test_a_server_that_is_not_a_standby_cannot_be_promoted(
     local_cluster: Cluster, monkeypatch: pytest.MonkeyPatch

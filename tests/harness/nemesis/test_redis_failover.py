@@ -219,15 +219,6 @@ def test_the_old_primary_follows_even_if_the_block_is_cut_short(cluster: str) ->
     assert redis_server.role(at(cluster, "redis-1")).role == "slave"
 
 
-def test_without_proxies_there_is_no_failover() -> None:
-    class Bare:
-        servers = ()
-        toxiproxy = None
-
-    with pytest.raises(FaultNotInstalledError, match="there are no proxies"), promoted(Bare()):
-        pass
-
-
 def test_a_server_that_is_not_a_replica_cannot_be_promoted(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,15 +103,6 @@ def test_a_network_that_stays_fast_is_not_slow(local_cluster: Cluster, monkeypat
         pass
 
 
-def test_without_proxies_no_network_is_slow() -> None:
-    class Bare:
-        servers = ()
-        toxiproxy = None
-
-    with pytest.raises(FaultNotInstalledError, match="there are no proxies"):
-        slow(Bare(), 0, ["x"], jitter=JITTER, rate=None).__enter__()
-
-
 def slowed(keys: str) -> str:
     fault = '[[faults]]\nkind = "slow"\ntarget = "holder"\nto = "both"\nlasts = "1 ttl"'
     return target_text(f"{fault}\n{keys}")

@@ -106,6 +106,16 @@ def missed(
     return windows
 
 
+def servers(state: SharedState, over: threading.Event) -> ServerFaults:
+    return ServerFaults(
+        ttl=SECOND,
+        reach=reach(state),
+        reservations=Reservations(state),
+        observer=Observer.__new__(Observer),
+        over=over,
+    )
+
+
 KILL = KillSpec(kind="kill", target="storage", lasts="1s", every="5s")
 SEEDED_PAUSE = PauseSpec(kind="pause", target="holder", every="5s", lasts="1s")
 
@@ -133,15 +143,8 @@ def test_servers_that_are_free_only_when_the_run_is_over_are_missed(
         return True
 
     monkeypatch.setattr(Reservations, "reserve", free_too_late)
-    servers = ServerFaults(
-        ttl=SECOND,
-        reach=reach(state),
-        reservations=Reservations(state),
-        observer=Observer.__new__(Observer),
-        over=over,
-    )
 
-    servers.strike(KILL, [0], time.monotonic_ns() + SECOND, windows.append)
+    servers(state, over).strike(KILL, [0], time.monotonic_ns() + SECOND, windows.append)
 
     assert windows == [RUN_OVER]
 
@@ -173,12 +176,6 @@ def test_a_moved_clock_hits_only_if_somebody_held_a_lock(
         SharedProgress(state, 1, ("r0",)).reached("acquired", "r0", "1-1", 7)
     windows: list[str | None] = []
 
-    ServerFaults(
-        ttl=SECOND,
-        reach=reach(state),
-        reservations=Reservations(state),
-        observer=Observer.__new__(Observer),
-        over=threading.Event(),
-    ).strike(clock, [0], time.monotonic_ns() + SECOND, windows.append)
+    servers(state, threading.Event()).strike(clock, [0], time.monotonic_ns() + SECOND, windows.append)
 
     assert windows == [None if is_held else NO_GRANT]
