@@ -253,8 +253,6 @@ def _what(detail: ErrorDetails, data: Mapping[str, Any]) -> str:
             return PATTERNS_HERE[detail["ctx"]["pattern"]]
         case "tuple_type" if key == ("seeds",):
             return "must be a list in brackets, such as [1, 2]"
-        case "tuple_type" if key == ("seeds",):
-            return "must be a list in brackets, such as [1, 2]"
         case "model_type" | "model_attributes_type":
             return f"must be a table: write [[{key[0]}]], in two brackets, above each"
     return in_words(detail)

@@ -119,11 +119,6 @@ def read_notes() -> Notes:
     return Notes(tuple(read), tuple(refused))
 
 
-def notes() -> Iterator[RunNote]:
-    """Yield the valid notes."""
-    yield from read_notes().read
-
-
 def _add(file: Path, folder: int, read: list[RunNote], refused: list[str]) -> None:
     try:
         read.append(_read(file, folder))

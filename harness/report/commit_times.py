@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 import numpy as np
 
@@ -32,26 +31,12 @@ from checkers.history.columns import (
 )
 from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.ranks import stable_order
-from checkers.history.reader import Commit, History, Op, Value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """A write that the storage accepted. Times in ns."""
-
-    seq: int | None  # None: the storage has no order; placed at the write's return
-    resource: str
-    token: int | None
-    value: Value
-    operation: int | None  # index of the write; None: no client is known to have sent it
-    at: int
-    earliest: int
-    latest: int
+from checkers.history.reader import Commit, History, Op
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AcceptedWrites(Sequence[Accepted]):
-    """The accepted writes of a run, by the times at which they are drawn."""
+class AcceptedWrites:
+    """The accepted writes of a run, by the times (ns) at which they are drawn."""
 
     operations: Operations
     commits: Commits | None  # None: the storage gave no order
@@ -61,40 +46,11 @@ class AcceptedWrites(Sequence[Accepted]):
     earliest: Ints
     latest: Ints
 
-    def __len__(self) -> int:
-        return len(self.at)
-
-    @overload
-    def __getitem__(self, place: int) -> Accepted: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Accepted, ...]: ...
-
-    def __getitem__(self, place: int | slice) -> Accepted | tuple[Accepted, ...]:
-        places = range(len(self))[place]
-        return tuple(self.take(places)) if isinstance(places, range) else next(self.take([places]))
-
-    def take(self, places: Sequence[int]) -> Iterator[Accepted]:
-        """Those at some places."""
-        chosen = np.array(places, dtype=np.int64)
-        written: Iterator[Commit | Op] = (
-            self.operations.at(self.operation[chosen])
-            if self.commits is None
-            else self.commits.at(self.commit[chosen])
-        )
-        columns = (self.operation, self.at, self.earliest, self.latest)
-        fields = zip(*(column[chosen].tolist() for column in columns), strict=True)
-        for write, (operation, at, earliest, latest) in zip(written, fields, strict=True):
-            yield Accepted(
-                seq=write.seq if isinstance(write, Commit) else None,
-                resource=write.resource,
-                token=write.token,
-                value=write.value,
-                operation=None if operation == ABSENT else operation,
-                at=at,
-                earliest=earliest,
-                latest=latest,
-            )
+    def writes(self, places: Ints) -> Iterator[Commit | Op]:
+        """The writes at some places: as the storage has each, or as its client does."""
+        if self.commits is None:
+            return self.operations.at(self.operation[places])
+        return self.commits.at(self.commit[places])
 
     def written(self, places: Ints) -> tuple[Columns | CommitColumns, Ints]:
         """The columns that contain the writes at some places, and their rows in them."""

@@ -33,10 +33,6 @@ class Lanes:
             return processes % self.clients
         return np.array([self.processes[process] for process in processes.tolist()], dtype=np.int64)
 
-    def renews(self, process: int) -> bool:
-        """Is this the thread that keeps a lease alive?"""
-        return self.clients is not None and process % (2 * self.clients) >= self.clients
-
     def target(self, target: str) -> int | None:
         """The lane that a fault's target names (`client:3`), if it names one."""
         kind, _, rest = target.partition(":")

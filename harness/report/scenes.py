@@ -62,7 +62,6 @@ class Scene:
     start: int
     end: int
     cause: Band | None  # the fault that opened the window
-    probable: bool  # the cause fits, but the history does not show the whole chain
     lanes: tuple[int, ...]  # the clients involved, from the top
     holds: tuple[int, ...] = ()  # indices of the grants that they acted under
     rule: str = ""  # that was broken
@@ -129,7 +128,6 @@ def _finding(finding: FindingDocument, stage: Stage) -> _Event:
         steps=tuple(finding.steps),
         mentions=stage.mentions.of(finding),
         cause=next(iter(stage.mentions.bands(cause.faults)), None) if cause else None,
-        certain=cause is not None and cause.certain,
     )
 
 
@@ -197,7 +195,6 @@ class _Event:
     story: tuple[str, ...] = ()
     rule: str = ""
     cause: int | None = None  # the position of a fault
-    certain: bool = False
 
 
 def _staged(event: _Event, stage: Stage) -> Scene:
@@ -213,7 +210,7 @@ def _staged(event: _Event, stage: Stage) -> Scene:
     moments += [hold.held_from for hold in involved]
     moments += [band.start for band in (*hits, *([cause] if cause else ()))]
     moments += [moment for span in spans for moment in (span.start, span.end)]
-    moments += [timeline.accepted[place].at for place in unmatched]
+    moments += timeline.accepted.at[list(unmatched)].tolist()
     start, end = min(moments, default=timeline.start), max(moments, default=timeline.end)
     edge = max(int((end - start) * _EDGE), min(_LEAST_EDGE, (timeline.end - timeline.start) // 20))
     return Scene(
@@ -232,7 +229,6 @@ def _staged(event: _Event, stage: Stage) -> Scene:
         start=max(timeline.start, start - edge),
         end=min(timeline.end, end + edge),
         cause=cause,
-        probable=cause is not None and not event.certain,
         lanes=_cast(shown, involved, stage.lanes),
         holds=tuple(hold.grant for hold in involved),
     )
@@ -282,11 +278,12 @@ def _unmatched(event: _Event, timeline: Timeline) -> tuple[int, ...]:
     """The stored writes that no client sent, of a finding that accuses no operation of a client."""
     if event.accused:
         return ()
+    places = timeline.accepted.unmatched()
+    writes = zip(places.tolist(), timeline.accepted.writes(places), strict=True)
     return tuple(
         place
-        for place in timeline.accepted.unmatched().tolist()
-        if (write := timeline.accepted[place]).resource == event.resource
-        and content(write.value) in event.summary
+        for place, write in writes
+        if write.resource == event.resource and content(write.value) in event.summary
     )
 
 

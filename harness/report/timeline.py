@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from checkers.facts.grant_stops import GrantStops
 from checkers.history.columns import Ints, Operations
 from checkers.history.faults import faults_of
-from checkers.history.reader import Op
 from harness.report.bands import Band, bands
 from harness.report.commit_times import AcceptedWrites, accepted
 from harness.report.holds import Holds
@@ -32,12 +30,8 @@ class Timeline:
     ends: Ints  # ns; when the client stopped waiting for each operation
     longest: int  # ns; the longest operation
 
-    def within(self, start: int, end: int) -> Iterator[Op]:
-        """Operations that were open at some time between two moments."""
-        return self.operations.at(self.rows_within(start, end))
-
     def rows_within(self, start: int, end: int) -> Ints:
-        """Their rows."""
+        """The rows of operations that were open at some time between two moments."""
         called = self.operations.columns.called
         first = np.searchsorted(called, start - self.longest, side="left")
         last = np.searchsorted(called, end, side="right")

@@ -104,10 +104,9 @@ OF_STARTED = ("nodes", "image", "memory", "version", "replica", "durable", "repl
 GENERATED = "Fencepost generates the password of the servers that it starts: remove the key"
 
 
-def names(first: str, running: tuple[str, ...] | None, started: int = 1) -> tuple[str, ...]:
+def names(first: str, running: tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the names of servers: `first` with a number if there are several."""
-    count = len(running) if running else started
-    return (first,) if count == 1 else tuple(f"{first}-{number + 1}" for number in range(count))
+    return numbered(first, running, 1) if running and len(running) > 1 else (first,)
 
 
 def numbered(first: str, running: tuple[str, ...] | None, started: int) -> tuple[str, ...]:

@@ -158,7 +158,7 @@ def _scene(entry: PageFinding, laid_out: Timeline) -> Iterator[str]:
         "holds": _ops(scene.holds, laid_out),
         "entries": " ".join(map(str, scene.unmatched)),
         "lanes": " ".join(map(str, scene.lanes)),
-        "fault": _fault(scene),
+        "fault": _fault(entry),
         "spans": " ".join(_seconds(span.start, span.end, laid_out) for span in scene.spans),
         "from": _seconds(scene.start, scene.end, laid_out),
     }
@@ -176,12 +176,13 @@ def _ops(indexes: Iterable[int], laid_out: Timeline) -> str:
     return " ".join(str(laid_out.operations[index].lines[0]) for index in indexes)
 
 
-def _fault(scene: Scene) -> str:
+def _fault(entry: PageFinding) -> str:
     """The fault that opened the window."""
-    if scene.cause is None:
+    cause = entry.scene.cause
+    if cause is None:
         return ""
-    certain = "probable" if scene.probable else "certain"
-    return f"{scene.cause.kind} at {scene.cause.lines[0]} {certain}"
+    said = {"Cause": " certain", "Probable cause": " probable"}
+    return f"{cause.kind} at {cause.lines[0]}{''.join(said[title] for title, _ in entry.causes[:1])}"
 
 
 def _seconds(start: int, end: int, laid_out: Timeline) -> str:

@@ -69,7 +69,7 @@ def test_a_dead_run_loses_its_work_folders_and_its_note(run_folder: Path, run_id
     swept = cleanup.sweep()
 
     assert left_in(run_folder) == ["events", "history.jsonl", "logs"]
-    assert list(run_notes.notes()) == []
+    assert list(run_notes.read_notes().read) == []
     assert swept == cleanup.Sweep()
 
 
@@ -93,7 +93,7 @@ def test_folders_that_a_run_never_created_are_ignored(tmp_path: Path, run_id: st
     )
 
     assert cleanup.sweep() == cleanup.Sweep()
-    assert list(run_notes.notes()) == []
+    assert list(run_notes.read_notes().read) == []
 
 
 @pytest.mark.parametrize("name", ["", "history.jsonl", "events", "logs", "../target", "servers/../events"])
@@ -287,7 +287,7 @@ def test_a_run_in_progress_keeps_its_folders(tmp_path: Path, run_id: str) -> Non
     cleanup.sweep()
 
     assert tmp_path.exists()
-    assert [note.run_id for note in run_notes.notes()] == [run_id]
+    assert [note.run_id for note in run_notes.read_notes().read] == [run_id]
 
 
 def test_a_note_stays_until_docker_can_remove_its_containers(
@@ -299,7 +299,7 @@ def test_a_note_stays_until_docker_can_remove_its_containers(
     swept = cleanup.sweep()
 
     assert swept.kept[0].startswith(f"run {run_id}: no Docker engine answers")
-    assert [note.run_id for note in run_notes.notes()] == [run_id]
+    assert [note.run_id for note in run_notes.read_notes().read] == [run_id]
 
 
 def test_without_a_writable_state_folder_notes_are_temporary(
@@ -310,7 +310,7 @@ def test_without_a_writable_state_folder_notes_are_temporary(
     note = run_notes.leave_note(US.marks(run_id), "local", [])
 
     assert note.is_relative_to(tmp_path / "tmp")
-    assert [found.run_id for found in run_notes.notes()] == [run_id]
+    assert [found.run_id for found in run_notes.read_notes().read] == [run_id]
 
 
 def test_without_notes_no_engine_is_asked_for_leftovers() -> None:

@@ -97,7 +97,7 @@ def test_nothing_is_left_behind(
 
     assert things(run_id) == []
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
-    assert run_id not in {note.run_id for note in run_notes.notes()}
+    assert run_id not in {note.run_id for note in run_notes.read_notes().read}
 
 
 @pytest.mark.slow
@@ -130,7 +130,7 @@ def test_a_sweep_cleans_up_after_a_harness_killed_during_the_start(
     cleanup.sweep()
 
     assert things(run_id) == []
-    assert run_id not in {note.run_id for note in run_notes.notes()}
+    assert run_id not in {note.run_id for note in run_notes.read_notes().read}
 
 
 @pytest.mark.slow

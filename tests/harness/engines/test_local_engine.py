@@ -91,7 +91,7 @@ def test_only_logs_are_kept(start: Start, make_topology: MakeTopology, run_id: s
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
     assert processes_of(run_id) == []
     assert list(Path(tempfile.gettempdir()).glob(f"*{run_id}*")) == []
-    assert run_id not in {note.run_id for note in run_notes.notes()}
+    assert run_id not in {note.run_id for note in run_notes.read_notes().read}
 
 
 def test_an_interrupt_leaves_nothing_behind(start: Start, make_topology: MakeTopology, run_id: str) -> None:
@@ -129,7 +129,7 @@ def test_servers_die_with_a_killed_harness(local_engine: Engine, run_id: str, tm
 
     assert swept.kept == ()
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
-    assert run_id not in {note.run_id for note in run_notes.notes()}
+    assert run_id not in {note.run_id for note in run_notes.read_notes().read}
 
 
 @pytest.mark.slow
@@ -196,7 +196,7 @@ def test_a_server_that_cannot_start_is_reported_with_its_log(
         pass
 
     assert processes_of(run_id) == []
-    assert run_id not in {note.run_id for note in run_notes.notes()}
+    assert run_id not in {note.run_id for note in run_notes.read_notes().read}
 
 
 @pytest.mark.slow

@@ -152,14 +152,14 @@ def test_servers_are_replaced_after_enough_runs(
 
 
 def test_nothing_is_left_once_the_engine_is_closed(engine: ReusingEngine, tmp_path: Path) -> None:
-    earlier = list(run_notes.notes())  # of tests before, in the same process
+    earlier = list(run_notes.read_notes().read)  # of tests before, in the same process
     use(engine, tmp_path)
-    noted = list(run_notes.notes())
+    noted = list(run_notes.read_notes().read)
 
     engine.close()
 
     assert len(noted) > len(earlier)
-    assert list(run_notes.notes()) == earlier
+    assert list(run_notes.read_notes().read) == earlier
     assert not list((tmp_path / "servers").glob("2*"))
 
 

@@ -33,10 +33,10 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_temporary_folder_goes_with_its_block(temporary: Path) -> None:
     with run_notes.temporary_folder() as folder:
         (folder / "file").write_text("something")
-        assert [note.paths for note in run_notes.notes()] == [(folder,)]
+        assert [note.paths for note in run_notes.read_notes().read] == [(folder,)]
 
     assert list(temporary.iterdir()) == []
-    assert list(run_notes.notes()) == []
+    assert list(run_notes.read_notes().read) == []
 
 
 def test_the_temporary_folder_of_a_killed_process_is_swept(temporary: Path) -> None:
@@ -47,4 +47,4 @@ def test_the_temporary_folder_of_a_killed_process_is_swept(temporary: Path) -> N
     assert cleanup.sweep() == cleanup.Sweep()
 
     assert list(temporary.iterdir()) == []
-    assert list(run_notes.notes()) == []
+    assert list(run_notes.read_notes().read) == []

@@ -28,7 +28,7 @@ def test_a_long_history_is_thinned_but_not_where_it_matters(recorded_run: Callab
 
     kept = keep(whole, [scene], most=100)
 
-    inside = {op.index for op in whole.within(scene.start, scene.end)}
+    inside = set(whole.rows_within(scene.start, scene.end).tolist())
     assert len(kept.rows) <= 100
     assert kept.left_out == len(whole.operations) - len(kept.rows)
     assert inside <= set(kept.rows.tolist())

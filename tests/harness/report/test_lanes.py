@@ -11,7 +11,6 @@ def test_a_clients_renewing_thread_is_in_its_lane() -> None:
     clients = lanes(recorded(HEADER.replace('"clients":2', '"clients":5') + "\n"))
 
     assert [clients.lane(process) for process in (3, 8, 13, 18)] == [3, 3, 3, 3]
-    assert [clients.renews(process) for process in (3, 8, 13, 18)] == [False, True, False, True]
 
 
 def test_a_history_that_names_no_clients_has_a_lane_for_each_process() -> None:

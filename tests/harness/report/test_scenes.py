@@ -36,7 +36,6 @@ def test_a_scene_begins_with_the_fault_that_opened_its_window(tmp_path: Path) ->
     (scene,) = findings([finding_of(caused)], stage(replace(run, bands=(band,)), history))
 
     assert scene.cause == band
-    assert scene.probable
     assert scene.start <= 1005
 
 
