@@ -79,18 +79,25 @@ def messages_in(log: Path) -> Iterator[BinaryIO]:
         yield messages
 
 
-def alone(order: Order, log: Path) -> tuple[int, bytes]:
-    """Make a run in a process of its own."""
-    run = ["run", "--format", "json", "--engine", order.engine]
-    run += ["--seed", str(order.job.seed), "--runs", str(order.runs), str(order.target)]
+def started(
+    arguments: Sequence[str], log: Path, *, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Start a command of Fencepost, whose messages go to a log of a night."""
     with messages_in(log) as messages:
-        process = subprocess.Popen(
-            dies_with_us(run),
-            stdin=subprocess.DEVNULL,
+        return subprocess.Popen(
+            dies_with_us(arguments),
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=messages,
             start_new_session=True,  # we pass Ctrl-C on ourselves
         )
+
+
+def alone(order: Order, log: Path) -> tuple[int, bytes]:
+    """Make a run in a process of its own."""
+    run = ["run", "--format", "json", "--engine", order.engine]
+    run += ["--seed", str(order.job.seed), "--runs", str(order.runs), str(order.target)]
+    process = started(run, log)
     with making(process, order.night):
         printed, _ = process.communicate()
     return process.returncode, printed
@@ -98,14 +105,14 @@ def alone(order: Order, log: Path) -> tuple[int, bytes]:
 
 def execute(order: Order, make: Make = alone) -> Finished:
     """Make a run and wait for its end. An interruption of this process ends the run as well."""
-    started, began = datetime.now(UTC), time.monotonic()
+    when, began = datetime.now(UTC), time.monotonic()
     log = order.night / LOGS / f"{order.job.id}.log"
     exit_code, printed = make(order, log)
     verdict = _verdict(printed)
     return Finished(
         job=order.job,
         exit_code=exit_code,
-        started=started.isoformat(timespec="seconds"),
+        started=when.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 3),
         folder=str(Path(verdict["history"]).parent.relative_to(order.night)) if verdict else None,
         verdict=verdict,

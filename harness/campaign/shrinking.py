@@ -91,14 +91,7 @@ class Shrinking:
 
     def _made(self, command: list[str], log: Path, left: int | None) -> tuple[int, str]:
         """Run a command until the budget is used up; return its exit code, and what it printed."""
-        with execution.messages_in(log) as messages:
-            process = subprocess.Popen(
-                execution.dies_with_us(command),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=messages,
-                start_new_session=True,  # we pass Ctrl-C on ourselves
-            )
+        process = execution.started(command, log)
         try:
             printed, _ = process.communicate(timeout=None if left is None else left / NS["s"])
         except subprocess.TimeoutExpired:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.execution import Finished, Order, alone, dies_with_us, execute, making, messages_in
+from harness.campaign.execution import Finished, Order, alone, execute, making, started
 from harness.core.exit_codes import ExitCode
 
 SERVERS = "servers"
@@ -73,14 +73,7 @@ def _request(order: Order, log: Path) -> dict[str, Any]:
 
 def _started(order: Order, log: Path) -> subprocess.Popen[bytes]:
     command = ["campaign", "worker", "--engine", order.engine, str(order.night / SERVERS)]
-    with messages_in(log) as messages:
-        return subprocess.Popen(
-            dies_with_us(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=messages,
-            start_new_session=True,  # Ctrl-C is ours to pass on
-        )
+    return started(command, log, stdin=subprocess.PIPE)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
