@@ -96,6 +96,10 @@ class CellResult:
         )
         return FOUND if found and self.status is Status.PASSING else self.status.value
 
+    def counted(self, name: str) -> int:
+        """How often its runs counted something of their coverage, such as stale_writes_attempted."""
+        return sum((run.finished.verdict or {}).get("coverage", {}).get(name, 0) for run in self.runs)
+
     @property
     def failures(self) -> tuple[AssessedRun, ...]:
         """The runs that failed, quarantined ones included."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.assessment import Assessment, CellResult
-from harness.campaign.page.tones import OF_STATUS
 from harness.campaign.page.trend import Bar, strip
 from harness.campaign.status import RunOutcome
 from harness.campaign.stored import Remembered
@@ -19,15 +18,9 @@ from harness.core.duration import NS
 class CellRow:
     """One cell. Times are in seconds."""
 
-    name: str
-    tone: str
-    status: str
-    note: str  # why the clean runs are a fix, or are not
+    result: CellResult
     strip: tuple[Bar, ...]
     strip_in_words: str
-    rate: str
-    runs: int
-    not_run: int
     typical: float | None  # of a run that got a verdict
     overhead: float | None  # of a run above its workload
     tonight: float  # of all runs and repetitions
@@ -55,21 +48,15 @@ def _spent(result: CellResult) -> float:
 def _row(
     result: CellResult, runs: Sequence[Remembered], nights: Sequence[str], spent: Mapping[str, float]
 ) -> CellRow:
-    cell, rate = result.cell, result.rate
+    cell = result.cell
     judged = [run.seconds for run in runs if run.outcome is not RunOutcome.INFRASTRUCTURE]
     typical = statistics.median(judged) if judged else None
     squares = strip(runs, nights)
     failed = sum(square.outcome == "failed" for square in squares)
     return CellRow(
-        name=cell.name,
-        tone=OF_STATUS[result.status],
-        status=result.said,
-        note=str(result.clean) if result.clean else "",
+        result=result,
         strip=squares,
         strip_in_words=f"ran in {len(squares)} of {len(nights)} nights and failed in {failed}",
-        rate=str(rate) if rate.runs else "–",
-        runs=len(result.runs),
-        not_run=result.not_run,
         typical=typical,
         overhead=None if typical is None else typical - cell.duration / NS["s"],
         tonight=spent[cell.name],

@@ -9,6 +9,7 @@ from harness.campaign.assessment import AssessedRun, Assessment, CellResult
 from harness.campaign.fingerprint import is_of_older_form
 from harness.campaign.night import Night
 from harness.campaign.page.links import Links
+from harness.campaign.schedule import Job
 from harness.campaign.shrinking import sentence
 from harness.campaign.stored import Remembered
 from harness.report.first_finding import primary
@@ -47,21 +48,12 @@ class FailureGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndecidedRun:
-    """A run that ended as an infrastructure failure, or whose verdict is unknown."""
-
-    cell: str
-    run: int
-    link: str  # to its report or log, or ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Undecided:
-    """All such runs for which the same is said."""
+    """Runs for which the same is said: infrastructure failures, or runs whose verdict is unknown."""
 
     outcome: str
     sentence: str
-    runs: tuple[UndecidedRun, ...]
+    runs: tuple[tuple[Job, str], ...]  # each with a link to its report or log, or ""
 
 
 def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) -> tuple[FailureGroup, ...]:
@@ -76,12 +68,12 @@ def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) 
 
 def undecided(assessment: Assessment, links: Links) -> tuple[Undecided, ...]:
     """Group the runs that neither passed nor failed by what is said of them."""
-    found: dict[tuple[str, str], list[UndecidedRun]] = {}
+    found: dict[tuple[str, str], list[tuple[Job, str]]] = {}
     for result in assessment.cells:
         for run in result.undecided:
-            link = links.report(run.finished.folder) or links.log(run.finished.job.id)
-            ended = UndecidedRun(cell=result.cell.name, run=run.finished.job.repeat, link=link)
-            found.setdefault((run.outcome.value, run.headline), []).append(ended)
+            job = run.finished.job
+            link = links.report(run.finished.folder) or links.log(job.id)
+            found.setdefault((run.outcome.value, run.headline), []).append((job, link))
     return tuple(
         Undecided(outcome=outcome, sentence=sentence, runs=tuple(runs))
         for (outcome, sentence), runs in found.items()

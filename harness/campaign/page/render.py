@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from harness.campaign.assessment import Assessment
 from harness.campaign.night import Night
 from harness.campaign.page.page import page
+from harness.campaign.page.tones import OF_STATUS
 from harness.campaign.stored import Remembered
 from harness.core.exit_codes import ExitCode
 from harness.report.run import PACKAGE as REPORT
@@ -28,7 +29,10 @@ def render(
     templates = environment(_PACKAGE, REPORT)
     templates.filters["took"] = _took
     return templates.get_template("night.html.j2").render(
-        page=page(night, assessment, earlier, exit_code), style=style, style_hash=digest(style)
+        page=page(night, assessment, earlier, exit_code),
+        tones=OF_STATUS,
+        style=style,
+        style_hash=digest(style),
     )
 
 

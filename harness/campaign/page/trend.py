@@ -36,25 +36,13 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRun:
-    """A run in the list of a night."""
-
-    cell: str
-    repeat: int
-    seed: str
-    outcome: str
-    seconds: float
-    report: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NightRow:
     """One night."""
 
     date: str
     counts: tuple[int, ...]  # in the order of the trend's outcomes
     seconds: float  # of all runs
-    runs: tuple[ListedRun, ...]
+    runs: tuple[tuple[Remembered, str], ...]  # each with a link to its report, or ""
     unlisted: int
 
 
@@ -111,17 +99,7 @@ def _row(date: str, runs: Sequence[Remembered], counts: Iterable[int], links: Li
         date=date,
         counts=tuple(counts),
         seconds=sum(run.seconds for run in runs),
-        runs=tuple(
-            ListedRun(
-                cell=run.cell,
-                repeat=run.repeat,
-                seed=run.seed,
-                outcome=run.outcome.value,
-                seconds=run.seconds,
-                report=links.report(run.folder),
-            )
-            for run in runs[:room]
-        ),
+        runs=tuple((run, links.report(run.folder)) for run in runs[:room]),
         unlisted=len(runs[room:]),
     )
 

@@ -129,8 +129,8 @@ def test_twins_are_side_by_side_with_their_stale_writes(tmp_path: Path) -> None:
 
     (pair,) = page(Night(tmp_path, made), assessment, (), ExitCode.AS_EXPECTED).twins
 
-    assert [side.name for side in (*pair.unfenced, *pair.fenced)] == ["unfenced", "fenced"]
-    assert (pair.fenced[0].attempted, pair.fenced[0].rejected) == (9, 9)
+    assert [side.cell.name for side in (*pair.unfenced, *pair.fenced)] == ["unfenced", "fenced"]
+    assert [pair.fenced[0].counted(name) for name in counts] == [9, 9]
 
 
 def test_a_strip_has_a_square_for_each_night_with_a_run() -> None:
@@ -239,6 +239,6 @@ def test_a_cell_whose_violation_was_found_says_so(tmp_path: Path) -> None:
     shown = page(night, assessment, None, ExitCode.AS_EXPECTED)
 
     words = ["violation found as expected", "passing"]
-    assert [row.status for row in shown.cells] == words
-    assert [slot.status for row in shown.matrix.rows for slot in row.columns[0]] == words
+    assert [row.result.said for row in shown.cells] == words
+    assert [result.said for *_, columns in shown.matrix.rows for result in columns[0]] == words
     assert "| a | violation found as expected |" in markdown(night, assessment)
