@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from harness.campaign.cells import CampaignCell, of_file
 from harness.core.errors import ConfigurationError
 from harness.core.suggestions import did_you_mean
-from harness.spec.reading import in_folder, shipped_folder
+from harness.spec.reading import zoo
 
-ZOO = "zoo"
 TWIN = "-twin"
 PREFIX = "canary-"
 
@@ -35,7 +34,7 @@ Their servers differ, so that most machines can run one of them: a bare Python h
 
 def bugs() -> Sequence[str]:
     """Return the names of all planted bugs."""
-    files = in_folder(shipped_folder() / ZOO)
+    files = zoo()
     return [name for name in files if f"{name}{TWIN}" in files]
 
 
@@ -65,10 +64,7 @@ def of_day(day: dt.date) -> Sequence[str]:
 
 def cells(bug: str) -> tuple[CampaignCell, CampaignCell]:
     """Return the bug and its twin as cells, under separate names."""
-    first, second = (
-        of_file(str(shipped_folder() / ZOO / f"{name}.toml"), [f"name={PREFIX}{name}"])
-        for name in (bug, bug + TWIN)
-    )
+    first, second = (of_file(str(zoo()[name]), [f"name={PREFIX}{name}"]) for name in (bug, bug + TWIN))
     return first, second
 
 

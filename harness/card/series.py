@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from checkers.text.printable import shorten
-from harness.core.duration import format_duration, parse_duration
+from harness.core.duration import NS, format_duration, parse_duration
 from harness.core.errors import ConfigurationError
 from harness.spec import Target
 from harness.spec.reading import load_text
@@ -40,7 +40,7 @@ LONG_HOLDS = ("workload.think=4s", "lock.ttl=8s")
 LONGER = 4
 """A restart or a failover takes seconds, a walk has many pauses: such a run lasts so many times as long."""
 
-LEAST_OF_LONGER = 24_000_000_000
+LEAST_OF_LONGER = 24 * NS["s"]
 """ns; a run with faults lasts at least three TTLs."""
 
 WITH_FAILOVER = {"redis": ("lock.replica=true",)}

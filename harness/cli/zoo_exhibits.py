@@ -16,6 +16,8 @@ from typing import Any, TextIO
 
 from checkers.history.columns import Operations
 from checkers.vocabulary.document import VerdictDocument
+from harness.campaign.canary import TWIN, bugs
+from harness.core.duration import NS
 from harness.core.errors import ConfigurationError, FencepostError
 from harness.core.events import Event, RunJudged
 from harness.core.exit_codes import ExitCode, of_error, of_several
@@ -33,13 +35,10 @@ from harness.report.rows import Lines
 from harness.report.verdict_text import found_in
 from harness.run.runner import RunOptions, run
 from harness.spec import Target, load
-from harness.spec.reading import in_folder, shipped_folder
+from harness.spec.reading import zoo
 from harness.spec.toml import head_comment
 
-ZOO = "zoo"  # the folder
-TWIN = "-twin"
 LISTED = "docs/zoo.md lists all"
-SECOND = 1_000_000_000  # ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +105,7 @@ def exhibits(words: Sequence[str] = ()) -> tuple[Exhibit, ...]:
 
     Raises ConfigurationError if a word matches none.
     """
-    files = in_folder(shipped_folder() / ZOO)
-    names = [name for name in files if f"{name}{TWIN}" in files]
+    files, names = zoo(), bugs()
     for word in words:
         if not fnmatch.filter(names, word):
             raise ConfigurationError(f"the zoo has no bug called {word}{near_or(word, names, LISTED)}")
@@ -193,7 +191,7 @@ def _seconds_to_find(judged: RunJudged, expected: Sequence[str]) -> float | None
         for finding in explained(judged.document)
         if finding.anomaly in expected and finding.operations
     ]
-    return round((min(moments) - started) / SECOND, 2) if moments and started is not None else None
+    return round((min(moments) - started) / NS["s"], 2) if moments and started is not None else None
 
 
 def _is_as_expected(outcome: ExhibitRun) -> bool:

@@ -14,10 +14,10 @@ from checkers.text.printable import LONGEST, request, shorten
 from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.fault_kinds import named, part_of_run
 from checkers.vocabulary.hazards import POINTS
+from harness.core.duration import NS
 from harness.nemesis.faults import FAULTS
 from harness.report.rows import Lines
 
-NS = 1_000_000_000
 NO_CAUSE = ("Cause", "none; no fault or late call in this run explains it")
 _WHERE = {str(point): words for point, words in POINTS.items()}
 
@@ -86,7 +86,7 @@ def _called(kind: str) -> str:
 
 
 def _seconds(moment: float, started: int) -> str:
-    return f"{(moment - started) / NS:.3f}"
+    return f"{(moment - started) / NS['s']:.3f}"
 
 
 class Openings:

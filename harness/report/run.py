@@ -13,6 +13,7 @@ import markupsafe
 
 from checkers.text.printable import line, shorten
 from checkers.vocabulary.fault_kinds import named
+from harness.core.duration import NS
 from harness.files.atomic_files import replace_file
 from harness.files.known_digests import remember_page
 from harness.report import wording
@@ -47,9 +48,6 @@ _SCRIPTS = (
     "latency.js",
     "page.js",
 )
-_MICROSECOND = 1_000  # ns
-_MILLISECOND = 1_000_000  # ns
-_SECOND = 1_000_000_000  # ns
 _HYPHENATED = re.compile(r"(?<![\w.-])(\w{1,12}(?:-[\w.]{1,12}){1,3})(?![\w-])")
 STYLE = "report.css"
 _STYLES = ("uplot/uPlot.min.css", STYLE)
@@ -119,11 +117,11 @@ def _duration(ns: int | None) -> str:
     """A duration with three significant digits."""
     if ns is None:
         return "–"
-    if ns < _MICROSECOND:
+    if ns < NS["us"]:
         return "under 1 µs"
-    if ns < _MILLISECOND:
+    if ns < NS["ms"]:
         return f"{ns / 1e3:.0f} µs"
-    if ns < _SECOND:
+    if ns < NS["s"]:
         return f"{ns / 1e6:.3g} ms"
     return f"{ns / 1e9:.2f} s"
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.spec.reading import in_folder, shipped, shipped_folder
+from harness.spec.reading import shipped, zoo
 
-_ZOO = "zoo"
 _RIGHT = ("{bug}-twin", "{bug}-fence-on-acquire")
 _UNFENCED = "-unfenced"
 
 
 def correct_twin(target: str) -> Path | None:
     """The correct twin of a shipped target; None if it has none."""
-    known = shipped() | _zoo()
+    known = shipped() | zoo()
     names = [name.format(bug=target) for name in _RIGHT]
     if target.endswith(_UNFENCED):
         names.append(target.removesuffix(_UNFENCED))
@@ -22,8 +21,4 @@ def correct_twin(target: str) -> Path | None:
 
 def is_planted(target: str) -> bool:
     """Was its bug planted: is it an exhibit of the zoo, or a storage without a fence?"""
-    return target in _zoo() or (target.endswith(_UNFENCED) and target in shipped())
-
-
-def _zoo() -> dict[str, Path]:
-    return in_folder(shipped_folder() / _ZOO)
+    return target in zoo() or (target.endswith(_UNFENCED) and target in shipped())

@@ -14,6 +14,7 @@ from checkers.vocabulary.fault_kinds import KINDS
 from checkers.vocabulary.hazards import HazardTable, Point
 from harness.clients.admin import AdminClient
 from harness.clients.process import ClientTask
+from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
 from harness.engines import attached
 from harness.engines.engine import Cluster
@@ -34,7 +35,6 @@ from workloads.locks import LOCKS
 from workloads.settings import LockSettings, Login, StorageSettings, host_and_port
 from workloads.storages import STORAGES
 
-SECOND = 1_000_000_000  # ns
 SETTING_UP = 30.0  # seconds; of each call of the harness itself, also on a busy machine
 
 
@@ -215,7 +215,7 @@ def task(
     target: Target, cluster: Cluster, folder: Path, seed: int, client: int, command: ProgramCommand | None
 ) -> ClientTask:
     """Return the task of one client: its work, its addresses of the servers, and the run's folder."""
-    think, timeout = target.workload.think / SECOND, target.workload.timeout / SECOND
+    think, timeout = target.workload.think / NS["s"], target.workload.timeout / NS["s"]
     of_lock, of_storage = (names_of(side, cluster, folder) for side in (target.lock, storage_side(target)))
 
     def edges(names: Iterable[str]) -> Sequence[Address]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from checkers.vocabulary.hazards import Point
 from harness.clients.pool import ClientPool
 from harness.clients.recorder import Recorder
+from harness.core.duration import NS
 from harness.core.events import Event, FaultObserved, Progress, StageReached
 from harness.engines.engine import Cluster
 from harness.files.run_folder import EVENTS, PLAN, RunFolder
@@ -25,9 +26,8 @@ from harness.run.deployment import resources
 from harness.spec import Target
 from harness.spec.hazards import points_reported
 
-SECOND = 1_000_000_000  # ns
 TICK = 0.1  # seconds between two checks
-SERVERS = SECOND  # ns between two checks of the servers
+SERVERS = NS["s"]  # ns between two checks of the servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class WorkloadPhase:
                     looked = time.monotonic_ns()
                 yield from _drained(observed)
                 yield self._progress(nemesis, elapsed)
-                interrupted.wait(min(TICK, (duration - elapsed) / SECOND))
+                interrupted.wait(min(TICK, (duration - elapsed) / NS["s"]))
             log.finished(time.monotonic_ns())
             if interrupted.is_set():
                 yield StageReached(

@@ -104,6 +104,11 @@ def shipped_folder() -> Path:
     return shipped_files("targets")
 
 
+def zoo() -> dict[str, Path]:
+    """Return the planted bugs and their twins, by name."""
+    return in_folder(shipped_folder() / "zoo")
+
+
 def in_folder(folder: Path) -> dict[str, Path]:
     """Return the target files of a folder, by name: etcd-postgres before etcd-postgres-upsert."""
     return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}

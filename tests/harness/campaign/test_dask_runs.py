@@ -14,8 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from harness.campaign.canary import ZOO
-from harness.spec.reading import shipped_folder
+from harness.spec.reading import zoo
 from tests.support.command import DEADLINE
 from tests.support.dask_cluster import two_workers, workers
 from tests.support.installed_command import start
@@ -43,7 +42,7 @@ def nights(tmp_path: Path) -> Path:
 
 def started(cluster: Any, folder: Path, duration: str) -> Popen[Any]:
     """A campaign of two cells in progress."""
-    targets = [str(shipped_folder() / ZOO / f"{bug}.toml") for bug in ("equality-fence", "check-then-write")]
+    targets = [str(zoo()[bug]) for bug in ("equality-fence", "check-then-write")]
     (folder / "real.toml").write_text(
         f'name = "real"\nseeds = [7]\ncanary = false\nset = ["workload.duration={duration}"]\n'
         f"[[cells]]\ntargets = {json.dumps(targets)}\n"

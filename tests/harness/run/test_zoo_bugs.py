@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.zoo_exhibits import ZOO, Exhibit, exhibits
+from harness.cli.zoo_exhibits import Exhibit, exhibits
 from harness.core.exit_codes import ExitCode
 from harness.engines.choice import choose
 from harness.engines.local import LocalEngine
 from harness.run.deployment import topology
-from harness.spec.reading import shipped_folder
+from harness.spec.reading import zoo
 from tests.support.command import run_target
 from tests.support.missing import need
 
@@ -44,7 +44,7 @@ def test_a_bug_is_caught_by_one_run(tmp_path: Path, exhibit: Exhibit) -> None:
     servers = topology(exhibit.bug, exhibit.bug.faults)
     engine = choose("docker") if LocalEngine().refusal(servers) else LocalEngine()
     need(engine, servers)
-    file = shipped_folder() / ZOO / f"{exhibit.name}.toml"
+    file = zoo()[exhibit.name]
     shorter = () if exhibit.name in OWN_LENGTH else (f"workload.duration={SHORT}",)
 
     done = run_target(tmp_path, file, *shorter, engine=engine.name)
