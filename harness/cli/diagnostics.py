@@ -18,13 +18,15 @@ import psutil
 from harness.core.errors import EngineUnavailableError, FencepostError
 from harness.core.exhaustion import descriptors_for
 from harness.engines import local_toxiproxy, local_zookeeper
-from harness.engines.docker_api import check_compose, compose_version, connect, engine_host
+from harness.engines.docker import unavailability
+from harness.engines.docker_api import compose_version, engine_host
 from harness.engines.local_systems import SOURCES
 from harness.engines.server_programs import find, repaired_in
 from harness.engines.wheel import INSTALL, ON_SOME_MACHINES
 from harness.network.ports import free_addresses
 from harness.processes.ownership import Life, life_of
 from harness.processes.run_notes import read_notes
+from harness.report.sentences import count
 
 PYTHONS = ((3, 11), (3, 14))
 PORTS = 100  # the edges between 20 clients and 5 servers
@@ -40,18 +42,25 @@ class Diagnosis:
     """The result of one check."""
 
     name: str
-    ok: bool
     seen: str
-    remedy: str = ""  # what to do about it; empty if ok
+    remedy: str = ""  # what to do about it; "": nothing is wrong
+
+    @property
+    def ok(self) -> bool:
+        """Is it as a run needs it?"""
+        return not self.remedy
+
+
+Look = tuple[str, str]  # what was seen, and the remedy if something is wrong
 
 
 def examine(runs: Path = Path("runs")) -> list[Diagnosis]:
     """Run every check; a check that crashes is a finding that is not ok."""
-    looks: dict[str, Callable[[], Diagnosis]] = {
+    looks: dict[str, Callable[[], Look]] = {
         "python": _python,
         DOCKER: _docker,
         LOCAL: _local,
-        "toxiproxy-server": _toxiproxy,
+        local_toxiproxy.PROGRAM: _toxiproxy,
         "ports": _ports,
         "file descriptors": _descriptors,
         "processors": _processors,
@@ -60,7 +69,7 @@ def examine(runs: Path = Path("runs")) -> list[Diagnosis]:
         "clock": _clock,
         "leftovers": _leftovers,
     }
-    return [_look(name, look) for name, look in looks.items()]
+    return [Diagnosis(name, *_look(look)) for name, look in looks.items()]
 
 
 def can_run(findings: list[Diagnosis]) -> bool:
@@ -71,34 +80,26 @@ def can_run(findings: list[Diagnosis]) -> bool:
     )
 
 
-def _look(name: str, look: Callable[[], Diagnosis]) -> Diagnosis:
+def _look(look: Callable[[], Look]) -> Look:
     try:
         return look()
     except (FencepostError, OSError, subprocess.SubprocessError) as error:
-        return Diagnosis(
-            name, ok=False, seen=f"{type(error).__name__}: {error}", remedy="fix that, and run doctor again"
-        )
+        return f"{type(error).__name__}: {error}", "fix that, and run doctor again"
 
 
-def _python() -> Diagnosis:
+def _python() -> Look:
     oldest, newest = PYTHONS
-    seen = sys.version.split()[0]
-    if oldest <= sys.version_info[:2] <= newest:
-        return Diagnosis("python", ok=True, seen=seen)
-    return Diagnosis("python", ok=False, seen=seen, remedy="use Python 3.11 to 3.14: make PYTHON=python3.12")
+    fits = oldest <= sys.version_info[:2] <= newest
+    return sys.version.split()[0], "" if fits else "use Python 3.11 to 3.14: make PYTHON=python3.12"
 
 
-def _docker() -> Diagnosis:
-    try:
-        client = connect()
-        client.close()
-        check_compose()
-    except EngineUnavailableError as error:
-        return Diagnosis(DOCKER, ok=False, seen=str(error), remedy="not needed if the local engine suffices")
-    return Diagnosis(DOCKER, ok=True, seen=f"answers at {engine_host()}, with compose {compose_version()}")
+def _docker() -> Look:
+    if why_not := unavailability():
+        return why_not, "not needed if the local engine suffices"
+    return f"answers at {engine_host()}, with compose {compose_version()}", ""
 
 
-def _local() -> Diagnosis:
+def _local() -> Look:
     seen, missing = [], []
     for system, source in SOURCES.items():
         try:
@@ -112,64 +113,60 @@ def _local() -> Diagnosis:
             kills = ", never killed: it may lose data" if repaired_in(source, program) else ""
             seen.append(f"{system} {program}{kills}")
     if missing:
-        return Diagnosis(LOCAL, ok=False, seen=missing[0], remedy=INSTALL)
+        return missing[0], INSTALL
     try:
         local_zookeeper.check(killed=False)
         seen.append("zookeeper")
     except EngineUnavailableError:
         seen.append("no zookeeper")
-    return Diagnosis(LOCAL, ok=True, seen="; ".join(seen))
+    return "; ".join(seen), ""
 
 
-def _toxiproxy() -> Diagnosis:
+def _toxiproxy() -> Look:
     program = local_toxiproxy.find()
     if program is not None:
-        return Diagnosis(local_toxiproxy.PROGRAM, ok=True, seen=str(program))
+        return str(program), ""
     if local_toxiproxy.refusal() is None:
-        seen = "not installed yet: the first run on the local engine that needs it installs it"
-        return Diagnosis(local_toxiproxy.PROGRAM, ok=True, seen=seen)
+        return "not installed yet: the first run on the local engine that needs it installs it", ""
     seen = "neither on PATH nor in the cache folder: the local engine cannot cut clients off"
-    return Diagnosis(local_toxiproxy.PROGRAM, ok=False, seen=seen, remedy=local_toxiproxy.GET_IT)
+    return seen, local_toxiproxy.GET_IT
 
 
-def _ports() -> Diagnosis:
+def _ports() -> Look:
     try:
         free_addresses(PORTS)
     except OSError as error:
         seen = f"{PORTS} free ports on 127.0.0.1 are not available: {error}"
-        return Diagnosis("ports", ok=False, seen=seen, remedy="raise ulimit -n, or widen ip_local_port_range")
-    return Diagnosis("ports", ok=True, seen=f"{PORTS} are free on 127.0.0.1")
+        return seen, "raise ulimit -n, or widen ip_local_port_range"
+    return f"{PORTS} are free on 127.0.0.1", ""
 
 
-def _descriptors() -> Diagnosis:
+def _descriptors() -> Look:
     needed = descriptors_for(PORTS)
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if limit == resource.RLIM_INFINITY or limit >= needed:
-        seen = "unlimited" if limit == resource.RLIM_INFINITY else f"up to {limit}"
-        return Diagnosis("file descriptors", ok=True, seen=seen)
-    seen = f"up to {limit}, but a large run needs {needed}"
-    return Diagnosis("file descriptors", ok=False, seen=seen, remedy="ulimit -n 4096")
+    if limit == resource.RLIM_INFINITY:
+        return "unlimited", ""
+    if limit >= needed:
+        return f"up to {limit}", ""
+    return f"up to {limit}, but a large run needs {needed}", "ulimit -n 4096"
 
 
-def _processors() -> Diagnosis:
+def _processors() -> Look:
     count = len(os.sched_getaffinity(0))
-    if count >= CPUS:
-        return Diagnosis("processors", ok=True, seen=str(count))
     remedy = "servers and clients will wait for each other: --set workload.clients=3"
-    return Diagnosis("processors", ok=False, seen=str(count), remedy=remedy)
+    return str(count), "" if count >= CPUS else remedy
 
 
-def _runs_folder(runs: Path) -> Diagnosis:
+def _runs_folder(runs: Path) -> Look:
     existing = next(path for path in (runs.absolute(), *runs.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):
-            return Diagnosis("runs folder", ok=True, seen=f"{runs.absolute()} can be written")
+            return f"{runs.absolute()} can be written", ""
     except OSError as error:
-        seen = f"{existing}: {error.strerror}"
-        return Diagnosis("runs folder", ok=False, seen=seen, remedy="name another: --runs FOLDER")
+        return f"{existing}: {error.strerror}", "name another: --runs FOLDER"
 
 
-def _pausing() -> Diagnosis:
+def _pausing() -> Look:
     """Stop a process and observe it stopped, as a pause of a client does."""
     with subprocess.Popen(["sleep", "60"]) as child:
         try:
@@ -182,33 +179,26 @@ def _pausing() -> Diagnosis:
         finally:
             child.kill()
     if status == psutil.STATUS_STOPPED:
-        return Diagnosis("pausing", ok=True, seen="SIGSTOP stops a process")
-    seen = f"a process is {status} after SIGSTOP"
-    return Diagnosis(
-        "pausing", ok=False, seen=seen, remedy="a sandbox may forbid it: run outside the sandbox"
-    )
+        return "SIGSTOP stops a process", ""
+    return f"a process is {status} after SIGSTOP", "a sandbox may forbid it: run outside the sandbox"
 
 
-def _clock() -> Diagnosis:
+def _clock() -> Look:
     clock = time.get_clock_info("monotonic")
     seen = f"{clock.implementation}, resolution {clock.resolution * 1e9:.0f} ns"
-    if "CLOCK_MONOTONIC" in clock.implementation and clock.resolution <= RESOLUTION:
-        return Diagnosis("clock", ok=True, seen=seen)
-    return Diagnosis("clock", ok=False, seen=seen, remedy="histories need Linux's CLOCK_MONOTONIC")
+    fits = "CLOCK_MONOTONIC" in clock.implementation and clock.resolution <= RESOLUTION
+    return seen, "" if fits else "histories need Linux's CLOCK_MONOTONIC"
 
 
-def _leftovers() -> Diagnosis:
+def _leftovers() -> Look:
     notes = read_notes()
     lives = [life_of(note.marks) for note in notes.read]
     dead, alive = lives.count(Life.DEAD), lives.count(Life.ALIVE)
     if notes.refused:
-        seen = f"invalid notes of earlier runs: {'; '.join(notes.refused)}"
-        return Diagnosis("leftovers", ok=False, seen=seen, remedy="inspect and remove them")
+        return f"invalid notes of earlier runs: {'; '.join(notes.refused)}", "inspect and remove them"
     if dead:
-        return Diagnosis(
-            "leftovers", ok=False, seen=f"there are some, of {_killed(dead)}", remedy="fencepost clean"
-        )
-    return Diagnosis("leftovers", ok=True, seen=f"none{_in_progress(alive)}")
+        return f"there are some, of {_killed(dead)}", "fencepost clean"
+    return f"none{_in_progress(alive)}", ""
 
 
 def _killed(dead: int) -> str:
@@ -216,6 +206,4 @@ def _killed(dead: int) -> str:
 
 
 def _in_progress(alive: int) -> str:
-    if not alive:
-        return ""
-    return f"; {alive} run{'' if alive == 1 else 's'} in progress"
+    return f"; {count(alive, 'run')} in progress" if alive else ""
