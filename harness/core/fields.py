@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema
 
 from harness.core.duration import DURATION_PATTERN, SPAN_PATTERN, Span, parse_duration, parse_span
 from harness.core.size import SIZE_PATTERN, parse_size
@@ -26,3 +26,14 @@ Size = Annotated[
     BeforeValidator(parse_size),
     WithJsonSchema({"type": "string", "pattern": SIZE_PATTERN, "examples": ["500MB", "2GB"]}),
 ]
+
+
+def at_most(longest: int, shown: str) -> AfterValidator:
+    """Allow durations up to a length (ns), which an error shows as a file writes it."""
+
+    def check(duration: int) -> int:
+        if duration > longest:
+            raise ValueError(f"must be at most {shown}")
+        return duration
+
+    return AfterValidator(check)

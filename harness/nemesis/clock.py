@@ -18,7 +18,7 @@ from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Servers
-from harness.nemesis.moments import Moment
+from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.network.clock_shift import Shift
@@ -82,9 +82,7 @@ class ClockSpec(BaseModel):
     """It is moved once in each interval of this length; without it, once per run."""
     lasts: Length
     """How long until it is set right."""
-    when: Moment | None = None
-    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
-    second-waiter, two clients wait for a lock that another holds."""
+    when: When = None
 
     @field_validator("jump")
     @classmethod

@@ -26,7 +26,7 @@ from harness.nemesis.leader import servers_now, side_of
 from harness.nemesis.member_delay import MemberDelay, delay_members
 from harness.nemesis.member_links import MemberDirection
 from harness.nemesis.member_partition import never_split
-from harness.nemesis.moments import Moment
+from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import (
@@ -85,9 +85,7 @@ class DelaySpec(BaseModel):
     """How long its messages are held back; of a member, how long all its links are late."""
     every: Length | None = None
     """It happens once in each interval of this length."""
-    when: Moment | None = None
-    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
-    second-waiter, two clients wait for a lock that another holds."""
+    when: When = None
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:

@@ -21,7 +21,7 @@ from harness.core.fields import STRICT, Length
 from harness.nemesis import patroni_failover
 from harness.nemesis.contradictions import OtherSections, SettingConflict, ns, sides
 from harness.nemesis.fault import InjectedFault
-from harness.nemesis.moments import Moment
+from harness.nemesis.moments import When
 from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.redis_failover import redis_failover
@@ -67,9 +67,7 @@ class FailoverSpec(BaseModel):
     """The number of clients whose route still leads to the old primary while there are two; by default 1."""
     lasts: Length | None = None
     """How long there are two primaries."""
-    when: Moment | None = None
-    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
-    second-waiter, two clients wait for a lock that another holds."""
+    when: When = None
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
+
+from pydantic import Field
 
 from harness.clients.shared_state import SharedState
 from harness.core.duration import NS, format_duration
@@ -17,6 +19,13 @@ from workloads.locks.renewals import PER_TTL
 
 Moment = Literal["lease-ending", "second-waiter"]
 """What is true of a held lock when a fault begins."""
+When = Annotated[
+    Moment | None,
+    Field(
+        description="From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in"
+        " under 200 ms;\nsecond-waiter, two clients wait for a lock that another holds."
+    ),
+]
 
 ENDING = 200 * NS["ms"]
 WAITERS = 2

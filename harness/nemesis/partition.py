@@ -27,7 +27,7 @@ from harness.nemesis.member_partition import (
     partition_members,
     sides_of,
 )
-from harness.nemesis.moments import Moment
+from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import (
@@ -86,9 +86,7 @@ class PartitionSpec(BaseModel):
     """It is cut off once in each interval of this length."""
     lasts: Length | None = None
     """How long it stays cut off."""
-    when: Moment | None = None
-    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
-    second-waiter, two clients wait for a lock that another holds."""
+    when: When = None
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:

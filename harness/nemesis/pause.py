@@ -24,7 +24,7 @@ from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import AIMED_AT, WAITER, Hazards, VictimOrServers, is_victim, of_pauses
 from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
-from harness.nemesis.moments import Moment
+from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.server_pause import pause_servers
@@ -68,9 +68,7 @@ class PauseSpec(BaseModel):
     ["write-sent/superseded"]. See docs/hazards.md."""
     every: Length | None = None
     """It is stopped from outside once in each interval of this length; without it, servers once per run."""
-    when: Moment | None = None
-    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
-    second-waiter, two clients wait for a lock that another holds."""
+    when: When = None
 
     @model_validator(mode="after")
     def _starts_and_ends_in_one_way(self) -> Self:

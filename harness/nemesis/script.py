@@ -18,7 +18,7 @@ from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.edge_probes import Probes
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Servers
-from harness.nemesis.moments import Moment
+from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.network.topology import NetworkEdge
@@ -70,9 +70,7 @@ class ScriptSpec(BaseModel):
     """It strikes once in each interval of this length; without it, once per run."""
     lasts: Length
     """How long it is in force."""
-    when: Moment | None = None
-    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
-    second-waiter, two clients wait for a lock that another holds."""
+    when: When = None
 
     def aim(self) -> tuple[str, ...]:
         """Return the side or server that it hits."""

@@ -21,7 +21,7 @@ from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Rate, Side, Victim, named_servers
-from harness.nemesis.moments import Moment
+from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import GoOn
@@ -73,9 +73,7 @@ class SlowSpec(BaseModel):
     """It happens once in each interval of this length; without it, once per run."""
     lasts: Length
     """How long."""
-    when: Moment | None = None
-    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
-    second-waiter, two clients wait for a lock that another holds."""
+    when: When = None
 
     @model_validator(mode="after")
     def _is_slow_in_some_way(self) -> Self:

@@ -24,7 +24,7 @@ from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import VictimOrServers, is_victim
 from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
-from harness.nemesis.moments import Moment
+from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import GoOn, StopPoint, check_aimed_servers, never_granted, never_read
@@ -73,9 +73,7 @@ class ThrottleSpec(BaseModel):
     """They are throttled once in each interval of this length; without it, once per run."""
     lasts: Length
     """How long."""
-    when: Moment | None = None
-    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
-    second-waiter, two clients wait for a lock that another holds."""
+    when: When = None
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:

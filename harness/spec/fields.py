@@ -8,12 +8,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from checkers.history.records import DEFAULT_REQUIRE
 from checkers.vocabulary.hazards import CELLS
-from harness.core.duration import NS
 from harness.core.fields import Size
 from harness.core.size import BYTES, shown_size
 from harness.spec.names import COUNTS, EXPECTABLE, HAZARDS, known_anomalies, known_coverage, known_image
 
-LONGEST_TTL = NS["h"]
 MOST_REQUIRED = 10**9
 LEAST_MEMORY = 8 * BYTES["MB"]  # Docker takes no less than 6 MiB
 MOST_MEMORY = BYTES["TB"]

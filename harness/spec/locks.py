@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import model_validator
 
-from harness.core.fields import Duration
 from harness.network.topology import REPLICA, ServerSpec
 from harness.spec.attached import numbered
 from harness.spec.fields import Image
@@ -21,9 +20,9 @@ from harness.spec.own_locks import (
     ProgramLockSection,
     ServerOfProgram,
 )
-from harness.spec.sides import DEFAULT_TTL, LimitedMemory, LockSide
+from harness.spec.sides import LimitedMemory, LockSide
 from harness.spec.systems import OfEtcd, OfRedis, OfZookeeper
-from harness.spec.ttls import TWO_SECONDS, is_valid_for_etcd, is_valid_for_zookeeper, is_whole_milliseconds
+from harness.spec.ttls import DEFAULT_TTL, EtcdTtl, MillisecondsTtl, ZookeeperTtl
 from harness.spec.url import Url, endpoint
 from workloads.settings import LockSettings, RedisLockSettings
 
@@ -36,9 +35,7 @@ class _InEtcd(LockSide, OfEtcd):
 
     nodes: Literal[1, 3, 5] = 3
     """Members of the cluster."""
-    ttl: Annotated[Duration, AfterValidator(is_valid_for_etcd)] = Field(
-        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
-    )
+    ttl: EtcdTtl = DEFAULT_TTL
     """How long a grant lasts without a keep-alive."""
 
     @property
@@ -114,9 +111,7 @@ class ZookeeperLockSection(LockSide, OfZookeeper):
     kind: Literal["zookeeper"]
     nodes: Literal[1, 3, 5] = 3
     """Members of the ensemble."""
-    ttl: Annotated[Duration, AfterValidator(is_valid_for_zookeeper)] = Field(
-        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
-    )
+    ttl: ZookeeperTtl = DEFAULT_TTL
     """The session's timeout: how long a grant lasts without a heartbeat."""
     token: Literal["czxid", "sequence", "none"] = "czxid"  # noqa: S105 - no password
     """The fencing token: the transaction that created the znode, or (wrong) the number in its name,
@@ -178,9 +173,7 @@ class HttpLockSection(LockSide):
     kind: Literal["http"]
     url: Url
     """Where it listens, such as http://127.0.0.1:8420."""
-    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
-        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
-    )
+    ttl: MillisecondsTtl = DEFAULT_TTL
     """The length of the lease that clients request."""
     token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
     """The fencing token; none: the service gives none."""

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, WithJsonSchema, field_validator
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, WithJsonSchema
 
 from checkers.history.records import DEFAULT_REQUIRE
 from harness.core.duration import NS
-from harness.core.fields import STRICT, Duration
+from harness.core.fields import STRICT, Duration, at_most
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import ServersOfSides
 from harness.spec.fields import NAME_PATTERN, Anomalies, Expectation, Minima
 from harness.spec.locks import LockSpec
 from harness.spec.storages import StorageSpec
-
-LONGEST_RUN = 24 * NS["h"]
-LONGEST_TIMEOUT = NS["m"]
 
 
 class WorkloadSpec(BaseModel):
@@ -32,28 +29,16 @@ class WorkloadSpec(BaseModel):
     """The number of clients, each an operating-system process."""
     resources: Annotated[int, Field(ge=1, le=1000)] = 2
     """The number of locked and written resources: r0, r1, …"""
-    duration: Duration = Field(20 * NS["s"], json_schema_extra={"default": "20s"})
+    duration: Annotated[Duration, at_most(24 * NS["h"], "24h")] = Field(
+        20 * NS["s"], json_schema_extra={"default": "20s"}
+    )
     """How long the clients work."""
     writes: Annotated[int, Field(ge=1, le=3)] | None = None
     """The maximum number of writes per held lock: 1 under the policy strict, otherwise 3 by default."""
     think: Duration = Field(20 * NS["ms"], json_schema_extra={"default": "20ms"})
     """The maximum think time between two steps; each is drawn from the seed."""
-    timeout: Duration = Field(NS["s"], json_schema_extra={"default": "1s"})
+    timeout: Annotated[Duration, at_most(NS["m"], "1m")] = Field(NS["s"], json_schema_extra={"default": "1s"})
     """How long a client waits for each answer; then the outcome is unknown to it."""
-
-    @field_validator("duration")
-    @classmethod
-    def _is_at_most_a_day(cls, duration: int) -> int:
-        if duration > LONGEST_RUN:
-            raise ValueError("must be at most 24h")
-        return duration
-
-    @field_validator("timeout")
-    @classmethod
-    def _is_at_most_a_minute(cls, timeout: int) -> int:
-        if timeout > LONGEST_TIMEOUT:
-            raise ValueError("must be at most 1m")
-        return timeout
 
 
 def _names_a_program(command: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from harness.core.duration import NS
-from harness.core.fields import Duration
 from harness.network.topology import ServerSpec
 from harness.spec.attached import MayHaveEndpoints, numbered
 from harness.spec.fields import CLASS_PATTERN, Image
-from harness.spec.sides import DEFAULT_TTL, LimitedMemory, LockSide
-from harness.spec.ttls import TWO_SECONDS, is_at_most_an_hour, is_valid_for_hazelcast
+from harness.spec.sides import LimitedMemory, LockSide
+from harness.spec.ttls import DEFAULT_TTL, HazelcastTtl, Ttl
 
 CP_MEMBERS = 3
 
@@ -28,9 +27,7 @@ class OwnLockSection(LockSide, MayHaveEndpoints, LimitedMemory):
     """The servers that Fencepost starts for it; without it, its servers, if any, are already running."""
     nodes: Annotated[int, Field(ge=1, le=5)] = 1
     """The number of servers: members of one etcd or ZooKeeper cluster, or independent Redis servers."""
-    ttl: Annotated[Duration, AfterValidator(is_at_most_an_hour)] = Field(
-        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
-    )
+    ttl: Ttl = DEFAULT_TTL
     """How long a grant lasts without a renewal."""
     token: str = ""
     """The choice of the fencing token, passed to the class; none: its lock gives none."""
@@ -105,9 +102,7 @@ class HazelcastOfProgram(_ServersOfProgram):
     system: ClassVar[str] = "hazelcast"
 
     kind: Literal["hazelcast"]
-    ttl: Annotated[Duration, AfterValidator(is_valid_for_hazelcast)] = Field(
-        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
-    )
+    ttl: HazelcastTtl = DEFAULT_TTL
     """How long a CP session lasts without a heartbeat, which clients send each second."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as hazelcast/hazelcast:5.3.8."""

@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import BaseModel
 
-from harness.core.duration import NS
-from harness.core.fields import STRICT, Duration
+from harness.core.fields import STRICT
 from harness.network.topology import ServerSpec
 from harness.spec.fields import Memory
-from harness.spec.ttls import TWO_SECONDS, is_whole_milliseconds
+from harness.spec.ttls import DEFAULT_TTL, MillisecondsTtl
 from workloads.settings import LockSettings, Login, StorageSettings
 
 Policy = Literal["strict", "inclusive"]
-DEFAULT_TTL = 2 * NS["s"]
 
 
 class Side(BaseModel):
@@ -64,9 +62,7 @@ class LockSide(Side):
     is_key_in_etcd: ClassVar[bool] = False
     """Is a grant a key in etcd, which a storage in the same etcd can check?"""
 
-    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
-        DEFAULT_TTL, json_schema_extra=TWO_SECONDS
-    )
+    ttl: MillisecondsTtl = DEFAULT_TTL
     """How long a grant lasts without a renewal."""
 
     def settings(self, **shared: Any) -> LockSettings:
