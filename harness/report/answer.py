@@ -5,7 +5,6 @@ The terminal and the page both show it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,15 +29,15 @@ from harness.report.zoo_twins import correct_twin, is_planted
 def answer(document: VerdictDocument, target: str, history: History | None = None) -> RunAnswer:
     """Sum up a verdict document; `target` names what was run, `history` is what was judged."""
     verdict = _Verdict(document, target, history)
-    if verdict.word == "unknown":
+    if verdict.document.verdict == "unknown":
         return _not_tested(verdict) if verdict.not_exercised else _undecided(verdict)
     if verdict.unexpected:
         return _bug_found(verdict)
     if verdict.missing:
         return _not_found(verdict)
-    if not verdict.as_expected:
+    if not verdict.document.as_expected:
         return _contradiction(verdict)
-    if verdict.expected:
+    if verdict.document.named:
         return _worked(verdict)
     return _held(verdict)
 
@@ -52,22 +51,10 @@ class _Verdict:
     history: History | None
 
     @property
-    def word(self) -> str:
-        return self.document.verdict
-
-    @property
-    def as_expected(self) -> bool:
-        return self.document.as_expected
-
-    @property
-    def reasons(self) -> list[str]:
-        return self.document.reasons
-
-    @property
     def not_exercised(self) -> list[Reason]:
         """What the run did not do, if that is the only reason."""
         short = self.document.reasons_of(*NEVER_TESTED)
-        return short if len(short) == len(self.reasons) else []
+        return short if len(short) == len(self.document.reasons) else []
 
     @property
     def exercise_it(self) -> str:
@@ -92,27 +79,20 @@ class _Verdict:
         return advice.COUNT_A_FAULT if found is None else f"{capitalized(found.remedy)}."
 
     @property
-    def violations(self) -> Counter[str]:
-        return self.document.violations
-
-    @property
-    def expected(self) -> list[str]:
-        return self.document.named
-
-    @property
     def unexpected(self) -> list[str]:
         """The violations that the target does not name."""
         named = [reason.arguments[0] for reason in self.document.reasons_of(ReasonKind.UNEXPECTED)]
-        if self.as_expected:
+        if self.document.as_expected:
             return []
-        own = [name for name in self.violations if name in named or not self.expected]
+        own = [name for name in self.document.violations if name in named or not self.document.named]
         return own or [name for name in named if name in ANOMALIES]
 
     @property
     def missing(self) -> list[str]:
         """What the target must show and did not."""
-        counts = self.document.anomalies
-        return [name for name in self.expected if not counts.get(name) and name not in self.violations]
+        document = self.document
+        found = {**document.anomalies, **document.violations}
+        return [name for name in document.named if not found.get(name)]
 
     def described(self, name: str) -> Anomaly | None:
         """An anomaly, in the words that fit all that was found of it."""
@@ -125,16 +105,16 @@ class _Verdict:
         return str(getattr(anomaly, attribute)) if anomaly else otherwise
 
     def count(self, name: str) -> int:
-        return self.document.anomalies.get(name) or self.violations.get(name) or 1
+        return self.document.anomalies.get(name) or self.document.violations.get(name) or 1
 
     @property
     def counted(self) -> dict[str, int]:
         """Findings that make no run invalid, but are explained."""
         explained = dict.fromkeys(finding.anomaly for finding in self.document.counted)
         return {
-            name: self.count(name) - self.violations[name]
+            name: self.count(name) - self.document.violations[name]
             for name in explained
-            if self.count(name) > self.violations[name]
+            if self.count(name) > self.document.violations[name]
         }
 
     @property
@@ -160,20 +140,20 @@ class _Verdict:
         about: Sequence[str] = (),
     ) -> RunAnswer:
         """Make an answer, with the parts that all have in common."""
+        document = self.document
         anomaly = self.described(about[0]) if about else None
-        expected = "as this target expects" if self.as_expected else "not as this target expects"
-        expectation = "" if self.word == "unknown" else f", {expected}"
-        is_counted = (
-            self.word == "valid" and anomaly is not None and self.document.anomalies.get(anomaly.name)
-        )
+        expected = "as this target expects" if document.as_expected else "not as this target expects"
+        expectation = "" if document.verdict == "unknown" else f", {expected}"
+        is_valid = document.verdict == "valid"
+        is_counted = is_valid and anomaly is not None and document.anomalies.get(anomaly.name)
         only = " (what it found is counted, not a violation)" if is_counted else ""
-        if self.interrupted and self.word == "valid":
+        if self.interrupted and is_valid:
             expectation = " so far; unknown for the whole run, which was cut short"
         return RunAnswer(
             tone=tone,
             label=label,
             happened=happened,
-            verdict=f"Verdict: {self.word}{expectation}{only}",
+            verdict=f"Verdict: {document.verdict}{expectation}{only}",
             matters=matters,
             remedy=remedy,
             terms=terms_of(anomaly),
@@ -205,7 +185,7 @@ def _bug_found(verdict: _Verdict) -> RunAnswer:
 
 
 def _worked(verdict: _Verdict) -> RunAnswer:
-    leads = verdict.expected
+    leads = verdict.document.named
     return verdict.says(
         Tone.GOOD,
         "Found as planned" if is_planted(verdict.target) else "Found as expected",
@@ -227,7 +207,7 @@ def _not_found(verdict: _Verdict) -> RunAnswer:
             remedy=advice.RUN_TO_THE_END,
             about=verdict.missing,
         )
-    found = f" (found {times(verdict.violations)})" if verdict.violations else ""
+    found = f" (found {times(verdict.document.violations)})" if verdict.document.violations else ""
     return verdict.says(
         Tone.BAD,
         "Planted bug not found" if is_planted(verdict.target) else "Not found",
@@ -303,7 +283,7 @@ def _contradiction(verdict: _Verdict) -> RunAnswer:
     return verdict.says(
         Tone.BAD,
         CONTRADICTION,
-        "; ".join(verdict.reasons) or "the run is not as expected",
+        "; ".join(verdict.document.reasons) or "the run is not as expected",
         matters="The clients and the storage's own order cannot both be right.",
         remedy="Look at how the storage logs its order of writes, and at the findings below.",
     )
