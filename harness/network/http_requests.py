@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from harness.network.topology import Address
@@ -12,8 +14,11 @@ TIMEOUT = 2.0  # s; per request
 MOST = 2**20  # bytes of one answer
 
 
-def json_answer(address: Address, path: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the answer to a GET, or to a POST of `asked`."""
+@contextmanager
+def answered(
+    address: Address, path: str = "/", asked: dict[str, Any] | None = None
+) -> Iterator[http.client.HTTPResponse]:
+    """Yield the answer to a GET, or to a POST of `asked`; OSError or HTTPException without one."""
     # Not httpx: this runs while servers start, and http.client is fast to import. It also
     # ignores HTTP_PROXY.
     connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
@@ -22,17 +27,19 @@ def json_answer(address: Address, path: str, asked: dict[str, Any] | None = None
             connection.request("GET", path)
         else:
             connection.request("POST", path, json.dumps(asked), {"Content-Type": "application/json"})
-        answer: dict[str, Any] = json.loads(connection.getresponse().read(MOST))
+        yield connection.getresponse()
     finally:
         connection.close()
+
+
+def json_answer(address: Address, path: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return what is answered, as `answered`; also ValueError if that is not JSON."""
+    with answered(address, path, asked) as said:
+        answer: dict[str, Any] = json.loads(said.read(MOST))
     return answer
 
 
 def header_of(address: Address, name: str) -> str:
     """Return a header of the answer to a GET; "" without it."""
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
-    try:
-        connection.request("GET", "/")
-        return connection.getresponse().getheader(name) or ""
-    finally:
-        connection.close()
+    with answered(address) as said:
+        return said.getheader(name) or ""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import http.client
-import json
 from dataclasses import dataclass
 
 from harness.core.errors import InfrastructureError
-from harness.network.systems import MOST, TIMEOUT
+from harness.network.http_requests import answered, json_answer
 from harness.network.topology import Address
 
 PORT = 8008  # inside a container
@@ -30,16 +29,15 @@ class Member:
 def leads(address: Address) -> bool:
     """Does the server run as the primary, and has the leader's key? Load balancers ask the same."""
     try:
-        status, _ = _get(address, "/primary")
+        with answered(address, "/primary") as said:
+            return said.status == OK
     except (OSError, http.client.HTTPException):
         return False
-    return status == OK
 
 
 def members(address: Address) -> tuple[Member, ...]:
     """Return all servers as one of them knows them; InfrastructureError if it does not answer."""
     try:
-        _, answer = _get(address, "/cluster")
         return tuple(
             Member(
                 name=member["name"],
@@ -47,17 +45,7 @@ def members(address: Address) -> tuple[Member, ...]:
                 state=member["state"],
                 timeline=member.get("timeline"),
             )
-            for member in json.loads(answer)["members"]
+            for member in json_answer(address, "/cluster")["members"]
         )
     except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
         raise InfrastructureError(f"Patroni at {address}: /cluster: {error!r}") from error
-
-
-def _get(address: Address, path: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read(MOST)
-    finally:
-        connection.close()

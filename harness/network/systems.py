@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import http.client
 import re
 import socket
@@ -75,12 +76,23 @@ class System:
     clock: ServerClock | None = None  # None: it cannot be moved
 
 
+def _if_it_answers(ask: Callable[[Address], bool]) -> Callable[[Address], bool]:
+    """Let the answer be False if a server does not answer, or not as it should."""
+
+    @functools.wraps(ask)
+    def asked(address: Address) -> bool:
+        try:
+            return ask(address)
+        except (OSError, http.client.HTTPException, ValueError, KeyError):
+            return False
+
+    return asked
+
+
+@_if_it_answers
 def etcd_is_usable(address: Address) -> bool:
     """Does a member answer linearizable reads? It does once there is a leader."""
-    try:
-        return json_answer(address, "/health").get("health") == "true"
-    except (OSError, http.client.HTTPException, ValueError):
-        return False
+    return bool(json_answer(address, "/health").get("health") == "true")
 
 
 def etcd_version(address: Address) -> str:
@@ -88,21 +100,17 @@ def etcd_version(address: Address) -> str:
     return str(json_answer(address, "/version")["etcdserver"])
 
 
+@_if_it_answers
 def etcd_leads(address: Address) -> bool:
-    """Is this member the leader, by its own account? False if it does not answer."""
-    try:
-        status = json_answer(address, "/v3/maintenance/status", {})
-        return bool(status["leader"] == status["header"]["member_id"])
-    except (OSError, http.client.HTTPException, ValueError, KeyError):
-        return False
+    """Is this member the leader, by its own account?"""
+    status = json_answer(address, "/v3/maintenance/status", {})
+    return bool(status["leader"] == status["header"]["member_id"])
 
 
+@_if_it_answers
 def etcd_is_led(address: Address) -> bool:
     """Does this member know a leader, by its own account? Unlike `etcd_is_usable`, it answers at once."""
-    try:
-        return bool(json_answer(address, "/v3/maintenance/status", {}).get("leader", "0") != "0")
-    except (OSError, http.client.HTTPException, ValueError):
-        return False
+    return bool(json_answer(address, "/v3/maintenance/status", {}).get("leader", "0") != "0")
 
 
 def etcd_ticket(members: Sequence[Address]) -> str:
@@ -159,20 +167,16 @@ def postgres_clock(address: Address) -> int:
     return int(microseconds) * NS["us"]
 
 
+@_if_it_answers
 def zookeeper_is_usable(address: Address) -> bool:
     """Does a server serve requests? It does once it is standalone or there is a leader."""
-    try:
-        return b"Zookeeper version" in _zookeeper_answer(address)
-    except OSError:
-        return False
+    return b"Zookeeper version" in _zookeeper_answer(address)
 
 
+@_if_it_answers
 def zookeeper_leads(address: Address) -> bool:
-    """Is this server the leader, or the only one, by its own account? False if it does not answer."""
-    try:
-        status = _zookeeper_answer(address)
-    except OSError:
-        return False
+    """Is this server the leader, or the only one, by its own account?"""
+    status = _zookeeper_answer(address)
     return b"Mode: leader" in status or b"Mode: standalone" in status
 
 
@@ -190,12 +194,10 @@ def zookeeper_clock(address: Address) -> int:
     return int(found[1]) * NS["ms"]
 
 
+@_if_it_answers
 def dynamodb_is_usable(address: Address) -> bool:
     """Does it speak HTTP? It answers nothing more to an unsigned request."""
-    try:
-        return bool(header_of(address, "Server"))
-    except (OSError, http.client.HTTPException):
-        return False
+    return bool(header_of(address, "Server"))
 
 
 def dynamodb_version(address: Address) -> str:
@@ -212,16 +214,14 @@ def http_clock(address: Address) -> int:
         raise ConnectionError(f"the server at {address} shows no time: {error}") from None
 
 
+@_if_it_answers
 def kahuna_is_usable(address: Address) -> bool:
     """Release a lock that no client holds: it answers once its partition has a leader.
 
     Raises Unfit if it is too old to know the field `owner`.
     """
     asked = {"resource": "fencepost", "owner": "ZmVuY2Vwb3N0", "durability": 1}
-    try:
-        said = json_answer(address, "/v1/locks/try-unlock", asked).get("type")
-    except (OSError, http.client.HTTPException, ValueError):
-        return False
+    said = json_answer(address, "/v1/locks/try-unlock", asked).get("type")
     if said == KAHUNA_INVALID_INPUT:
         raise Unfit("does not know the field `owner`; Fencepost needs Kahuna 1.1 or newer")
     return said == KAHUNA_NO_SUCH_LOCK
