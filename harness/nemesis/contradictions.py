@@ -94,7 +94,7 @@ class WorkloadSection(Protocol):
 
 
 class AnyFault(Protocol):
-    """A section [[faults]], as far as other faults need it."""
+    """A section [[faults]]."""
 
     @property
     def kind(self) -> str:
@@ -110,6 +110,37 @@ class AnyFault(Protocol):
 
     def aim(self) -> tuple[str, ...]:
         """Return the sides or servers that the file names."""
+
+    @property
+    def at(self) -> str | None:
+        """The stop point."""
+
+    @property
+    def when(self) -> str | None:
+        """The moment of a lock that it waits for."""
+
+    @property
+    def lasts(self) -> Span | None:
+        """How long it is in force."""
+
+    @property
+    def every(self) -> Span | None:
+        """It strikes once in each interval of this length."""
+
+    @property
+    def aimed_by(self) -> str:
+        """The key that names what it hits."""
+
+    @property
+    def neutral(self) -> Mapping[str, object]:
+        """Settings that contradict nothing."""
+
+    @property
+    def unserved(self) -> str:
+        """The error if no server is started for a section (`{}`)."""
+
+    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
+        """Yield the contradictions of this kind of fault."""
 
 
 class OtherSections(Protocol):
@@ -143,34 +174,7 @@ class OtherSections(Protocol):
         """Yield all faults without errors, but one."""
 
 
-class CheckedFault(AnyFault, Protocol):
-    """A fault with everything that these checks need."""
-
-    @property
-    def lasts(self) -> Span | None:
-        """How long it is in force."""
-
-    @property
-    def every(self) -> Span | None:
-        """It strikes once in each interval of this length."""
-
-    @property
-    def aimed_by(self) -> str:
-        """The key that names what it hits."""
-
-    @property
-    def neutral(self) -> Mapping[str, object]:
-        """Settings that contradict nothing."""
-
-    @property
-    def unserved(self) -> str:
-        """The error if no server is started for a section (`{}`)."""
-
-    def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
-        """Yield the contradictions of this kind of fault."""
-
-
-def contradictions(index: int, fault: CheckedFault, sections: OtherSections) -> Iterator[SettingConflict]:
+def contradictions(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield the contradictions of one fault."""
     yield from missing_victim(("faults", index, "target"), fault.target, sections)
     yield from _servers(index, fault, sections)
@@ -208,7 +212,7 @@ def missing_victim(key: Key, target: str, sections: OtherSections) -> Iterator[S
         )
 
 
-def _servers(index: int, fault: CheckedFault, sections: OtherSections) -> Iterator[SettingConflict]:
+def _servers(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield servers that are not started: they can be neither hit nor cut off."""
     key = ("faults", index, fault.aimed_by)
     known = [name for side in sides(sections).values() if side for name in side.servers]
@@ -226,14 +230,14 @@ def _servers(index: int, fault: CheckedFault, sections: OtherSections) -> Iterat
                 yield SettingConflict(key, f"no server is called {named}; did you mean {near}?")
 
 
-def _unserved(fault: CheckedFault, name: str, side: ServiceSection, sections: OtherSections) -> str:
+def _unserved(fault: AnyFault, name: str, side: ServiceSection, sections: OtherSections) -> str:
     if name == "storage" and sections.storage and sections.storage.fencing == "lock-key":
         return 'has no servers of its own with storage.fencing "lock-key": "lock" hits both'
     section = f'{name}.kind "{side.kind}"'
     return f"{fault.unserved.format(section)}: no server is started for it"
 
 
-def _lengths(index: int, fault: CheckedFault, sections: OtherSections) -> Iterator[SettingConflict]:
+def _lengths(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:
     lasts, every = ns(fault.lasts, sections.lock), ns(fault.every, sections.lock)
     if sections.workload and lasts and lasts >= sections.workload.duration:
         yield SettingConflict(

@@ -16,10 +16,9 @@ from pydantic import BaseModel, Field, model_validator
 
 from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS, Span, format_duration
-from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
 from harness.nemesis.contradictions import OtherSections, SettingConflict, ns
-from harness.nemesis.edge_probes import Probes, ms
+from harness.nemesis.edge_probes import Probes, ms, proxies_of
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Side, VictimOrMember, is_victim, named_servers, raise_all
 from harness.nemesis.leader import servers_now, side_of
@@ -188,9 +187,7 @@ def delay(cluster: Cluster, client: int, servers: Sequence[str], go_on: GoOn) ->
     Raises FaultNotInstalledError if that is not observed. Any thread may call it.
     """
     target = f"client:{client}"
-    toxiproxy = cluster.toxiproxy
-    if toxiproxy is None:
-        raise FaultNotInstalledError("delay", target, "there are no proxies in front of the servers")
+    toxiproxy = proxies_of(cluster, "delay", target)
     probes = Probes.of(cluster, "delay", target, (NetworkEdge(client, name) for name in servers))
     before = probes.prove_whole()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster
 from harness.network.member_systems import keeps_silence
 from harness.network.probe import SentProbe, answers, replies, requests
-from harness.network.topology import Address, NetworkEdge, Way
+from harness.network.topology import Address, Link, NetworkEdge, Way
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -146,6 +146,21 @@ class HeldRequests:
             seen = f"what was held back on {_list(lost)} had no answer"
             raise FaultNotInstalledError(f"end of the {self.kind}", self.target, seen)
         return time.monotonic() - started
+
+
+def proxies_of(cluster: Cluster, kind: str, target: str) -> Toxiproxy:
+    """Return the proxies of the edges; FaultNotInstalledError without any."""
+    if cluster.toxiproxy is None:
+        raise FaultNotInstalledError(kind, target, "there are no proxies in front of the servers")
+    return cluster.toxiproxy
+
+
+def held_link(toxiproxy: Toxiproxy, link: Link, hold: Callable[[], None]) -> str:
+    """Hold the link to a replica until `hold` returns, and return the evidence."""
+    since = time.monotonic()
+    shown = toxiproxy.hold(link)
+    hold()
+    return f"its link was held for {ms(time.monotonic() - since)} (Toxiproxy shows {shown})"
 
 
 def silence_after(before: float) -> float:

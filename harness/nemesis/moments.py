@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -32,18 +32,6 @@ WAITERS = 2
 _UNKNOWN = 0  # the end of a lease that nothing has promised
 
 
-class Timely(AnyFault, Protocol):
-    """A fault that may wait for a moment."""
-
-    @property
-    def when(self) -> Moment | None:
-        """The moment."""
-
-    @property
-    def at(self) -> str | None:
-        """The stop point."""
-
-
 def holders(state: SharedState, moment: Moment | None) -> Iterator[tuple[int, int]]:
     """Yield (client, resource) of each holder of whose lock the moment is true now; None: of all holders."""
     for client, resource, _ in state.holders():
@@ -63,7 +51,7 @@ def _left(state: SharedState, client: int) -> int:
     return int(end) - time.monotonic_ns() if end != _UNKNOWN else -1
 
 
-def never_comes(index: int, fault: Timely, sections: OtherSections) -> Iterator[SettingConflict]:
+def never_comes(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield a moment that this target never has."""
     key = ("faults", index, "when")
     if fault.when and fault.at:
@@ -77,7 +65,7 @@ def never_comes(index: int, fault: Timely, sections: OtherSections) -> Iterator[
 
 
 def _always_renewed(
-    index: int, fault: Timely, sections: OtherSections, lock: LockSection
+    index: int, fault: AnyFault, sections: OtherSections, lock: LockSection
 ) -> Iterator[SettingConflict]:
     """Yield leases that are renewed long before they end; a user's own client may renew as it likes.
 
@@ -96,7 +84,7 @@ def _always_renewed(
         )
 
 
-def _stops_renewals(other: AnyFault, fault: Timely, lock: LockSection) -> bool:
+def _stops_renewals(other: AnyFault, fault: AnyFault, lock: LockSection) -> bool:
     """May another fault keep the renewals of this fault's victim from the lock service?"""
     if not other.hits_servers:
         return fault.hits_servers

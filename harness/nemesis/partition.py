@@ -12,10 +12,9 @@ from pydantic import BaseModel, Field, model_validator
 
 from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.duration import Span
-from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import OtherSections, SettingConflict, missing_victim
-from harness.nemesis.edge_probes import Probes
+from harness.nemesis.edge_probes import Probes, proxies_of
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers, raise_all
 from harness.nemesis.leader import servers_now, side_of
@@ -195,9 +194,7 @@ def partition(
     Raises FaultNotInstalledError if that is not observed. Any thread may call it.
     """
     target = f"client:{client}"
-    toxiproxy = cluster.toxiproxy
-    if toxiproxy is None:
-        raise FaultNotInstalledError("partition", target, "there are no proxies in front of the servers")
+    toxiproxy = proxies_of(cluster, "partition", target)
     probes = Probes.of(cluster, "partition", target, (NetworkEdge(client, name) for name in servers))
     lost = direction if how == "dropped" else how
     before = probes.prove_whole()

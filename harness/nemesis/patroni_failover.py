@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from harness.core.duration import NS, Span, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.contradictions import OtherSections, SettingConflict, ns
+from harness.nemesis.edge_probes import held_link
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.postgres_failover import Change, OldPrimary, change_of
 from harness.network import patroni_server
@@ -89,7 +90,7 @@ def patroni_failover(
     takeover.prove_settled(change.primary, "failover")
     old_timeline = takeover.timeline(change.primary)
     try:
-        held = "" if hold is None else f"{change.hold_link(hold)}, and "
+        held = "" if hold is None else f"{held_link(change.toxiproxy, link, hold)}, and "
         behind = f"{held}{change.only_on_old()} had not arrived"
         stopped = takeover.stop(old_primary)
         waited = takeover.wait_for(change.standby)

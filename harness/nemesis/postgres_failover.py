@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from checkers.text.printable import shorten
 from harness.core.errors import FaultNotInstalledError
-from harness.nemesis.edge_probes import Probes, ms
+from harness.nemesis.edge_probes import Probes, held_link, proxies_of
 from harness.nemesis.fault import InjectedFault
 from harness.network import postgres_server
 from harness.network.topology import Link, NetworkEdge, Server
@@ -53,7 +53,7 @@ def postgres_failover(
     change.prove_following(change.standby)
     promoted = False
     try:
-        held = "" if hold is None else f"{change.hold_link(hold)}, and "
+        held = "" if hold is None else f"{held_link(change.toxiproxy, link, hold)}, and "
         behind = f"{held}{change.only_on_old()} had not arrived"
         stopped = change.stop_primary(old_primary)
         promoted = True
@@ -82,15 +82,12 @@ def change_of(
 
     The edges of the first clients are redirected during it, those of the others at its end.
     """
-    if cluster.toxiproxy is None:
-        raise FaultNotInstalledError("failover", target, "there are no proxies in front of the servers")
+    toxiproxy = proxies_of(cluster, "failover", target)
     moved, left = (
         Probes.of(cluster, "failover", target, [NetworkEdge(client, link.server) for client in group])
         for group in clients
     )
-    return Change(
-        cluster=cluster, toxiproxy=cluster.toxiproxy, target=target, link=link, moved=moved, left=left
-    )
+    return Change(cluster=cluster, toxiproxy=toxiproxy, target=target, link=link, moved=moved, left=left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,13 +113,6 @@ class Change:
 
     def _server(self, name: str) -> Server:
         return next(server for server in self.cluster.servers if server.name == name)
-
-    def hold_link(self, hold: Callable[[], None]) -> str:
-        """Hold the link to the standby until `hold` returns, and return the evidence."""
-        since = time.monotonic()
-        shown = self.toxiproxy.hold(self.link)
-        hold()
-        return f"its link was held for {ms(time.monotonic() - since)} (Toxiproxy shows {shown})"
 
     def only_on_old(self) -> str:
         """Count the accepted writes that only the old primary has, and list the first."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.core.errors import FaultNotInstalledError
-from harness.nemesis.edge_probes import Probes, ms
+from harness.nemesis.edge_probes import Probes, held_link, proxies_of
 from harness.nemesis.fault import InjectedFault
 from harness.network import redis_server
 from harness.network.topology import Link, NetworkEdge, Server
@@ -37,7 +37,7 @@ def redis_failover(
     change.prove_following(change.replica)
     promoted = False
     try:
-        held = "its link was up" if hold is None else change.hold_link(hold)
+        held = "its link was up" if hold is None else held_link(change.toxiproxy, link, hold)
         behind = change.cut_primary_off()
         promoted = True
         since = change.promote()
@@ -55,11 +55,9 @@ def redis_failover(
 
 
 def _change(cluster: Cluster, target: str, link: Link, clients: Iterable[int]) -> _Change:
-    if cluster.toxiproxy is None:
-        raise FaultNotInstalledError("failover", target, "there are no proxies in front of the servers")
     servers = {server.name: server for server in cluster.servers}
     return _Change(
-        toxiproxy=cluster.toxiproxy,
+        toxiproxy=proxies_of(cluster, "failover", target),
         target=target,
         link=link,
         primary=servers[link.server],
@@ -80,13 +78,6 @@ class _Change:
     primary: Server
     replica: Server
     probes: Probes
-
-    def hold_link(self, hold: Callable[[], None]) -> str:
-        """Hold the link to the replica until `hold` returns, and return the evidence."""
-        since = time.monotonic()
-        shown = self.toxiproxy.hold(self.link)
-        hold()
-        return f"its link was held for {ms(time.monotonic() - since)} (Toxiproxy shows {shown})"
 
     def cut_primary_off(self) -> int:
         """Close every edge; return how many bytes of replication the replica will never get."""

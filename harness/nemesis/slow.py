@@ -18,7 +18,7 @@ from harness.core.duration import NS, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
 from harness.nemesis.contradictions import OtherSections, SettingConflict
-from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms
+from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms, proxies_of
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Rate, Side, Victim, named_servers
 from harness.nemesis.moments import When
@@ -113,9 +113,7 @@ def slow(
     Raises FaultNotInstalledError if that is not observed. Any thread may call it.
     """
     target = f"client:{client}"
-    toxiproxy = cluster.toxiproxy
-    if toxiproxy is None:
-        raise FaultNotInstalledError("slow", target, "there are no proxies in front of the servers")
+    toxiproxy = proxies_of(cluster, "slow", target)
     probes = Probes.of(cluster, "slow", target, (NetworkEdge(client, name) for name in servers))
     before = min(probes.prove_whole() for _ in range(TRIES))  # on a busy machine, one may take very long
     try:
