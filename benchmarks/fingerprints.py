@@ -15,10 +15,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from harness.campaign.canary import ZOO, bugs
+from harness.campaign.canary import bugs
 from harness.campaign.fingerprint import fingerprint, shape
 from harness.run.recheck import judge_file
-from harness.spec.reading import shipped_folder
+from harness.spec.reading import zoo
 
 NOT_LOCAL = frozenset({"header-revision-etcd-3-4", "redlock-one-clock-jumped", "sequence-number-token"})
 FENCEPOST = Path(sys.executable).with_name("fencepost")
@@ -49,7 +49,7 @@ def main() -> None:
 
 def _make(nights: Path, seed: int, chosen: Iterable[str], workers: int) -> None:
     """Run a campaign on the local engine, or go on with it."""
-    targets = [str(shipped_folder() / ZOO / f"{bug}.toml") for bug in chosen]
+    targets = [str(zoo()[bug]) for bug in chosen]
     nights.mkdir(parents=True, exist_ok=True)
     file = nights / f"zoo-{seed}.toml"
     file.write_text(_CAMPAIGN.format(seed=seed, targets=targets), encoding="utf-8")

@@ -10,6 +10,7 @@ import json
 from typing import Any, get_args
 
 import msgspec
+from pydantic import BaseModel
 
 from checkers.history.lines import ClientLine, CommitLine, FaultLine, HeaderLine
 from checkers.vocabulary.document import VerdictDocument
@@ -23,50 +24,24 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schemas() -> dict[str, Schema]:
-    """Return every schema by the name of its document."""
+    """Return every schema by the name of its document; those of files in TOML are for editors."""
     return {
-        "target": target(),
-        "history": history(),
-        "commits": commits(),
-        "verdict": verdict(),
-        "campaign-file": campaign_file(),
-        "campaign": campaign(),
+        "target": _of_toml(Target),
+        "history": _one_of("A line of history.jsonl", (HeaderLine, *get_args(ClientLine), FaultLine)),
+        "commits": _one_of("A line of commits.jsonl", (CommitLine,)),
+        "verdict": _one_of("verdict.json", (VerdictDocument,)),
+        "campaign-file": _of_toml(Campaign),
+        "campaign": _one_of("campaign.json", (CampaignDocument,)),
     }
-
-
-def target() -> Schema:
-    """Describe a target file, for editors that read `#:schema`."""
-    return {"$schema": DIALECT, **_without_null(Target.model_json_schema())}
-
-
-def history() -> Schema:
-    """Describe one line of history.jsonl: the header, or an event of a client or of the nemesis."""
-    return _one_of("A line of history.jsonl", (HeaderLine, *get_args(ClientLine), FaultLine))
-
-
-def commits() -> Schema:
-    """Describe one line of commits.jsonl."""
-    return _one_of("A line of commits.jsonl", (CommitLine,))
-
-
-def verdict() -> Schema:
-    """Describe verdict.json."""
-    return _one_of("verdict.json", (VerdictDocument,))
-
-
-def campaign_file() -> Schema:
-    """Describe a campaign file, for editors that read `#:schema`."""
-    return {"$schema": DIALECT, **_without_null(Campaign.model_json_schema())}
-
-
-def campaign() -> Schema:
-    """Describe campaign.json."""
-    return _one_of("campaign.json", (CampaignDocument,))
 
 
 def written(schema: Schema) -> str:
     """Return the text to commit."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _of_toml(model: type[BaseModel]) -> Schema:
+    return {"$schema": DIALECT, **_without_null(model.model_json_schema())}
 
 
 def _one_of(title: str, types: tuple[Any, ...]) -> Schema:

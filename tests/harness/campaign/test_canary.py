@@ -96,7 +96,7 @@ def test_a_canary_that_was_found_is_named_once_and_not_listed(tmp_path: Path) ->
     assert headline(night) == "1 passing"
     assert shown.counted == "1 run of 1 cell: 1 passed. The canary equality-fence was found."
     assert shown.notices == ()
-    assert [row.name for row in shown.cells] == [ORDINARY.cell]
+    assert [row.result.cell.name for row in shown.cells] == [ORDINARY.cell]
     assert [night.counts[-1] for night in shown.trend.nights] == [1]
     assert BUG.cell not in markdown(folder, night)
 
@@ -107,7 +107,7 @@ def test_a_canary_that_was_missed_is_listed_with_a_warning(tmp_path: Path) -> No
     shown = page(Night(tmp_path, plan()), night, (), ExitCode.VIOLATION)
 
     assert [notice.partition(":")[0] for notice in shown.notices] == ["The canary equality-fence was missed"]
-    assert {row.name for row in shown.cells} == {ORDINARY.cell, BUG.cell, TWIN.cell}
+    assert {row.result.cell.name for row in shown.cells} == {ORDINARY.cell, BUG.cell, TWIN.cell}
 
 
 def test_a_missed_canary_is_never_quarantined() -> None:

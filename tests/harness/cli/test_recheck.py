@@ -59,7 +59,7 @@ class TestRecheck:
         done = fencepost("recheck", "--format", "json", history(superseded("fail")))
 
         document = json.loads(done.stdout)
-        jsonschema.validate(document, schemas.verdict())
+        jsonschema.validate(document, schemas.schemas()["verdict"])
         assert (document["verdict"], document["as_expected"]) == ("valid", True)
         assert (document["target"], document["history"]) == ("t", str(tmp_path / "history.jsonl"))
         assert done.stderr.startswith("t  The fence held")

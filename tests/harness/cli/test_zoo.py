@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.cli.zoo_exhibits import TWIN, ExhibitResult, ExhibitRun, exhibits
+from harness.campaign.canary import TWIN
+from harness.cli.zoo_exhibits import ExhibitResult, ExhibitRun, exhibits
 from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.core.exit_codes import ExitCode
 from harness.engines.choice import choose

@@ -274,6 +274,5 @@ def test_the_fence_at_work_is_not_shown_as_wrong() -> None:
         start=0,
         end=1,
         cause=None,
-        probable=False,
         lanes=(),
     ).is_violation

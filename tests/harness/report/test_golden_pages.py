@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cli.zoo_exhibits import TWIN
+from harness.campaign.canary import TWIN
 from harness.report.lines import wrapped
 from tests.support.golden_pages import PAGE_FACTS, SAMPLE_PAGES
 from tests.support.golden_sections import WRITE, changes, read_sections

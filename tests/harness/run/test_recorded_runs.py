@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.zoo_exhibits import TWIN, Exhibit, exhibits
+from harness.campaign.canary import TWIN
+from harness.cli.zoo_exhibits import Exhibit, exhibits
 from harness.run.recheck import recheck
 from tests.support.recorded_runs import RECORDINGS, recorded, recordings
 

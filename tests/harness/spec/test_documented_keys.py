@@ -33,7 +33,7 @@ def test_the_schema_refuses_the_same_files_as_the_reader() -> None:
     wrong = tomllib.loads(SMALL) | {"workload": {"cleints": 5}}
 
     with pytest.raises(jsonschema.ValidationError, match="cleints"):
-        jsonschema.validate(wrong, schemas.target())
+        jsonschema.validate(wrong, schemas.schemas()["target"])
 
 
 PAGES = sorted((ROOT / "docs/targets").rglob("*.md"))

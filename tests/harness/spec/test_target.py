@@ -283,7 +283,7 @@ def test_a_misspelled_path_gets_a_suggestion(write: Any) -> None:
 
 @cache
 def validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(schemas.target())
+    return jsonschema.Draft202012Validator(schemas.schemas()["target"])
 
 
 @pytest.mark.parametrize("name", shipped())
