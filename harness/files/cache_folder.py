@@ -1,12 +1,21 @@
-"""The user's cache folder, by the XDG standard."""
+"""The user's cache folder, by the XDG standard.
+
+It keeps the pages of run folders whose own page is a stranger's or could become one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
+from harness.core.errors import ConfigurationError
 from harness.files import private_folder
+from harness.files.atomic_files import replace_file
 from harness.files.private_folder import UnsafeFolderError
+
+MOST_PAGES = 20
+"""Pages that are kept; the oldest are removed."""
 
 
 def cache_folder() -> Path:
@@ -25,3 +34,16 @@ def unusable(folder: Path) -> str | None:
     except (OSError, UnsafeFolderError) as error:
         return f"{folder}: {error}"
     return None
+
+
+def keep_page(html: str) -> Path:
+    """Write a page, and return its path; ConfigurationError if there is no folder for it."""
+    folder = cache_folder() / "pages"
+    if problem := unusable(folder):
+        raise ConfigurationError(f"there is no folder for the page: {problem}")
+    page = folder / f"{hashlib.sha256(html.encode(errors='replace')).hexdigest()}.html"
+    replace_file(page, [html])
+    pages = sorted(folder.glob("*.html"), key=lambda each: each.lstat().st_mtime_ns)
+    for old in pages[:-MOST_PAGES]:
+        old.unlink(missing_ok=True)
+    return page

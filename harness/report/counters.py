@@ -1,4 +1,4 @@
-"""The three numbers of an answer, chosen for its anomaly."""
+"""The three numbers of an answer, chosen for its anomaly; and what a run had nothing to compare for."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class KeyFigure:
 
 def counters(answer: RunAnswer, document: VerdictDocument, operations: Sequence[Op]) -> tuple[KeyFigure, ...]:
     """The numbers for an answer; fewer if the run did not count them."""
-    counts = document.coverage | work_of(operations)
+    counts = document.coverage | _work_of(operations)
     by_tokens = gives_tokens(operations)
     counts["server_faults"] = sum(counts.get(name, 0) for name in _SERVER_FAULTS)
     if answer.anomaly is None:
@@ -68,6 +68,21 @@ def counters(answer: RunAnswer, document: VerdictDocument, operations: Sequence[
     )
 
 
+def untested(operations: Sequence[Op]) -> dict[str, str]:
+    """What the run lacked to find an anomaly, by its name; nothing is known of a run without operations."""
+    if not len(operations):
+        return {}
+    work = _work_of(operations)
+    lacking = {}
+    if not gives_tokens(operations):
+        lacking["duplicate-token"] = lacking["token-regression"] = "no tokens"
+    if not work["appends"]:
+        lacking["lost-update"] = "no appends"
+        if not work["reads"]:
+            lacking["stale-read"] = "no reads"
+    return lacking
+
+
 def gives_tokens(operations: Sequence[Op]) -> bool:
     """Did a grant carry a fencing token, or was there none?"""
     columns = Operations.of(operations).columns
@@ -75,7 +90,7 @@ def gives_tokens(operations: Sequence[Op]) -> bool:
     return not len(tokens) or bool(np.any(tokens != ABSENT))
 
 
-def work_of(operations: Sequence[Op]) -> dict[str, int]:
+def _work_of(operations: Sequence[Op]) -> dict[str, int]:
     """How many reads, writes and appends were answered with ok."""
     columns = Operations.of(operations).columns
     answered = np.bincount(columns.f[columns.outcome == OK], minlength=len(FUNCTIONS)).tolist()

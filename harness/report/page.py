@@ -12,7 +12,7 @@ from harness.report import wording
 from harness.report.answer import answer
 from harness.report.causes import NO_CAUSE, Openings
 from harness.report.chart_data import fitted, script_safe
-from harness.report.counters import KeyFigure, counters, gives_tokens
+from harness.report.counters import KeyFigure, counters, gives_tokens, untested
 from harness.report.effort import effort, moments
 from harness.report.environment_facts import Environment
 from harness.report.fault_rows import FaultRow, fault_rows
@@ -31,7 +31,6 @@ from harness.report.scenes import Scene, Stage, findings, rejections
 from harness.report.step_references import label, numbered
 from harness.report.thinning import Kept
 from harness.report.timeline import Timeline, timeline
-from harness.report.untested import untested
 from harness.spec.reading import shipped
 
 _MOST_SCENES = 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,26 +16,29 @@ from checkers.vocabulary.hazards import HazardTable, Point
 from harness.clients.admin import AdminClient
 from harness.clients.process import ClientTask
 from harness.core.duration import NS
-from harness.core.errors import ConfigurationError
+from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.engines import attached
 from harness.engines.engine import Cluster
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import servers_hit
 from harness.network.topology import FOLLOWERS, Address, AttachedSpec, ServerSpec, Topology
 from harness.processes.program import ProgramCommand, missing
-from harness.run import own_classes, services
+from harness.run import own_classes
 from harness.spec import LockSpec, StorageSpec, Target
 from harness.spec.attached import running_at
 from harness.spec.executed import commands
 from harness.spec.hazards import hazard_table
 from harness.spec.names import HAZARDS
 from harness.spec.passwords import password_of
-from workloads.client import UNWRITTEN
+from harness.spec.url import endpoint
+from workloads.client import UNWRITTEN, NotApplied
+from workloads.http_connection import HttpConnection
 from workloads.line_protocol.program_client import start_fields
 from workloads.locks import LOCKS
 from workloads.settings import LockSettings, Login, StorageSettings, host_and_port
 from workloads.storages import STORAGES
 
+CONNECTING = 2.0  # seconds; to a service of the user's
 SETTING_UP = 30.0  # seconds; of each call of the harness itself, also on a busy machine
 
 
@@ -169,8 +173,23 @@ def check(target: Target) -> None:
         raise ConfigurationError(wrong)
     own_classes.check(target)
     passwords(target)
-    services.check(target)
+    _check_services(target)
     attached.check(attached_servers(target))
+
+
+def _check_services(target: Target) -> None:
+    """Raise ServerNotReadyError if a service that the target names by its address cannot be reached."""
+    for side, spec in (("lock", target.lock), ("storage", target.storage)):
+        url = getattr(spec, "url", None)
+        if not url:
+            continue
+        try:
+            with closing(HttpConnection(endpoint(url), CONNECTING)) as connection:
+                connection.connect()
+        except NotApplied as error:
+            raise ServerNotReadyError(
+                f"nothing answers at {side}.url http://{endpoint(url)}: {error}; start the service first"
+            ) from error
 
 
 def missing_programs(target: Target) -> Iterator[str]:

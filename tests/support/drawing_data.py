@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
-from harness.report.chart_packing import GROWING
+from harness.report.chart_data import GROWING
 
 
 def unpacked(text: str, parse_int: Callable[[str], Any] = int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from checkers.text import limits, printable
 from harness.campaign import corpus, results, stored
 from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine
-from harness.files import known_digests, log_limit, page_folder, received
+from harness.files import cache_folder, known_digests, log_limit, received
 from harness.run.deployment import topology
 from harness.spec import load, reading, shipped, toml
 from tests.support.repository import ROOT
@@ -102,7 +102,7 @@ COUNTS = {
 }
 SENTENCES = {
     "at most {:,}, under the same conditions": known_digests.MOST,
-    "(mode 0700, the newest {})": page_folder.MOST,
+    "(mode 0700, the newest {})": cache_folder.MOST_PAGES,
     "cuts a value after {} characters": printable.LONGEST,
     "a line of a message after {:,} characters": printable.LONGEST_LINE,
     "TOML beyond {} levels": toml.MAX_DEPTH,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checkers.history.records import Op, Outcome
-from harness.report.untested import untested
+from harness.report.counters import untested
 
 
 def op(f: str, *, token: int | None = None) -> Op:
