@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,12 +201,8 @@ def _survived(used: Sequence[Seen], seen: Iterable[Seen]) -> Found:
     return used, "not shown", _why(used, "no lock that was held then was released afterwards with ok")
 
 
-def _count(name: str) -> Callable[[Seen], int]:
-    return lambda run: run.coverage.get(name, 0)
-
-
 def _sum(used: Iterable[Seen], name: str) -> int:
-    return sum(map(_count(name), used))
+    return sum(run.coverage.get(name, 0) for run in used)
 
 
 def _doubt(used: Iterable[Seen]) -> str:
@@ -215,10 +212,9 @@ def _doubt(used: Iterable[Seen]) -> str:
 
 
 def _total(found: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
+    total = Counter[str]()
     for each in found:
-        for name, number in each.items():
-            total[name] = total.get(name, 0) + number
+        total.update(each)
     return total
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import docker
 
 from harness.core.errors import ConfigurationError, EngineUnavailableError, InfrastructureError
+from harness.engines.attached import about
 from harness.engines.cleanup import DOCKER
 from harness.engines.docker_api import as_infrastructure_errors, check_compose, compose_version, connect
 from harness.engines.docker_clocks import CLOCK, command_to_set
@@ -82,15 +83,11 @@ class DockerCluster:
         with as_infrastructure_errors():
             engine = self.client.version()["Version"]
             images = {name: each.image() for name, each in containers.items()}
-        versions = {server.name: SYSTEMS[server.system].version(server.address) for server in self.servers}
         return {
             "engine": "docker",
             "docker": engine,
             "compose": compose_version(),
-            "servers": {
-                server.name: {"system": server.system, "version": versions[server.name]}
-                for server in self.servers
-            },
+            "servers": {server.name: about(server) for server in self.servers},
             "images": images,
             "toxiproxy": self.toxiproxy.version(),
         }

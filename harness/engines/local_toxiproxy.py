@@ -130,11 +130,9 @@ def _check_that_it_runs(program: Path) -> None:
 
 
 def _no_docker() -> str | None:
-    from harness.engines.docker_api import connect
+    from harness.engines.docker_api import answers
 
-    try:
-        connect().close()
-    except EngineUnavailableError:
+    if not answers():
         return "no Docker engine answers to copy it from an image"
     return None if shutil.which("docker") else "there is no docker command to build its image"
 

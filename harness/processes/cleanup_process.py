@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict
 
 import psutil
@@ -49,22 +49,18 @@ def order_when_due() -> str:
     return order
 
 
-@contextmanager
-def programs_killed_at_end(run_id: str) -> Iterator[None]:
+def programs_killed_at_end(run_id: str) -> AbstractContextManager[object]:
     """Kill the processes of a run's programs, also orphans, when the block or this process ends."""
-    with _at_end("kill", run_id):
-        yield
+    return _at_end("kill", run_id)
 
 
-@contextmanager
-def continued_at_end(heads: Iterable[psutil.Process]) -> Iterator[None]:
+def continued_at_end(heads: Iterable[psutil.Process]) -> AbstractContextManager[object]:
     """Continue processes and their descendants when the block ends, or this process does.
 
     A server that a fault has stopped would otherwise outlive a killed harness: it only handles the
     signal of its parent's death once it continues.
     """
-    with _at_end("continue", *(head.pid for head in heads)):
-        yield
+    return _at_end("continue", *(head.pid for head in heads))
 
 
 @contextmanager
@@ -84,10 +80,8 @@ def healed_at_end(words: Sequence[str], timeout: float) -> Iterator[Callable[[],
         yield heal
 
 
-@contextmanager
-def _at_end(task: str, *arguments: object) -> Iterator[subprocess.Popen[bytes]]:
-    with cleanup_process(__name__, json.dumps([task, *arguments]).encode()) as process:
-        yield process
+def _at_end(task: str, *arguments: object) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return cleanup_process(__name__, json.dumps([task, *arguments]).encode())
 
 
 def _kill_programs(run_id: str) -> None:

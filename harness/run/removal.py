@@ -38,10 +38,15 @@ class Belongings:
     lock: LockSettings | None = None
     storage: StorageSettings | None = None
 
-    def __str__(self) -> str:
+    @property
+    def settings(self) -> LockSettings | StorageSettings:
+        """Those of the lock or of the storage, whichever is given."""
         settings = self.lock or self.storage
         assert settings is not None  # noqa: S101 - one of them is given
-        return f"{settings.kind} at {', '.join(str(server.address) for server in self.servers)}"
+        return settings
+
+    def __str__(self) -> str:
+        return f"{self.settings.kind} at {', '.join(str(server.address) for server in self.servers)}"
 
 
 @contextmanager
@@ -103,16 +108,15 @@ def _removed(belongings: Belongings) -> int:
     with relay_for(belongings.servers) as relay:
         addresses = [relay.address_of(server) for server in belongings.servers]
         at = tuple(map(str, addresses))
-        if belongings.lock:
-            return locks.remove(replace(belongings.lock, endpoints=at))
-        assert belongings.storage is not None  # noqa: S101 - one of them is given
-        return storages.remove(replace(belongings.storage, endpoints=at, login=addresses[0].login))
+        settings = belongings.settings
+        if isinstance(settings, LockSettings):
+            return locks.remove(replace(settings, endpoints=at))
+        return storages.remove(replace(settings, endpoints=at, login=addresses[0].login))
 
 
 def by_hand(belongings: Belongings) -> str:
     """Say how a user can remove what is left."""
-    settings = belongings.lock or belongings.storage
-    assert settings is not None  # noqa: S101 - one of them is given
+    settings = belongings.settings
     if settings.kind == "postgres":
         from workloads.storages.postgres import schema_of  # slow to import
 

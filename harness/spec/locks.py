@@ -148,17 +148,13 @@ class KahunaLockSection(LockSide, LimitedMemory):
 
     system: ClassVar[str] = "kahuna"
     complete_at_once: ClassVar[str] = 'lock.kind "kahuna"'
+    servers: ClassVar[tuple[str, ...]] = ("kahuna-1",)
 
     kind: Literal["kahuna"]
     token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
     """The fencing token; none: your program's lock gives none."""
     image: Image = "kahunakv/kahuna:latest"
     """The image to run: Fencepost does not build one."""
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The name of its server."""
-        return ("kahuna-1",)
 
 
 class HttpLockSection(LockSide):

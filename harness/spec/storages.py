@@ -111,15 +111,11 @@ class RedisStorageSection(StorageSide, OfRedis):
     """Redis: one hash per resource, with the mark and the value."""
 
     most_running: ClassVar[int] = 1
+    servers: ClassVar[tuple[str, ...]] = ("redis-storage",)
 
     kind: Literal["redis"]
     fencing: Literal["none", "script"]
     """How a stale write is refused: a script compares and writes; none: it is not."""
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The name of its server."""
-        return ("redis-storage",)
 
 
 class ZookeeperStorageSection(StorageSide, OfZookeeper):
@@ -142,17 +138,13 @@ class DynamodbStorageSection(StorageSide, MayRunAlready):
     system: ClassVar[str] = "dynamodb"
     most_running: ClassVar[int] = 1
     shows_password: ClassVar[None] = None  # its requests carry a signature
+    servers: ClassVar[tuple[str, ...]] = ("dynamodb",)
 
     kind: Literal["dynamodb"]
     fencing: Literal["none", "conditional-expression"]
     """How a stale write is refused: the update has a condition; none: it is not."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as amazon/dynamodb-local:2.6.1."""
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The name of its server."""
-        return ("dynamodb",)
 
 
 class SqliteStorageSection(StorageSide):

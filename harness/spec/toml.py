@@ -106,11 +106,6 @@ def as_dotted(key: Key) -> str:
     return ".".join(str(part) if isinstance(part, int) else _key(part) for part in key)
 
 
-def literal(value: object) -> str:
-    """Format a value as TOML, in one line."""
-    return _value(value)
-
-
 def dumps(data: Mapping[str, Any]) -> str:
     """Write the data of a target file: strings, numbers, booleans, lists and tables."""
     return "\n".join(_lines((), data)) + "\n"
@@ -141,7 +136,7 @@ def _lines(path: tuple[str, ...], data: Mapping[str, Any]) -> Iterator[str]:
     nested = {key: value for key, value in data.items() if isinstance(value, dict) or _is_tables(value)}
     for key, value in data.items():
         if key not in nested:
-            yield f"{_key(key)} = {_value(value)}"
+            yield f"{_key(key)} = {literal(value)}"
     for key, value in nested.items():
         header = ".".join(_key(part) for part in (*path, key))
         for table in [value] if isinstance(value, dict) else value:
@@ -154,18 +149,19 @@ def _is_tables(value: object) -> bool:
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else _value(name)
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else literal(name)
 
 
-def _value(value: object) -> str:
+def literal(value: object) -> str:
+    """Format a value as TOML, in one line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return "".join(map(_seen, json.dumps(value, ensure_ascii=False)))
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)} = {literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(literal, value))}]"
     return str(value)
 
 
