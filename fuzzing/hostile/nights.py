@@ -36,7 +36,8 @@ def shard(words: Words, folder: Path) -> None:
     write_lines(
         folder / "results.jsonl",
         [
-            _ended(words, "broken", _NO_VERDICT) | {"message": words("message", _FAILURE)},
+            _ended(words, "broken", _NO_VERDICT)
+            | {"message": words("message", _FAILURE), "error": words("error", "no engine")},
             _ended(words, words("cell", "failed"), 1) | _with_folder(words, folder),
             _ended(words, "undecided", 2) | {"verdict": _undecided(words)},
         ],

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from checkers.text.printable import shorten
+from checkers.text.printable import printable, shorten
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.canary import PREFIX, TWIN, is_canary
 from harness.campaign.cells import CampaignCell
@@ -26,7 +26,6 @@ _OUTCOMES: Mapping[int, RunOutcome] = {
 }
 """Every other end of a run is an infrastructure failure."""
 _UNDECIDED = {RunOutcome.UNKNOWN, RunOutcome.NOT_JUDGED, RunOutcome.INFRASTRUCTURE}
-KIND = "infrastructure failure: "
 NO_CAMPAIGN = (
     "the shards were joined without --campaign: no failure is quarantined, and no history is removed"
 )
@@ -61,13 +60,9 @@ class AssessedRun:
 
 
 def _reason(of: Finished) -> str:
-    """The sentence of a run's error, without the log lines and the advice that follow it."""
-    prefix = f"{of.job.cell}: "
-    ours = [line for line in of.message.splitlines() if line and not line.startswith(" ")]
-    named = [line for line in ours if line.startswith(prefix)]
-    failed = [line for line in named if KIND in line] or named[-1:] or ours  # a run begins with a named line
-    said = failed[0] if failed else ""
-    return said.removeprefix(prefix).removeprefix(KIND).partition("; its last l")[0].removesuffix(":")
+    """The sentence of a run's error; if its process could not tell it, its last line that quotes nothing."""
+    said = [line for line in of.message.splitlines() if line and not line.startswith(" ")]
+    return printable(of.error or (said or [""])[-1]).removesuffix(":")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

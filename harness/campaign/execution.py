@@ -1,4 +1,4 @@
-"""One run of a campaign, in a separate process: `fencepost run` with a target file and a seed.
+"""One run of a campaign, in a separate process: a target file with a seed.
 
 Runs share nothing but the machine, so an executor of any kind can make them: threads here, or
 workers elsewhere. What a run needs, and what it returns, can be pickled.
@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import msgspec
 
 from harness.campaign.schedule import Job
 from harness.core.exit_codes import ExitCode
@@ -59,12 +61,21 @@ class Finished:
     folder: str | None  # relative to the campaign's; None: it failed before it was judged
     verdict: dict[str, Any] | None  # verdict.json; None: an infrastructure failure or a wrong target
     message: str = ""  # what it printed last, if there is no verdict
+    error: str = ""  # the sentence of its error; "": it has a verdict, or could not tell
     not_judged: str = ""  # of a shard: why its history cannot be judged again
     differences: str = ""  # of a shard: from what its verdict was there
 
 
-Make = Callable[[Order, Path], tuple[int, bytes]]
-"""Makes a run, which prints its messages into a file; returns its exit code and its document."""
+class RunAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process of a run says of it."""
+
+    code: int
+    error: str = ""  # the sentence of its error
+    verdict: dict[str, Any] | None = None
+
+
+Make = Callable[[Order, Path], RunAnswer]
+"""Makes a run, which prints its messages into a file."""
 
 
 @contextmanager
@@ -93,30 +104,43 @@ def started(
         )
 
 
-def alone(order: Order, log: Path) -> tuple[int, bytes]:
+def request(order: Order, log: str = "") -> bytes:
+    """Return the line that asks a worker for a run, whose messages go to `log`, or to the worker's own."""
+    asked = {"target": str(order.target), "seed": order.job.seed, "runs": str(order.runs), "log": log}
+    return json.dumps(asked).encode() + b"\n"
+
+
+def answer_in(line: bytes) -> RunAnswer | None:
+    """Return the answer in a worker's line; None in half a line, of a worker that was killed."""
+    try:
+        return msgspec.convert(json.loads(line), RunAnswer)
+    except ValueError:
+        return None
+
+
+def alone(order: Order, log: Path) -> RunAnswer:
     """Make a run in a process of its own."""
-    run = ["run", "--format", "json", "--engine", order.engine]
-    run += ["--seed", str(order.job.seed), "--runs", str(order.runs), str(order.target)]
-    process = started(run, log)
+    process = started(["campaign", "worker", "--engine", order.engine], log, stdin=subprocess.PIPE)
     with making(process, order.night):
-        printed, _ = process.communicate()
-    return process.returncode, printed
+        printed, _ = process.communicate(request(order))
+    return answer_in(printed) or RunAnswer(code=process.returncode)
 
 
 def execute(order: Order, make: Make = alone) -> Finished:
     """Make a run and wait for its end. An interruption of this process ends the run as well."""
     when, began = datetime.now(UTC), time.monotonic()
     log = order.night / LOGS / f"{order.job.id}.log"
-    exit_code, printed = make(order, log)
-    verdict = _verdict(printed)
+    answer = make(order, log)
+    verdict = answer.verdict
     return Finished(
         job=order.job,
-        exit_code=exit_code,
+        exit_code=answer.code,
         started=when.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 3),
         folder=str(Path(verdict["history"]).parent.relative_to(order.night)) if verdict else None,
         verdict=verdict,
         message="" if verdict else _last_words(log),
+        error="" if verdict else answer.error,
     )
 
 
@@ -159,16 +183,6 @@ def dies_with_us(arguments: Sequence[str]) -> list[str]:
     """Return a command of Fencepost that dies with this process: SIGTERM makes it stop its servers."""
     command = [sys.executable, "-m", "harness.cli", *arguments]
     return die_with_parent.wrapped(command, sign=signal.SIGTERM)
-
-
-def _verdict(printed: bytes) -> dict[str, Any] | None:
-    """Read the one document that a run prints."""
-    lines = printed.splitlines()
-    try:
-        document = json.loads(lines[-1]) if lines else None
-    except ValueError:
-        return None
-    return document if isinstance(document, dict) else None
 
 
 def _last_words(log: Path) -> str:

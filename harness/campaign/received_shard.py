@@ -94,8 +94,8 @@ def _claim(finished: Finished, night: Night) -> Claim:
     except msgspec.ValidationError as error:
         why = f"the verdict on {finished.job.id} is not one of Fencepost: {error}"
         raise ConfigurationError(f"{night.path}: {why}") from None
-    message = finished.message[-LAST_WORDS:]
-    bare = replace(finished, verdict=None, message=message, not_judged="", differences="")
+    message, sentence = finished.message[-LAST_WORDS:], finished.error[:LAST_WORDS]
+    bare = replace(finished, verdict=None, message=message, error=sentence, not_judged="", differences="")
     if not document:
         return Claim(bare, None, {})
     return Claim(bare, document.verdict, {name: count for name, count in document.anomalies.items() if count})

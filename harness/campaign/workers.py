@@ -7,13 +7,21 @@ process ends with this one, however that ends, and stops its servers.
 
 from __future__ import annotations
 
-import json
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from harness.campaign.execution import Finished, Order, alone, execute, making, started
+from harness.campaign.execution import (
+    Finished,
+    Order,
+    RunAnswer,
+    alone,
+    answer_in,
+    execute,
+    making,
+    request,
+    started,
+)
 from harness.core.exit_codes import ExitCode
 
 SERVERS = "servers"
@@ -46,29 +54,19 @@ class Worker:
                 process.stdin.close()
                 _wait(process)
 
-    def _make(self, order: Order, log: Path) -> tuple[int, bytes]:
+    def _make(self, order: Order, log: Path) -> RunAnswer:
         process = self._process = self._process or _started(order, log)
         assert process.stdin is not None, "it was started with pipes"  # noqa: S101
         assert process.stdout is not None, "it was started with pipes"  # noqa: S101
         with making(process, order.night), suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(_request(order, log)).encode() + b"\n")
+            process.stdin.write(request(order, str(log)))
             process.stdin.flush()
-            if answer := process.stdout.readline():
-                code, _, document = answer.partition(b" ")
-                if int(code) == ExitCode.INTERRUPTED:
+            if answer := answer_in(process.stdout.readline()):
+                if answer.code == ExitCode.INTERRUPTED:
                     self.close()
-                return int(code), document
+                return answer
         self._process = None
-        return process.wait(), b""
-
-
-def _request(order: Order, log: Path) -> dict[str, Any]:
-    return {
-        "target": str(order.target),
-        "seed": order.job.seed,
-        "runs": str(order.runs),
-        "log": str(log),
-    }
+        return RunAnswer(code=process.wait())
 
 
 def _started(order: Order, log: Path) -> subprocess.Popen[bytes]:

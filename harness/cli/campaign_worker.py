@@ -1,14 +1,14 @@
 """A worker of a campaign: runs asked for on one stream and answered on another, on servers that they share.
 
-A request is a line of JSON; its answer is a line with the exit code and the verdict document, if
-there is one. Messages of a run go to stderr, which is the file that the request names.
+A request is a line of JSON, and so is its answer. Messages of a run go to stderr, which is the file that
+the request names.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TextIO
 
@@ -16,9 +16,9 @@ import msgspec
 
 from checkers.text.printable import as_json
 from checkers.vocabulary.document import VerdictDocument
-from harness.campaign.execution import messages_in
-from harness.cli.run_targets import run_all
-from harness.core.errors import ConfigurationError
+from harness.campaign.execution import RunAnswer, messages_in
+from harness.cli.run_targets import run_all, sentence_of
+from harness.core.errors import FencepostError
 from harness.core.exit_codes import ExitCode, of_error
 from harness.core.printing import say
 from harness.engines.choice import EngineName, choose
@@ -34,24 +34,37 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     target: str  # the file
     seed: int
     runs: str  # the folder for its folder
-    log: str  # the file for its messages
+    log: str  # the file for its messages; "": where those of the worker go
 
 
-def make_runs(engine: EngineName, servers: Path, requests: TextIO, answers: TextIO) -> None:
-    """Make runs until there are no more requests, or one was interrupted; stop the servers then."""
-    with closing(ReusingEngine(choose(engine, say), servers)) as reusing:
+def make_runs(name: EngineName, servers: Path | None, requests: TextIO, answers: TextIO) -> None:
+    """Make runs until there are no more requests, or one was interrupted; stop the servers then.
+
+    Without a folder for `servers`, the runs share none.
+    """
+    with ExitStack() as stack:
+        engine: Engine | None = None
         for line in iter(requests.readline, ""):
             request = msgspec.json.decode(line, type=RunRequest)
-            _print_to(Path(request.log))
-            documents: list[VerdictDocument] = []
-            code = _make(request, reusing, documents)
-            document = as_json(msgspec.to_builtins(documents[-1])) if documents else ""
-            print(int(code), document, file=answers, flush=True)
-            if code is ExitCode.INTERRUPTED:
+            if request.log:
+                _print_to(Path(request.log))
+            try:
+                engine = engine or _engine(name, servers, stack)
+                answer = _make(request, engine)
+            except FencepostError as error:
+                say(*error.lines)
+                answer = RunAnswer(code=of_error(error), error=sentence_of(error))
+            print(as_json(msgspec.to_builtins(answer)), file=answers, flush=True)
+            if answer.code == ExitCode.INTERRUPTED:
                 break
 
 
-def _make(request: RunRequest, engine: Engine, documents: list[VerdictDocument]) -> ExitCode:
+def _engine(name: EngineName, servers: Path | None, stack: ExitStack) -> Engine:
+    engine = choose(name, say)
+    return stack.enter_context(closing(ReusingEngine(engine, servers))) if servers else engine
+
+
+def _make(request: RunRequest, engine: Engine) -> RunAnswer:
     again = ("--engine", engine.name)
     place = ("--seed", str(request.seed), "--runs", request.runs, request.target)
     options = RunOptions(
@@ -60,12 +73,18 @@ def _make(request: RunRequest, engine: Engine, documents: list[VerdictDocument])
         command=("fencepost", "run", *again, *place),
         again=again,
     )
-    try:
-        target = load(request.target)
-    except ConfigurationError as error:
-        say(*error.lines)
-        return of_error(error)
-    return run_all([target], engine, options, text=sys.stderr, judged=documents.append)
+    documents: list[VerdictDocument] = []
+    errors: list[str] = []
+    code = run_all(
+        [load(request.target)],
+        engine,
+        options,
+        text=sys.stderr,
+        judged=documents.append,
+        failed=errors.append,
+    )
+    verdict = msgspec.to_builtins(documents[0]) if documents else None
+    return RunAnswer(code=code, error=errors[0] if errors else "", verdict=verdict)
 
 
 def _print_to(log: Path) -> None:

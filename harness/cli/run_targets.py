@@ -10,7 +10,12 @@ from typing import TextIO
 
 from checkers.text.redaction import redacted
 from checkers.vocabulary.document import VerdictDocument
-from harness.core.errors import ConfigurationError, FencepostError, ResourceExhaustedError
+from harness.core.errors import (
+    ConfigurationError,
+    FencepostError,
+    InfrastructureError,
+    ResourceExhaustedError,
+)
 from harness.core.events import RunJudged, RunStarted
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.core.invocation import typed
@@ -36,12 +41,13 @@ def run_all(
     verbose: bool = False,
     text: TextIO | None,
     judged: Callable[[VerdictDocument], None],
+    failed: Callable[[str], None] | None = None,
 ) -> ExitCode:
     """Run targets in order, and return their common exit code.
 
     An error in one is printed, and the next one runs; an interrupt ends them all. Of several runs, those
     that end as expected are one line each, unless it is `verbose`.
-    `judged` gets each verdict document as soon as it is known.
+    `judged` gets each verdict document as soon as it is known, and `failed` the sentence of each error.
     """
     codes: list[ExitCode] = []
     finished: list[JudgedRun] = []
@@ -65,11 +71,20 @@ def run_all(
                 kind = "infrastructure failure: " * (codes[-1] is ExitCode.INFRASTRUCTURE)
                 first, *others = _said(error, target)
                 say(f"{target.name}: {kind}{first}", *others, *getattr(error, "__notes__", ()))
+                if failed:
+                    failed(redacted(sentence_of(error), _passwords(target)))
             if ExitCode.INTERRUPTED in codes:
                 break
         if len(targets) > 1:
             screen.write([StyledLine(""), *table(finished, [target.name for target in targets])])
     return of_several(codes)
+
+
+def sentence_of(error: FencepostError | KeyboardInterrupt) -> str:
+    """What went wrong, without the advice and the log lines that follow it."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    return error.sentence if isinstance(error, InfrastructureError) else error.lines[0]
 
 
 def _said(error: FencepostError | KeyboardInterrupt, target: Target) -> tuple[str, ...]:

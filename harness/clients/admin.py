@@ -65,4 +65,4 @@ class AdminClient:
     def _failed(self, why: str) -> InfrastructureError:
         last = last_lines(self.log, LAST_LINES)
         said = "its last lines:" if last else "its standard error is empty"
-        return InfrastructureError(f"{self.command}: {why}; {said}", *last)
+        return InfrastructureError(f"{self.command}: {why}", *last, heading=said)

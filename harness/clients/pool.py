@@ -65,7 +65,7 @@ class ClientPool:
                 log = self.folder / LOGS / f"client-{client}.log"
                 last = last_lines(log, LAST_LINES)
                 said = f"its last lines in {log}:" if last else "its log is empty"
-                raise InfrastructureError(f"client {client}{why}; {said}", *last)
+                raise InfrastructureError(f"client {client}{why}", *last, heading=said)
 
     def _check_room(self, client: int) -> None:
         """Raise ResourceExhaustedError if it ended because a resource was used up."""

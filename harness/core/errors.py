@@ -12,6 +12,7 @@ FencepostError                       the message has place, value and remedy
 """
 
 from checkers.text.errors import FencepostError, HistoryError, ModelError
+from checkers.text.printable import printable
 
 __all__ = [
     "ConfigurationError",
@@ -31,7 +32,19 @@ class ConfigurationError(FencepostError):
 
 
 class InfrastructureError(FencepostError):
-    """The infrastructure of a test failed: neither a violation nor a pass."""
+    """The infrastructure of a test failed: neither a violation nor a pass.
+
+    `heading` ends the first line, if lines of a log follow it: "its last log lines:".
+    """
+
+    def __init__(self, sentence: str, *more: str, heading: str = "") -> None:
+        super().__init__(f"{sentence}; {heading}" if heading else sentence, *more)
+        self._heading = printable(heading)
+
+    @property
+    def sentence(self) -> str:
+        """The first line without the heading."""
+        return self.lines[0].removesuffix(f"; {self._heading}")
 
 
 class EngineUnavailableError(InfrastructureError):

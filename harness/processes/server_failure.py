@@ -12,7 +12,7 @@ LAST_LOG_LINES = "last log lines"
 
 def not_ready(server: str, seen: str, log: str) -> ServerNotReadyError:
     """Return the error, such as "etcd-1 ended with status 1", from an observation and the whole log."""
-    return ServerNotReadyError(f"{server} {seen}; its {LAST_LOG_LINES}:", *last_log_lines(log))
+    return ServerNotReadyError(f"{server} {seen}", *last_log_lines(log), heading=f"its {LAST_LOG_LINES}:")
 
 
 def last_log_lines(log: str) -> tuple[str, ...]:

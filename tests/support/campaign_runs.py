@@ -64,7 +64,7 @@ def verdict(
 
 
 def finished(
-    of: Job, exit_code: int = 0, document: dict[str, Any] | None = None, message: str = ""
+    of: Job, exit_code: int = 0, document: dict[str, Any] | None = None, message: str = "", error: str = ""
 ) -> Finished:
     """A run that has ended; by its exit code, with or without a verdict."""
     has_verdict = exit_code in {0, 1, 2}
@@ -76,6 +76,7 @@ def finished(
         folder=f"runs/{of.cell}/{of.id}" if has_verdict else None,
         verdict=(document or verdict()) if has_verdict else None,
         message=message,
+        error=error,
     )
 
 

@@ -173,10 +173,10 @@ def merge(
 
 
 @campaign.command(hidden=True)
-@click.argument("servers", type=click.Path(path_type=Path))
+@click.argument("servers", type=click.Path(path_type=Path), required=False)
 @ENGINE
-def worker(servers: Path, engine: Literal["auto", "docker", "local"]) -> None:
-    """Make the runs that a campaign asks for on stdin, on servers that they share; SERVERS: their folder."""
+def worker(servers: Path | None, engine: Literal["auto", "docker", "local"]) -> None:
+    """Make the runs that a campaign asks for on stdin; SERVERS: a folder for servers that they share."""
     from harness.cli.campaign_worker import make_runs
 
     make_runs(engine, servers, sys.stdin, sys.stdout)

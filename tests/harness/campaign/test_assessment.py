@@ -138,20 +138,21 @@ def test_a_passing_cell_has_nothing_to_say_of_clean_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "sentence"),
+    ("error", "message", "sentence"),
     [
         (
-            "a: infrastructure failure: etcd-1 is not ready; its last log lines:\n  | a: x",
+            "etcd-1 is not ready",
+            "a: etcd-1 is not ready; its last log lines:\n  | a: x",
             "etcd-1 is not ready",
         ),
-        ("a: it cannot run here:\nfirst get this\nthen get that", "it cannot run here"),
-        ("a note\na: infrastructure failure: the disk is full\nremedy", "the disk is full"),
-        ("a: engine local, seed 7\n  starting: etcd-1\na: it gives no token\n  advice", "it gives no token"),
-        ("no engine answers\nthe remedy", "no engine answers"),
-        ("  | Traceback\n  | KeyError\nthis is a bug in Fencepost", "this is a bug in Fencepost"),
-        ("", "it ended without a verdict"),
+        ("it cannot run here:", "a: it cannot run here:\nfirst get this", "it cannot run here"),
+        ("two\nlines", "two lines", "two\\nlines"),
+        ("", "a: engine local\n  | Traceback\nthis is a bug in Fencepost", "this is a bug in Fencepost"),
+        ("", "", "it ended without a verdict"),
     ],
-    ids=["log lines", "several lines", "after a note", "in a run", "not named", "a bug", "nothing"],
+    ids=["log lines", "advice", "a stranger's", "a bug", "nothing"],
 )
-def test_a_run_without_a_verdict_has_the_sentence_of_its_error(message: str, sentence: str) -> None:
-    assert run_of(finished(job(), 3, message=message), {}).headline == sentence
+def test_a_run_without_a_verdict_has_the_sentence_of_its_error(
+    error: str, message: str, sentence: str
+) -> None:
+    assert run_of(finished(job(), 3, message=message, error=error), {}).headline == sentence

@@ -173,9 +173,8 @@ def test_the_anchors_of_a_large_page_are_unique_and_all_there(large: Path) -> No
 
 
 def test_a_night_that_could_not_run_says_what_failed_first(tmp_path: Path) -> None:
-    log = "a: infrastructure failure: etcd-1 ended with status 1; its last log lines:\n  | a: no disk\n"
-    runs = [finished(job(repeat=number), 3, message=log) for number in (1, 2)]
-    runs += [finished(job(repeat=3), 4, message="a: the engine finds no ZooKeeper\nits remedy")]
+    runs = [finished(job(repeat=number), 3, error="etcd-1 ended with status 1") for number in (1, 2)]
+    runs += [finished(job(repeat=3), 4, error="the engine finds no ZooKeeper")]
 
     shown = page(*judged(tmp_path, *runs), None, ExitCode.CONFIGURATION)
 
@@ -193,7 +192,7 @@ def test_a_night_that_could_not_run_says_what_failed_first(tmp_path: Path) -> No
 
 
 def test_only_three_reasons_for_no_verdict_are_named_first(tmp_path: Path) -> None:
-    runs = [finished(job(repeat=number), 3, message=f"a: reason {number}") for number in range(1, 6)]
+    runs = [finished(job(repeat=number), 3, error=f"reason {number}") for number in range(1, 6)]
 
     *named, others = page(*judged(tmp_path, *runs), None, ExitCode.INFRASTRUCTURE).without_verdict
 

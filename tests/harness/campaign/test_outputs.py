@@ -36,9 +36,7 @@ def night() -> Assessment:
         finished(job("fails"), 1, STALE),
         finished(job("fails", reproduction=1), 1, STALE),
         finished(job("unknown"), 2),
-        finished(
-            job("broken"), 3, message="starting\nbroken: infrastructure failure: etcd-1 did not get healthy"
-        ),
+        finished(job("broken"), 3, message="starting", error="etcd-1 did not get healthy"),
         finished(job("known"), 1, HELD),
     ]
     known = run_of(runs[-1], {}).fingerprint
@@ -212,7 +210,7 @@ def test_no_recorded_text_is_live_in_the_summary() -> None:
     known = Quarantine(fingerprint="4-9a1c0f63b2de", reason=HOSTILE, until=TODAY - dt.timedelta(days=1))
     runs = [
         finished(job(HOSTILE, seed=1), 1, verdict(HOSTILE)),
-        finished(job(HOSTILE, seed=2), 3, message=f"{HOSTILE}: infrastructure failure: {HOSTILE}"),
+        finished(job(HOSTILE, seed=2), 3, error=HOSTILE),
     ]
     made = msgspec.structs.replace(plan(), campaign=HOSTILE, cells=[here], jobs=[], missing=[HOSTILE])
 

@@ -126,9 +126,7 @@ def test_every_run_that_ended_is_a_document(capsys: pytest.CaptureFixture[str]) 
     screen = CampaignScreen(io.StringIO(), documents=True, quarantine={known.fingerprint: known})
 
     screen.show(finished(job("a")))
-    screen.show(
-        finished(job("b"), 3, message="b: infrastructure failure: etcd-1 did not get healthy\nits advice")
-    )
+    screen.show(finished(job("b"), 3, error="etcd-1 did not get healthy"))
     screen.show(finished(job("c", reproduction=2), 1, accused))
 
     documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -70,7 +70,7 @@ class BrokenEngine:
         return None
 
     def start(self, *_anything: Any) -> None:
-        raise InfrastructureError("etcd-1 does not start")
+        raise InfrastructureError("etcd-1 does not start", "  | no disk", heading="its last log lines:")
 
 
 @pytest.fixture
@@ -135,11 +135,23 @@ def test_an_infrastructure_failure_is_reported_and_leaves_a_page(
     monkeypatch.chdir(tmp_path)
     options = RunOptions(seed=7, runs=tmp_path / "runs", again=("--engine", "local"))
 
-    code = run_all([load("etcd-postgres")], BrokenEngine(), options, text=io.StringIO(), judged=print)
+    failed: list[str] = []
 
-    said = capsys.readouterr().err
+    code = run_all(
+        [load("etcd-postgres")],
+        BrokenEngine(),
+        options,
+        text=io.StringIO(),
+        judged=print,
+        failed=failed.append,
+    )
+
     assert code is ExitCode.INFRASTRUCTURE
-    assert said.startswith("etcd-postgres: infrastructure failure: etcd-1 does not start\n  No client ")
+    assert failed == ["etcd-1 does not start"]
+    first, log, then, *_ = capsys.readouterr().err.splitlines()
+    assert first == "etcd-postgres: infrastructure failure: etcd-1 does not start; its last log lines:"
+    assert log == "  | no disk"
+    assert then.startswith("  No client ")
     page = page_of(tmp_path / "runs")
     assert "No verdict: infrastructure failure" in page
     assert "etcd-1 does not start" in page
