@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +17,9 @@ import msgspec
 
 from checkers.text.limits import described
 from checkers.text.printable import shorten
-from harness.campaign import campaign_file, canary, own_cells, received_shard
+from harness.campaign import campaign_file, canary, received_shard
 from harness.campaign.campaign_file import Campaign
-from harness.campaign.cells import CampaignCell
+from harness.campaign.cells import CampaignCell, expand
 from harness.campaign.execution import Finished
 from harness.campaign.night import Night, NightPlan
 from harness.campaign.outputs import repository
@@ -30,8 +30,10 @@ from harness.campaign.shards import missing
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode, of_several, of_verdict
 from harness.core.paths import is_file
+from harness.report.sentences import count
 
 _MOST_SAID = 1_000  # characters
+_MOST_NAMED = 10  # cells
 _WITH_VERDICT = {ExitCode.AS_EXPECTED, ExitCode.VIOLATION, ExitCode.UNKNOWN}
 
 
@@ -102,7 +104,7 @@ def _plan(shards: Sequence[Shard], mine: Campaign | None, file: Path | None) -> 
     started = min(plan.started for plan in plans)
     gone = missing([plan.shard for plan in plans])
     cells = _cells(shards)
-    unlike, not_compared = own_cells.checked(mine, cells, whole=not gone)
+    unlike, not_compared = _compared(mine, cells, whole=not gone)
     tested = {plan.tested_commit for plan in plans}
     return msgspec.structs.replace(
         plans[0],
@@ -196,3 +198,37 @@ def _differences(claim: Claim, found: Rejudged, code: ExitCode) -> Iterator[str]
     yield from differences(found.document, claim.verdict, claim.anomalies)
     if claim.finished.exit_code in _WITH_VERDICT and claim.finished.exit_code != code:
         yield f"exit code {code:d}, was {claim.finished.exit_code}"
+
+
+def _differences_of_cells(mine: Campaign, cells: Iterable[CampaignCell], *, whole: bool) -> list[str]:
+    """Say how the cells of shards differ from those of a campaign, in a sentence for each kind.
+
+    `whole`: no shard is missing, so that each cell of the campaign should be there.
+
+    Raises ConfigurationError if a target of the campaign cannot be read here.
+    """
+    own = {cell.name: cell.source for cell in expand(mine).cells}
+    ran = {cell.name: cell.source for cell in cells if not canary.is_canary(cell.name)}
+    return [
+        *_named("the shards have no run of {}, of the campaign file", own.keys() - ran if whole else ()),
+        *_named("the shards ran {}, which the campaign file does not have", ran.keys() - own),
+        *_named(
+            "the shards ran with another text than the campaign file now has: {}",
+            (name for name in own.keys() & ran if own[name] != ran[name]),
+        ),
+    ]
+
+
+def _compared(mine: Campaign | None, cells: Iterable[CampaignCell], *, whole: bool) -> tuple[list[str], str]:
+    """How the cells of shards differ from those of the user's campaign file, or why that is not known."""
+    try:
+        return (_differences_of_cells(mine, cells, whole=whole) if mine else []), ""
+    except ConfigurationError as error:
+        return [], f"what the shards ran was not compared with the campaign file: {error.lines[0]}"
+
+
+def _named(sentence: str, names: Iterable[str]) -> Iterator[str]:
+    found = sorted(names)
+    more = [count(len(found) - _MOST_NAMED, "other")] * (len(found) > _MOST_NAMED)
+    if found:
+        yield sentence.format(", ".join([*found[:_MOST_NAMED], *more]))

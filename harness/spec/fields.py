@@ -1,10 +1,10 @@
-"""Field types of target files; `harness.core.fields` has those of durations."""
+"""Field types and kinds of target files; `harness.core.fields` has those of durations."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Union, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from checkers.history.records import DEFAULT_REQUIRE
 from checkers.vocabulary.hazards import CELLS
@@ -31,6 +31,21 @@ def kind_of(section: object) -> str | None:
     """Return the kind that selects a section's model."""
     kind = section.get("kind") if isinstance(section, dict) else getattr(section, "kind", None)
     return OWN if isinstance(kind, str) and ":" in kind else kind
+
+
+def models_by_kind(union: object) -> dict[str, type[Any]]:
+    """Map the kinds of each model of a union to the model; `OWN` is that of a user's class."""
+    return {kind: model for model in get_args(union) for kind in _kinds_of_model(model)}
+
+
+def selected_by_kind(union: object) -> object:
+    """Annotate a union of models, so that a section is validated only by the model that its kind selects."""
+    tagged = tuple(Annotated[model, Tag(kind)] for kind, model in models_by_kind(union).items())
+    return Annotated[Union[tagged], Discriminator(kind_of)]  # noqa: UP007 - `|` needs the members one by one
+
+
+def _kinds_of_model(model: type[BaseModel]) -> tuple[str, ...]:
+    return get_args(model.model_fields["kind"].annotation) or (OWN,)
 
 
 def _expectation(value: object) -> tuple[str, ...]:

@@ -11,8 +11,7 @@ from pydantic import model_validator
 
 from harness.network.topology import REPLICA, ServerSpec
 from harness.spec.attached import numbered
-from harness.spec.fields import Image
-from harness.spec.kinds import models_by_kind, selected_by_kind
+from harness.spec.fields import Image, models_by_kind, selected_by_kind
 from harness.spec.own_locks import (
     HazelcastOfProgram,
     OwnLockSection,

@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 
 from harness.network.topology import STANDBY, ServerSpec
 from harness.spec.attached import MayHaveEndpoints, MayRunAlready, names, numbered
-from harness.spec.fields import CLASS_PATTERN, Image
-from harness.spec.kinds import models_by_kind, selected_by_kind
+from harness.spec.fields import CLASS_PATTERN, Image, models_by_kind, selected_by_kind
 from harness.spec.sides import LimitedMemory, StorageSide
 from harness.spec.systems import OfEtcd, OfRedis, OfZookeeper
 from harness.spec.url import Url, endpoint

@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.campaign.assessment import Assessment
+from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.canary import is_canary
+from harness.campaign.cells import UNFENCED
 from harness.campaign.night import Night
 from harness.campaign.page.cell_rows import CellRow, cell_rows
 from harness.campaign.page.findings import MOST_GROUPS, FailureGroup, Undecided, groups, undecided
 from harness.campaign.page.links import Links
-from harness.campaign.page.matrix import MatrixTable, matrix
 from harness.campaign.page.tones import BY_URGENCY, NEUTRAL, OF_EXIT_CODE
 from harness.campaign.page.trend import Trend, tonight, trend
-from harness.campaign.page.twins import Twins, twins
 from harness.campaign.status import RunOutcome
 from harness.campaign.stored import Remembered
 from harness.campaign.summary import headline, without_verdict
 from harness.core.exit_codes import ExitCode
 from harness.report.sentences import capitalized, count
+
+MatrixRow = tuple[str, str, tuple[tuple[CellResult, ...], ...]]
+"""A lock and a storage, with the cells of each column; a column may have several or none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixTable:
+    """All cells by lock, storage and faults."""
+
+    faults: tuple[str, ...]
+    rows: tuple[MatrixRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Twins:
+    """The same lock, storage and faults, with and without a fence."""
+
+    lock: str
+    storage: str
+    faults: str
+    unfenced: tuple[CellResult, ...]
+    fenced: tuple[CellResult, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +94,43 @@ def page(
         no_groups=_no_groups(assessment),
         more_groups=len(found[MOST_GROUPS:]),
         undecided=undecided(assessment, links),
-        matrix=matrix(assessment.listed),
-        twins=twins(assessment.listed),
+        matrix=_matrix(assessment.listed),
+        twins=_twins(assessment.listed),
         trend=over_nights,
         has_history=earlier is not None,
         has_earlier=bool(past),
         cells=cell_rows(assessment, runs, [each.date for each in over_nights.nights]),
+    )
+
+
+def _matrix(results: Iterable[CellResult]) -> MatrixTable:
+    """A row for each lock and storage, a column for each fault set."""
+    slots: dict[tuple[str, str], dict[str, list[CellResult]]] = {}
+    for result in results:
+        cell = result.cell
+        row = slots.setdefault((cell.lock, cell.storage), {})
+        row.setdefault(cell.faults, []).append(result)
+    faults = tuple(dict.fromkeys(name for row in slots.values() for name in row))
+    return MatrixTable(
+        faults=faults,
+        rows=tuple(
+            (lock, storage, tuple(tuple(row.get(name, ())) for name in faults))
+            for (lock, storage), row in sorted(slots.items())
+        ),
+    )
+
+
+def _twins(results: Iterable[CellResult]) -> tuple[Twins, ...]:
+    """Pair the cells that have a twin."""
+    alike: dict[tuple[str, str, str], tuple[list[CellResult], list[CellResult]]] = {}
+    for result in results:
+        kind, _, fencing = result.cell.storage.partition(":")
+        pair = alike.setdefault((result.cell.lock, kind, result.cell.faults), ([], []))
+        pair[fencing != UNFENCED].append(result)
+    return tuple(
+        Twins(lock=lock, storage=storage, faults=faults, unfenced=tuple(unfenced), fenced=tuple(fenced))
+        for (lock, storage, faults), (unfenced, fenced) in sorted(alike.items())
+        if unfenced and fenced
     )
 
 
