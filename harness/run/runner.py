@@ -51,7 +51,7 @@ from harness.spec.drawing import of_seed
 from harness.spec.executed import depends_on_folder, executed_here
 from harness.spec.fields import PROGRAM
 from harness.spec.hazards import plan_of
-from harness.spec.plain_text import readable_passwords
+from harness.spec.warnings import readable_passwords
 from workloads import append, storages
 from workloads.client import NotApplied, Unknown
 from workloads.custom_class import FailedClassError

@@ -25,9 +25,8 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     from harness.run import deployment, own_classes
     from harness.run.engine_fit import engine_fit
     from harness.spec import load
-    from harness.spec.plain_text import readable_passwords
     from harness.spec.selection import targets as select
-    from harness.spec.warnings import warnings
+    from harness.spec.warnings import readable_passwords, warnings
 
     selected = select(files)
     print_unselected(selected)

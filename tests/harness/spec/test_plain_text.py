@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.spec.plain_text import readable_passwords
+from harness.spec.warnings import readable_passwords
 from tests.support.target_files import read, target_text
 
 LOGIN = 'user = "u"\npassword_env = "P"'
