@@ -20,10 +20,6 @@ from workloads.storages import load_kind
 TIMEOUT = 0.5  # seconds
 
 
-def nothing() -> None:
-    """Do nothing once the request has left."""
-
-
 @contextmanager
 def listening(serve: Callable[[socket.socket], None], host: str = "127.0.0.1") -> Iterator[str]:
     """Yield the address of a server that serves each connection in a thread, until the block ends."""

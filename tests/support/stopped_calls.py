@@ -7,25 +7,7 @@ from typing import Any
 
 import pytest
 
-ENGINES = {
-    "dynamodb": "docker_engine",
-    "http": "script_engine",
-    "kahuna": "script_engine",
-    "zookeeper": "docker_engine",
-}
-
-
-LOCKS = {
-    "etcd": ("etcd", 1, "create-revision"),
-    "etcd-lock": ("etcd", 1, "create-revision"),
-    "http": ("http", 1, "fencing-token"),
-    "kahuna": ("kahuna", 1, "fencing-token"),
-    "redis": ("redis", 1, "counter"),
-    "redlock": ("redis", 5, "wall-clock"),
-    "zookeeper": ("zookeeper", 1, "czxid"),
-}
-"""The system of each lock, its number of servers, and its token."""
-
+from tests.support.systems import ENGINES
 
 LOCK_CALLS = {
     ("etcd", "acquire"): "fail info",  # the lease, the key

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
-from harness.engines.engine import Cluster
+from harness.engines.engine import Cluster, Engine
 from harness.network.topology import Address, ServerSpec, Topology
+from tests.support.missing import need
 from tests.support.waiting import PATIENCE
 from workloads.client import Grant, Lock, Storage
 from workloads.redis_connection import RedisConnection
@@ -26,9 +29,42 @@ OLD_ETCD = "3.5.15"
 ENOUGH = 10.0  # s for a call to a storage that answers, also on a slow machine
 
 
+LOCKS = {
+    "etcd": ("etcd", 1, "create-revision"),
+    "etcd-lock": ("etcd", 1, "create-revision"),
+    "http": ("http", 1, "fencing-token"),
+    "kahuna": ("kahuna", 1, "fencing-token"),
+    "redis": ("redis", 1, "counter"),
+    "redlock": ("redis", 5, "wall-clock"),
+    "zookeeper": ("zookeeper", 1, "czxid"),
+}
+"""The system of each lock, its number of servers, and a token that rises without faults."""
+ENGINES = {
+    "dynamodb": "docker_engine",
+    "http": "script_engine",
+    "kahuna": "script_engine",
+    "zookeeper": "docker_engine",
+}
+"""The fixtures of the engines of systems that the local engine lacks."""
+
+names = (f"r{number}" for number in itertools.count())
+"""Resources that no other test has."""
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
 def run_named(name: str) -> str:
     """A run's id; another's tests may run on this machine at the same time."""
     return f"test-{name}-{secrets.token_hex(4)}"
+
+
+def started(engine: Engine, folder: Path, *servers: ServerSpec) -> AbstractContextManager[Cluster]:
+    """Start servers for one client; the test is skipped where the engine lacks them."""
+    topology = Topology(servers=servers, clients=1, partitions=False)
+    need(engine, topology)
+    return engine.start(topology, run_named(servers[0].system), folder, print)
 
 
 class Endpoint(str):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -14,6 +13,7 @@ from tests.support.stopped import frozen
 from tests.support.systems import (
     commits_of,
     endpoints,
+    nothing,
     storage_settings,
 )
 from workloads.client import NotApplied, Unknown
@@ -91,10 +91,6 @@ def empty_redis(settings: Any) -> None:
 EMPTY = {"postgres": empty_postgres, "redis": empty_redis}
 
 
-def nothing() -> None:
-    """Ignore that the request was sent."""
-
-
 def outcome(storage: Any, token: int, value: str, sent: Callable[[], None] = nothing) -> Any:
     """Write, and return the outcome."""
     try:
@@ -102,13 +98,6 @@ def outcome(storage: Any, token: int, value: str, sent: Callable[[], None] = not
     except (NotApplied, Unknown) as error:
         return type(error)
     return "ok"
-
-
-def wait_until(condition: Callable[..., Any]) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.001)
 
 
 def asked(case: Any, what: str) -> list[tuple[bytes | None, ...]]:

@@ -17,11 +17,11 @@ from tests.support.http_servers import (
     answer,
     answering,
     closing_storage,
-    nothing,
     speaking,
     wait_until_dropped,
 )
-from tests.support.waiting import PATIENCE, SOON
+from tests.support.systems import nothing
+from tests.support.waiting import SOON, wait_for
 from workloads import unsolicited_data
 from workloads.client import NotApplied, Unknown
 from workloads.http_connection import MAX_BODY, HttpConnection
@@ -84,9 +84,7 @@ class TestDeadline:
             seen = []
 
             def sent() -> None:
-                deadline = time.monotonic() + PATIENCE
-                while not requests and time.monotonic() < deadline:
-                    time.sleep(0.001)
+                wait_for(lambda: requests)
                 seen.append(len(requests))
 
             storage.write("r0", 1, "v", sent)

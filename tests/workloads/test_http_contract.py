@@ -18,9 +18,8 @@ from tests.support.http_servers import (
     closing_storage,
     grant,
     lock_at,
-    nothing,
 )
-from tests.support.systems import storage_settings
+from tests.support.systems import nothing, storage_settings
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import load_kind
 

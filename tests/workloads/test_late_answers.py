@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.network.topology import ServerSpec, Topology
-from tests.support.missing import need
-from tests.support.systems import endpoints, run_named, storage_clients, storage_settings
+from harness.network.topology import ServerSpec
+from tests.support.systems import endpoints, started, storage_clients, storage_settings
 from tests.support.tap import Tap
 from tests.support.waiting import PATIENCE, wait_for
 from workloads.client import Storage, Unknown
@@ -27,9 +26,7 @@ def tapped(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Tap
     engine, system, fencing = request.param
     engine = request.getfixturevalue(engine)
     spec = ServerSpec(name=f"{system}-1", system=system)
-    topology = Topology(servers=(spec,), clients=1, partitions=False)
-    need(engine, topology)
-    with engine.start(topology, run_named(f"late-{system}"), tmp_path, print) as cluster:
+    with started(engine, tmp_path, spec) as cluster:
         tap = Tap(system, endpoints(cluster, system))
         load_kind(system).set_up(storage_settings(system, tap.endpoints), ["r0", "r1"])
         with storage_clients(system, tap.endpoints, fencing=fencing, timeout=TIMEOUT) as open_one:

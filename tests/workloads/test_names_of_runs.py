@@ -13,9 +13,9 @@ import pytest
 import workloads.locks
 import workloads.storages
 from harness.clients.recorder import RecordedSession
-from harness.network.topology import ServerSpec, Topology
-from tests.support.missing import need
-from tests.support.systems import Memory, endpoints, lock_settings, run_named, storage_settings
+from harness.network.topology import ServerSpec
+from tests.support import systems
+from tests.support.systems import Memory, endpoints, lock_settings, nothing, storage_settings
 from workloads.client import Lock, Stale, Storage
 from workloads.locks import connect
 from workloads.settings import LockSettings, StorageSettings
@@ -56,10 +56,6 @@ def new_names() -> str:
     return f"20261122T221003-{secrets.token_hex(3)}"
 
 
-def nothing() -> None:
-    """Do nothing once the request has left."""
-
-
 @pytest.fixture(scope="module")
 def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """Return what starts so many servers of a system, unless they run, and says where they are."""
@@ -70,13 +66,9 @@ def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             if (system, count) not in running:
                 engine = request.getfixturevalue(engine_name)
                 names = [system] if system in ALONE else [f"{system}-{n + 1}" for n in range(count)]
-                specs = tuple(ServerSpec(name=name, system=system) for name in names)
-                topology = Topology(servers=specs, clients=1, partitions=False)
-                need(engine, topology)
-                cluster = stack.enter_context(
-                    engine.start(topology, run_named(system), tmp_path_factory.mktemp("run"), print)
-                )
-                running[system, count] = endpoints(cluster, system)
+                specs = [ServerSpec(name=name, system=system) for name in names]
+                servers = systems.started(engine, tmp_path_factory.mktemp("run"), *specs)
+                running[system, count] = endpoints(stack.enter_context(servers), system)
             return running[system, count]
 
         yield started

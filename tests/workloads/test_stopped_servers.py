@@ -6,7 +6,6 @@ only if it is.
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,23 +16,25 @@ import pytest
 
 from checkers.history.records import Outcome
 from harness.clients.recorder import RecordedSession
-from harness.network.topology import ServerSpec, Topology
-from tests.support.missing import need
+from harness.network.topology import ServerSpec
 from tests.support.stopped import frozen
-from tests.support.stopped_calls import ENGINES, LOCK_CALLS, LOCKS, STORAGE_CALLS, each_request
+from tests.support.stopped_calls import LOCK_CALLS, STORAGE_CALLS, each_request
 from tests.support.systems import (
+    ENGINES,
     FENCE,
+    LOCKS,
     SECOND,
     Memory,
     commits_of,
     endpoints,
     lock_settings,
-    run_named,
+    names,
+    started,
     storage_clients,
     storage_settings,
 )
 from tests.support.tap import Tap
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import wait_for
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import connect, etcd_lock_service, redlock
 from workloads.storages import load_kind
@@ -53,9 +54,6 @@ TTL = 6 * SECOND  # so that nothing is renewed during a test unless the test doe
 SERVERS = {"dynamodb": 1, "etcd": 1, "http": 1, "kahuna": 1, "postgres": 1, "redis": 5, "zookeeper": 1}
 
 
-names = (f"r{number}" for number in itertools.count())
-
-
 @pytest.fixture(scope="module")
 def system(request: pytest.FixtureRequest) -> Any:
     return request.param
@@ -69,11 +67,7 @@ def servers(
     specs = [ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(SERVERS[system])]
     if len(specs) == 1 and system in {"dynamodb", "postgres"}:
         specs = [ServerSpec(name=system, system=system)]
-    topology = Topology(servers=tuple(specs), clients=1, partitions=False)
-    need(engine, topology)
-    with engine.start(
-        topology, run_named(f"stop-{system}"), tmp_path_factory.mktemp("run"), print
-    ) as cluster:
+    with started(engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
         yield cluster
 
 
@@ -210,17 +204,12 @@ def test_a_renewal_at_a_stopping_lock_is_unknown_and_sent_once(
     tap, resource = open_tap(count), next(names)
     lock, memory = open_lock(kind, tap.endpoints, ttl=2 * SECOND)
     lock.acquire(resource, "0-1")
-    deadline = time.monotonic() + PATIENCE
-    while not memory.of("ok") and time.monotonic() < deadline:  # by then it is logged in everywhere
-        time.sleep(0.01)
+    wait_for(lambda: memory.of("ok"))  # by then it is logged in everywhere
 
     tap.stop_before(1, stop)
     already = len(memory.events)
-    deadline = time.monotonic() + PATIENCE
-    while not memory.of("info") and time.monotonic() < deadline:
-        time.sleep(0.01)
-    while len(tap.requests) < count and time.monotonic() < deadline:  # its thread may still be stopping them
-        time.sleep(0.01)
+    wait_for(lambda: memory.of("info"))
+    wait_for(lambda: len(tap.requests) >= count)  # its thread may still be stopping them
     sent = list(tap.requests)
     go_on()
     with suppress(Unknown, NotApplied):  # a ZooKeeper session may be moving by then, or the lease has ended

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from harness.engines.engine import Cluster, Engine
-from harness.network.topology import ServerSpec, Topology
-from tests.support.missing import need
-from tests.support.systems import Endpoint, redis_at, run_named, storage_settings
+from harness.network.topology import ServerSpec
+from tests.support.systems import Endpoint, redis_at, started, storage_settings
 from workloads import redis_connection
 from workloads.client import NotApplied
 from workloads.redis_connection import RedisConnection
@@ -136,9 +135,7 @@ def test_a_connection_closed_by_the_server_is_reopened_before_a_statement(postgr
 @pytest.fixture(scope="module")
 def redis_server(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     spec = ServerSpec(name="redis-1", system="redis", cluster="lock")
-    topology = Topology(servers=(spec,), clients=1, partitions=False)
-    need(local_engine, topology)
-    with local_engine.start(topology, run_named("early"), tmp_path_factory.mktemp("run"), print) as cluster:
+    with started(local_engine, tmp_path_factory.mktemp("run"), spec) as cluster:
         yield cluster.servers[0]
 
 

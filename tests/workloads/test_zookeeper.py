@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import socket
 import threading
 import time
@@ -16,7 +15,7 @@ from kazoo.security import make_acl
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Cluster, Engine
 from harness.network.probe import reply
-from harness.network.topology import ServerSpec, Topology
+from harness.network.topology import ServerSpec
 from tests.support import systems
 from tests.support.stopped import frozen
 from tests.support.systems import (
@@ -25,11 +24,13 @@ from tests.support.systems import (
     Memory,
     hand_over,
     lock_settings,
-    run_named,
+    names,
+    nothing,
+    started,
     storage_clients,
     storage_settings,
 )
-from tests.support.waiting import PATIENCE, SOON
+from tests.support.waiting import PATIENCE, SOON, wait_for
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import zookeeper as locks
 from workloads.storages import zookeeper as storages
@@ -38,21 +39,12 @@ from workloads.zookeeper_session import ZookeeperSession
 ENSEMBLE = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
 pytestmark = pytest.mark.slow  # its servers run only in containers
 
-names = (f"r{number}" for number in itertools.count())
-
-
-def nothing() -> None:
-    """Do nothing once the request has left."""
-
 
 @pytest.fixture(scope="module")
 def zookeeper(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """An ensemble of three, and a standalone server."""
-    servers = tuple(ServerSpec(name=name, system="zookeeper") for name in (*ENSEMBLE, "zookeeper-storage"))
-    topology = Topology(servers=servers, clients=1, partitions=False)
-    with docker_engine.start(
-        topology, run_named("zookeeper"), tmp_path_factory.mktemp("run"), print
-    ) as cluster:
+    servers = (ServerSpec(name=name, system="zookeeper") for name in (*ENSEMBLE, "zookeeper-storage"))
+    with started(docker_engine, tmp_path_factory.mktemp("run"), *servers) as cluster:
         yield cluster
 
 
@@ -189,9 +181,7 @@ def test_an_expired_session_is_recorded_and_never_counts_as_a_hold(open_lock: An
     expire(first)
 
     granted = second.acquire(resource, "1-1")
-    deadline = time.monotonic() + PATIENCE
-    while not memory.of("fail") and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(lambda: memory.of("fail"))
 
     assert granted.token > held.token
     assert memory.of("fail")[0]["f"] == "renew"
@@ -214,9 +204,7 @@ def test_a_waiter_whose_session_ends_is_not_granted(open_lock: Any, resource: st
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    deadline = time.monotonic() + PATIENCE
-    while not second._path and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(lambda: second._path)
     expire(second)
     waiting.join(timeout=PATIENCE)
 

@@ -17,7 +17,7 @@ from tests.support.stopped import frozen
 from tests.support.systems import TTL, Memory, lock_settings
 from tests.support.systems import endpoints as endpoints_of
 from tests.support.tap import Tap
-from tests.support.waiting import LONG_TTL, PATIENCE, SOON
+from tests.support.waiting import LONG_TTL, SOON, wait_for
 from workloads.client import NotApplied, Unknown
 from workloads.locks import etcd, etcd_lock_service
 
@@ -90,9 +90,7 @@ def test_a_lost_lease_is_recorded_as_a_failed_renewal(open_lock: Any, resource: 
     lock.acquire(resource, "0-1")
     lock._connection.call("Lease/LeaseRevoke", ID=lock._lease.lease)
 
-    deadline = time.monotonic() + PATIENCE
-    while not memory.of("fail") and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(lambda: memory.of("fail"))
 
     (failed,) = memory.of("fail")
     assert (failed["f"], failed["error"]) == ("renew", "lease lost")
@@ -116,9 +114,7 @@ def test_a_keep_alive_to_a_stopped_server_is_info_and_ends_its_process(
     lock.acquire(resource, "0-1")
 
     with frozen(servers, "etcd"):
-        deadline = time.monotonic() + PATIENCE
-        while not memory.of("info") and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_for(lambda: memory.of("info"))
 
     doubtful = memory.of("info")[0]
     assert doubtful["f"] == "renew"

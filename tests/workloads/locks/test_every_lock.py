@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,35 +9,30 @@ from typing import Any
 import pytest
 
 from harness.clients.recorder import RecordedSession
-from harness.network.topology import ServerSpec, Topology
-from tests.support.missing import need
-from tests.support.systems import SECOND, TTL, Memory, endpoints, hand_over, lock_settings, run_named
+from harness.network.topology import ServerSpec
+from tests.support.systems import (
+    ENGINES,
+    LOCKS,
+    SECOND,
+    TTL,
+    Memory,
+    endpoints,
+    hand_over,
+    lock_settings,
+    names,
+    started,
+)
 from tests.support.waiting import LONG_TTL, SOON
 from workloads.client import NotApplied
 from workloads.locks import connect, redlock
 
 pytestmark = pytest.mark.engine
 
-KINDS = {
-    "etcd": ("etcd", 1, "create-revision"),
-    "etcd-lock": ("etcd", 1, "create-revision"),
-    "http": ("http", 1, "fencing-token"),
-    "kahuna": ("kahuna", 1, "fencing-token"),
-    "redis": ("redis", 1, "counter"),
-    "redlock": ("redis", 5, "wall-clock"),
-    "zookeeper": ("zookeeper", 1, "czxid"),
-}
-"""The system of each kind, its number of servers, and a token that rises without faults."""
-ENGINES = {"http": "script_engine", "kahuna": "script_engine", "zookeeper": "docker_engine"}
-"""Kinds whose systems the local engine lacks."""
-
 IN_STEPS = ("etcd", "etcd-lock", "redlock", "zookeeper")
 """Kinds whose clients have a step left after they know of the grant."""
 
-names = (f"r{number}" for number in itertools.count())
 
-
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=LOCKS)
 def kind(request: pytest.FixtureRequest) -> Any:
     return request.param
 
@@ -48,11 +42,9 @@ def servers(
     kind: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Any]:
     engine = request.getfixturevalue(ENGINES.get(kind, "local_engine"))
-    system, count, _ = KINDS[kind]
+    system, count, _ = LOCKS[kind]
     specs = tuple(ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(count))
-    topology = Topology(servers=specs, clients=1, partitions=False)
-    need(engine, topology)
-    with engine.start(topology, run_named(kind), tmp_path_factory.mktemp("run"), print) as cluster:
+    with started(engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
         yield cluster
 
 
@@ -60,7 +52,7 @@ def servers(
 def open_lock(kind: Any, servers: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(redlock, "SERVER_TIMEOUT", 1)  # second; a healthy server of a busy machine needs that
     opened = []
-    system, _, token = KINDS[kind]
+    system, _, token = LOCKS[kind]
 
     def open_one(
         client: Any = 0,
@@ -176,7 +168,7 @@ def test_revoking_frees_only_the_lock_of_that_owner(open_lock: Any, resource: st
 
 
 def test_a_refused_connection_applies_nothing(kind: str) -> None:
-    settings = lock_settings(kind, ["127.0.0.1:1"], token=KINDS[kind][2])
+    settings = lock_settings(kind, ["127.0.0.1:1"], token=LOCKS[kind][2])
     lock = connect(settings, RecordedSession(Memory(), 0, 1))
 
     with pytest.raises(NotApplied):

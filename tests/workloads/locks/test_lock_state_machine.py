@@ -21,9 +21,8 @@ from hypothesis.stateful import (
 
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Engine
-from harness.network.topology import ServerSpec, Topology
-from tests.support.missing import need
-from tests.support.systems import SECOND, Memory, endpoints, lock_settings, password_of, run_named
+from harness.network.topology import ServerSpec
+from tests.support.systems import SECOND, Memory, endpoints, lock_settings, password_of, started
 from workloads.client import NotApplied
 from workloads.etcd_api import Connection
 from workloads.locks import connect, etcd, polling, redis
@@ -103,9 +102,8 @@ def service(
     monkeypatch.setattr(etcd, "PATIENCE", 0)
     monkeypatch.setattr(polling, "PATIENCE", 0)
     system = request.param
-    topology = Topology(servers=(ServerSpec(name=f"{system}-1", system=system),), clients=1, partitions=False)
-    need(local_engine, topology)
-    with local_engine.start(topology, run_named(system), tmp_path, print) as cluster:
+    server = ServerSpec(name=f"{system}-1", system=system)
+    with started(local_engine, tmp_path, server) as cluster:
         yield SERVICES[system](endpoints(cluster, system))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -12,19 +11,18 @@ import pytest
 
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Engine
-from harness.network.topology import ServerSpec, Topology
-from tests.support.systems import Memory, endpoints, lock_settings, run_named
+from harness.network.topology import ServerSpec
+from tests.support.systems import Memory, endpoints, lock_settings, started
 from tests.support.tap import Tap
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import wait_for
 from workloads.client import Unknown
 from workloads.locks import redlock
 
 
 @pytest.fixture(scope="module")
 def addresses(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    specs = tuple(ServerSpec(name=f"redis-{number}", system="redis") for number in range(1, 6))
-    topology = Topology(servers=specs, clients=1, partitions=False)
-    with local_engine.start(topology, run_named("redlock"), tmp_path_factory.mktemp("run"), print) as cluster:
+    specs = (ServerSpec(name=f"redis-{number}", system="redis") for number in range(1, 6))
+    with started(local_engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
         yield endpoints(cluster, "redis")
 
 
@@ -56,8 +54,5 @@ def test_a_server_with_a_pending_delete_does_not_count(
 
 def _release_once_refused(holder: Any, tap: Any) -> None:
     """Release the lock once the waiter has asked every server and sent a deletion to one."""
-    deadline = time.monotonic() + PATIENCE
-    while not any(tap.withheld in request for _, request in list(tap.requests)):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    assert wait_for(lambda: any(tap.withheld in request for _, request in list(tap.requests)))
     holder.release("r0", "0-1")

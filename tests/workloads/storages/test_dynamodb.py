@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -11,30 +10,27 @@ import pytest
 
 from harness.engines.engine import Cluster, Engine
 from harness.network.probe import reply
-from harness.network.topology import ServerSpec, Topology
+from harness.network.topology import ServerSpec
 from tests.support import systems
-from tests.support.systems import endpoints, run_named, storage_clients, storage_settings
+from tests.support.systems import (
+    endpoints,
+    names,
+    nothing,
+    started,
+    storage_clients,
+    storage_settings,
+)
 from tests.support.tap import Tap
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import dynamodb as storages
 
 pytestmark = pytest.mark.slow  # its servers run only in containers
 
-names = (f"r{number}" for number in itertools.count())
-
-
-def nothing() -> None:
-    """Do nothing once the request has left."""
-
 
 @pytest.fixture(scope="module")
 def dynamodb(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    topology = Topology(
-        servers=(ServerSpec(name="dynamodb", system="dynamodb"),), clients=1, partitions=False
-    )
-    with docker_engine.start(
-        topology, run_named("dynamodb"), tmp_path_factory.mktemp("run"), print
-    ) as cluster:
+    server = ServerSpec(name="dynamodb", system="dynamodb")
+    with started(docker_engine, tmp_path_factory.mktemp("run"), server) as cluster:
         storages.set_up(storage_settings("dynamodb", endpoints(cluster, "dynamodb"), timeout=10), [])
         yield cluster
 

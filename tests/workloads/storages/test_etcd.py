@@ -10,12 +10,13 @@ import pytest
 
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Engine
-from harness.network.topology import ServerSpec, Topology
+from harness.network.topology import ServerSpec
 from tests.support.systems import (
     Memory,
     endpoints,
     lock_settings,
-    run_named,
+    nothing,
+    started,
     storage_clients,
     storage_settings,
 )
@@ -27,15 +28,10 @@ from workloads.storages import etcd
 numbers = itertools.count(1)
 
 
-def nothing() -> None:
-    """Do nothing once the request has left."""
-
-
 @pytest.fixture(scope="module")
 def address(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    topology = Topology(servers=(ServerSpec(name="etcd-1", system="etcd"),), clients=1, partitions=False)
-    folder = tmp_path_factory.mktemp("run")
-    with local_engine.start(topology, run_named("same-etcd"), folder, print) as cluster:
+    server = ServerSpec(name="etcd-1", system="etcd")
+    with started(local_engine, tmp_path_factory.mktemp("run"), server) as cluster:
         yield endpoints(cluster, "etcd")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import threading
 import time
@@ -12,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from harness.network.topology import ServerSpec, Topology
+from harness.network.topology import ServerSpec
 from harness.spec.storages import STORAGES
 from tests.support import systems
-from tests.support.missing import need
 from tests.support.stopped import frozen
-from tests.support.systems import FENCE, endpoints, run_named, storage_clients, storage_settings
+from tests.support.systems import FENCE, endpoints, names, nothing, started, storage_clients, storage_settings
 from tests.support.waiting import SOON
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import load_kind
@@ -34,12 +32,6 @@ MAKES_ITS_ITEMS = {"dynamodb"}
 """Kinds whose first write creates the resource."""
 IN_CONTAINERS = {"zookeeper", "dynamodb"}
 POLICIES = ["strict", "inclusive"]
-names = (f"r{number}" for number in itertools.count())
-
-
-def nothing() -> None:
-    """Do nothing once the request has left."""
-
 
 QUICK = [kind for kind in FENCINGS if kind not in IN_CONTAINERS]
 SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in FENCINGS if kind in IN_CONTAINERS]
@@ -57,9 +49,7 @@ def servers(
     engine = request.getfixturevalue("docker_engine" if kind in IN_CONTAINERS else "local_engine")
     (name,) = STORAGES[kind].model_validate({"kind": kind, "fencing": "none"}).servers
     spec = ServerSpec(name=name, system=kind, cluster="storage")
-    topology = Topology(servers=(spec,), clients=1, partitions=False)
-    need(engine, topology)
-    with engine.start(topology, run_named(kind), tmp_path_factory.mktemp("run"), print) as cluster:
+    with started(engine, tmp_path_factory.mktemp("run"), spec) as cluster:
         yield cluster
 
 

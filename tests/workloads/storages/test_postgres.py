@@ -15,8 +15,8 @@ import pytest
 from checkers.history.reader import Commit
 from harness.engines.engine import Cluster
 from tests.support.stopped import frozen
-from tests.support.systems import endpoints, storage_settings
-from tests.support.waiting import PATIENCE, SOON
+from tests.support.systems import endpoints, nothing, storage_settings
+from tests.support.waiting import PATIENCE, SOON, wait_for
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.settings import StorageSettings, host_and_port
 from workloads.storages import postgres
@@ -26,10 +26,6 @@ from workloads.storages.postgres_connection import PostgresConnection
 FENCED = [fencing for fencing in postgres.FENCINGS if fencing != "none"]
 POLICIES = ["strict", "inclusive"]
 resources = (f"r{number}" for number in itertools.count())
-
-
-def nothing() -> None:
-    """Do nothing once the request has left."""
 
 
 @pytest.fixture(scope="module")
@@ -181,9 +177,7 @@ def test_the_request_is_sent_when_sent_is_called(
     landed: list[Any] = []
 
     def look() -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not landed and time.monotonic() < deadline:
-            landed.extend(commits_of(settings, resource))
+        landed.extend(wait_for(lambda: commits_of(settings, resource)))
 
     storage.write(resource, 1, "sent", look)
 
@@ -204,10 +198,7 @@ def test_a_write_to_a_stopped_server_is_unknown_and_takes_effect_later(
         took = time.monotonic() - called
 
     assert 0.5 <= took < SOON
-    deadline = time.monotonic() + PATIENCE
-    while not (landed := commits_of(settings, resource)) and time.monotonic() < deadline:
-        pass
-    assert landed == [(3, f"late {fencing}")]
+    assert wait_for(lambda: commits_of(settings, resource)) == [(3, f"late {fencing}")]
 
 
 def test_connecting_to_a_stopped_server_ends_in_time_and_applies_nothing(
@@ -242,11 +233,8 @@ def test_a_backend_terminated_during_a_write_leaves_it_unknown(
 
     def terminate_the_waiting_backend() -> None:
         admin = PostgresConnection(conninfo, 5)
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline and not admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-        ):
-            pass
+        waiting = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        wait_for(lambda: admin.execute(waiting))
         admin.close()
 
     with pytest.raises(Unknown, match="terminating connection"):

@@ -17,16 +17,12 @@ import pytest
 
 from harness.nemesis.pause import pause
 from tests.support import systems
-from tests.support.systems import storage_clients, storage_settings
+from tests.support.systems import nothing, storage_clients, storage_settings
 from tests.support.waiting import SOON
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import sqlite as storages
 
 POLICIES = ["strict", "inclusive"]
-
-
-def nothing() -> None:
-    """Do nothing once the write is under way."""
 
 
 @pytest.fixture

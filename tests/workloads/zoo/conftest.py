@@ -8,24 +8,17 @@ from typing import Any
 import pytest
 
 from harness.engines.engine import Cluster, Engine
-from harness.network.topology import ServerSpec, Topology
-from tests.support.missing import need
-from tests.support.systems import (
-    run_named,
-)
+from harness.network.topology import ServerSpec
+from tests.support.systems import started
 from tests.support.zoo_storages import SERVERS, Exhibit
 
 
 @pytest.fixture(scope="module")
 def cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A PostgreSQL and a Redis."""
-    specs = tuple(ServerSpec(name=name, system=system) for system, name in SERVERS.items())
-    topology = Topology(servers=specs, clients=1, partitions=False)
-    need(local_engine, topology)
-    with local_engine.start(
-        topology, run_named("zoo-storages"), tmp_path_factory.mktemp("run"), print
-    ) as started:
-        yield started
+    specs = (ServerSpec(name=name, system=system) for system, name in SERVERS.items())
+    with started(local_engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
+        yield cluster
 
 
 @pytest.fixture

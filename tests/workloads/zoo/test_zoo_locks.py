@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Engine
-from harness.network.topology import ServerSpec, Topology
-from tests.support.missing import need
-from tests.support.systems import SECOND, Memory, endpoints, lock_settings, run_named
+from harness.network.topology import ServerSpec
+from tests.support.systems import SECOND, Memory, endpoints, lock_settings, names, started
+from tests.support.waiting import wait_for
 from workloads.client import NotApplied
 from workloads.etcd_api import Connection
 from workloads.locks import connect, polling
@@ -28,14 +25,6 @@ from workloads.zoo import get_then_del_unlock, redlock_one_clock_jumped
 SHORT = SECOND // 5  # a lease that ends soon without renewals
 LONG = 60 * SECOND  # nothing is renewed while a test runs
 DEADLINE = 120.0  # seconds
-
-names = (f"r{number}" for number in itertools.count())
-
-
-def started(engine: Any, folder: Path, *specs: Any) -> Any:
-    topology = Topology(servers=specs, clients=1, partitions=False)
-    need(engine, topology)
-    return engine.start(topology, run_named(f"zoo-{specs[0].system}"), folder, print)
 
 
 @pytest.fixture(scope="module")
@@ -105,13 +94,6 @@ def ask(ask_each: Any) -> Any:
     return ask_each[0]
 
 
-def until(condition: Callable[..., Any]) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 def in_background(action: Any, *arguments: str) -> Any:
     """Run an action in a thread; return a function that waits for it and returns its result."""
     came = []
@@ -177,7 +159,7 @@ def test_the_client_that_waited_longer_has_the_older_clock_reading(
 
     asked = scripts_run(ask)
     later = in_background(patient.acquire, resource, "1-1")
-    until(lambda: scripts_run(ask) > asked)  # it was refused, and tries again in a second
+    assert wait_for(lambda: scripts_run(ask) > asked)  # it was refused, and tries again in a second
     holder.release(resource, "0-1")
     granted = quick.acquire(resource, "2-1")
     quick.release(resource, "2-1")
@@ -313,11 +295,11 @@ def test_etcd_3_4_grants_two_waiters_at_once_if_one_lease_has_ended(
     holder.acquire(resource, "0-1")
 
     first = in_background(dead.acquire, resource, "1-1")
-    until(lambda: in_the_queue(old_etcd) == 2)
+    assert wait_for(lambda: in_the_queue(old_etcd) == 2)
     dead._lease.stop()
-    until(lambda: in_the_queue(old_etcd) == 1)
+    assert wait_for(lambda: in_the_queue(old_etcd) == 1)
     second = in_background(waiting.acquire, resource, "2-1")
-    until(lambda: in_the_queue(old_etcd) == 2)
+    assert wait_for(lambda: in_the_queue(old_etcd) == 2)
     holder.release(resource, "0-1")
 
     assert first().token == second().token

@@ -17,10 +17,12 @@ from tests.support.systems import (
     Memory,
     endpoints,
     lock_settings,
+    nothing,
     password_of,
 )
 from tests.support.tap import Tap
-from tests.support.zoo_storages import DEADLINE, RESOURCE, asked, nothing, outcome, wait_until
+from tests.support.waiting import wait_for
+from tests.support.zoo_storages import DEADLINE, RESOURCE, asked, outcome
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import connect as connect_lock
 from workloads.storages import redis
@@ -59,13 +61,13 @@ def after_a_wait(case: Any) -> tuple[list[Any], object]:
     waiting = threading.Thread(target=lambda: ends.append(outcome(older, 1, "old")))
 
     def begin_the_older() -> None:
-        wait_until(
+        assert wait_for(
             lambda: asked(
                 case, "FROM pg_stat_activity WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL"
             )
         )
         waiting.start()
-        wait_until(lambda: asked(case, "FROM pg_locks WHERE NOT granted"))
+        assert wait_for(lambda: asked(case, "FROM pg_locks WHERE NOT granted"))
 
     assert outcome(newer, 2, "new", begin_the_older) == "ok"
     waiting.join(DEADLINE)
@@ -138,7 +140,7 @@ def after_a_quiet_while(case: Any) -> Any:
         def expires(key: Any) -> Any:
             return connection.execute("PTTL", key) >= 0
 
-        wait_until(lambda: not any(expires(key) for key in connection.execute("KEYS", "*")))
+        assert wait_for(lambda: not any(expires(key) for key in connection.execute("KEYS", "*")))
     return outcome(storage, 1, "old")
 
 
@@ -185,7 +187,7 @@ def without_an_answer(case: Any) -> tuple[Any, object]:
     storage.read(RESOURCE)
     with case.stopped():
         reported = outcome(storage, 1, "late")
-    wait_until(lambda: case.committed)
+    assert wait_for(lambda: case.committed)
     return reported, case.committed
 
 
@@ -289,7 +291,7 @@ def test_a_restart_loses_data_that_redis_had_in_memory(exhibit: Any) -> None:
 
 def test_a_restart_loses_commits_that_were_not_yet_logged(exhibit: Any) -> None:
     bug = exhibit("asynchronous-commit")
-    wait_until(lambda: asked(bug, "WHERE current_setting('wal_writer_delay') = '10s'"))
+    assert wait_for(lambda: asked(bug, "WHERE current_setting('wal_writer_delay') = '10s'"))
     assert after_a_restart(bug) == (None, None)
     assert after_a_restart(exhibit("asynchronous-commit-twin")) == ("kept?", 2)
 
