@@ -202,8 +202,7 @@ class ZoneColumns:
     @cached_property
     def read_zone(self) -> Ints:
         """The zone of each read of `reads`."""
-        zones: Ints = self._zone_of_row[self.read_write]
-        return zones
+        return self._zone_of_row[self.read_write]
 
     @cached_property
     def _zone_of_row(self) -> Ints:
@@ -213,8 +212,7 @@ class ZoneColumns:
 
     def zone_of(self, rows: Ints) -> Ints:
         """Return the zone of each of these writes, or -1 if it did not take effect."""
-        zones: Ints = self._zone_of_row[rows]
-        return zones
+        return self._zone_of_row[rows]
 
     def place_of(self, write: Op) -> int:
         """Return the zone of a write, or -1 if it did not take effect."""

@@ -207,10 +207,9 @@ class _Search:
         if fault.client is None:
             return np.zeros(0, dtype=np.int64)
         rows = holds.acquires(fault.client, until=_ns(fault.healed))
-        waiting: Ints = rows[
+        return rows[
             (holds.learned[rows] > fault.began) & ~(holds.granted[rows] & (holds.start[rows] <= fault.began))
         ]
-        return waiting
 
     def _awaited(self, waits: Ints, fault: Fault) -> Iterator[int]:
         """Yield the holds for which a client waited when a fault began."""
@@ -279,8 +278,7 @@ class _Search:
         return later
 
     def _is_open(self, rows: Ints, moment: int) -> Flags:
-        flags: Flags = (self._columns.called[rows] <= moment) & (self._holds.learned[rows] > moment)
-        return flags
+        return (self._columns.called[rows] <= moment) & (self._holds.learned[rows] > moment)
 
 
 def _ns(moment: float) -> int:

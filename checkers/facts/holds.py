@@ -262,5 +262,4 @@ class _Held:
             self._longest[number] = np.maximum.accumulate(self._until[first:last])
         begin = np.searchsorted(self._longest[number], began, side="right")
         end = np.searchsorted(self._since[first:last], ended, side="right")
-        rows: Ints = self._rows[first:last][begin:end]
-        return rows
+        return self._rows[first:last][begin:end]

@@ -285,8 +285,7 @@ class LogColumns:
         """The latest call among the operations up to each position, as heights; 0 if none was sent."""
         called = np.append(self._ops.columns.called, ABSENT)[self.row]
         moments = Scale(called, len(self.resources))
-        latest: Ints = np.maximum.accumulate(moments.heights(self.resource, called))
-        return latest
+        return np.maximum.accumulate(moments.heights(self.resource, called))
 
     def only(self, indexes: AbstractSet[int], operations: Operations) -> LogColumns:
         """Return the log as if only these had taken effect; `operations` are the recorded ones."""

@@ -99,8 +99,7 @@ class LogOrder:
 
     def _latest_call(self, counted: Flags) -> Ints:
         called: Ints = np.where(counted, np.append(self.recorded.ranks.called, 0)[self.log.row], 0)
-        latest: Ints = np.maximum.accumulate(called)
-        return latest
+        return np.maximum.accumulate(called)
 
     def late_by_refusals(self, rows: Ints, positions: Ints) -> Late:
         """Return the operations that only these refusals show to be late, by the positions they prove."""
@@ -133,8 +132,7 @@ class LogOrder:
         found = np.searchsorted(log.marks, asked)
         found = np.where(found < log.end[resource], found, len(log))
         at_start = tokens < initial if above else tokens <= initial
-        first: Ints = np.where(at_start, log.first[resource] - 1, found)
-        return first
+        return np.where(at_start, log.first[resource] - 1, found)
 
     def first_above(self, resource: Ints, tokens: Ints) -> Ints:
         """Return the earliest rank at which the log can have a token above each; UNRANKED if never.
@@ -147,8 +145,7 @@ class LogOrder:
         starts = np.maximum(np.maximum(self.starts, called), before[log.resource])
         order = stable_order(log.height)
         ever = np.append(np.minimum.accumulate(starts[order][::-1])[::-1], UNRANKED)
-        first: Ints = ever[np.searchsorted(log.height[order], log.scale.above(resource, tokens))]
-        return first
+        return ever[np.searchsorted(log.height[order], log.scale.above(resource, tokens))]
 
     def causes(self, rejected: Op, accused: Op) -> list[Op]:
         """Return the first logged possible cause of a rejection that contradicts the accused.

@@ -184,8 +184,7 @@ class GrantColumns:
         releases = self._chosen((self._f == RELEASE) & (self._outcome == OK))
         np.minimum.at(released, releases.hold, self.columns.returned[releases.rows])
         lapses = self.returned + np.minimum(leases[self.resource], NEVER - self.returned)
-        ended: Ints = np.minimum(lapses, np.maximum(released[self._of_grant], self.returned))
-        return ended
+        return np.minimum(lapses, np.maximum(released[self._of_grant], self.returned))
 
     def around(self, accused: Ints, start: Ints, end: Ints) -> Flags:
         """Mark the accused grants, and grants whose `[start, end)` has the return of an accused one."""
@@ -233,8 +232,7 @@ class GrantColumns:
         first = np.full(self._owners, NEVER, dtype=np.int64)
         np.minimum.at(first, chosen.hold[counts], moments[chosen.rows[counts]])
         first[np.bincount(self._of_grant, minlength=self._owners) > 1] = NEVER
-        found: Ints = first[self._of_grant]
-        return found
+        return first[self._of_grant]
 
     def _chosen(self, which: Flags) -> _OfOwners:
         places = np.flatnonzero(which)
@@ -255,15 +253,13 @@ class Groups:
         first, last = np.searchsorted(self._numbers, [number, number + 1])
         moments = self._moments[first:last]
         begin, end = np.searchsorted(moments, since), np.searchsorted(moments, until, side="right")
-        rows: Ints = self._rows[first:last][begin:end]
-        return rows
+        return self._rows[first:last][begin:end]
 
 
 def _after(start: Ints, ttl: Ints) -> Ints:
     """Return when a promise ends; ABSENT if there is none, NEVER if it lasts beyond all times."""
     end = start + np.where(ttl == ABSENT, 0, np.minimum(ttl, NEVER - start))
-    promised: Ints = np.where(ttl == ABSENT, ABSENT, end)
-    return promised
+    return np.where(ttl == ABSENT, ABSENT, end)
 
 
 def keys(*parts: tuple[Ints, Ints]) -> list[Ints]:

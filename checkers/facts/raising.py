@@ -33,8 +33,7 @@ def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:
     # closed intervals: an operation called when a rejection returned can have caused it
     if order is None:
         raising = np.concatenate((zones.fenced_write, zones.optional, zones.fences))
-        below: Flags = first_call(zones, raising, above) <= returned
-        return below
+        return first_call(zones, raising, above) <= returned
     lacked = _lacked(evidence)
     may_be_undone = zones.columns.called[rejected] <= last_restart(evidence)
     by_undone = may_be_undone & (first_call(zones, lacked.undone, above) <= returned)
@@ -45,16 +44,14 @@ def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:
 def _fences_at_start(zones: ZoneColumns) -> Ints:
     """Return the acknowledged fences no higher than the initial mark, which a log may lack."""
     fences = zones.acknowledged_fences
-    at_start: Ints = fences[zones.columns.token[fences] <= zones.header.initial_token]
-    return at_start
+    return fences[zones.columns.token[fences] <= zones.header.initial_token]
 
 
 def _is_logged(order: LogOrder, rejected: Ints) -> Flags:
     """For which rejected writes can the log have reached a higher token by the time they returned?"""
     columns, returned = order.recorded.columns, order.recorded.ranks.returned[rejected]
     first = order.first_above(columns.resource[rejected], columns.token[rejected])
-    logged: Flags = first <= returned
-    return logged
+    return first <= returned
 
 
 def unlogged(evidence: Evidence) -> Ints:
@@ -91,5 +88,4 @@ def _lacked(evidence: Evidence) -> _Lacked:
 def _shares_its_token(zones: ZoneColumns, fences: Ints) -> Flags:
     """Which fences have the same token as another one?"""
     different, numbers = distinct(zones.height[fences])
-    shared: Flags = np.bincount(numbers, minlength=len(different))[numbers] > 1
-    return shared
+    return np.bincount(numbers, minlength=len(different))[numbers] > 1

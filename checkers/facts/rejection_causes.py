@@ -145,5 +145,4 @@ def first_call(zones: ZoneColumns, rows: Ints, heights: Ints) -> Ints:
     order = stable_order(zones.height[rows])
     called = zones.ranks.called[rows][order]
     ever = np.append(np.minimum.accumulate(called[::-1])[::-1], UNRANKED)
-    first: Ints = ever[np.searchsorted(zones.height[rows][order], heights)]
-    return first
+    return ever[np.searchsorted(zones.height[rows][order], heights)]

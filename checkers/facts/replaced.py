@@ -44,5 +44,4 @@ def _first_lasting(zones: ZoneColumns, places: Ints, among: Ints, *, by: Ints) -
     found = np.where(place[found] == places, first_at_most(lasted, found + 1, past), found)
     other = place[np.minimum(found, len(among))]
     is_of_it = (other != NOWHERE) & (zones.resource[other] == zones.resource[places])
-    lasting: Ints = np.where(is_of_it, other, NOWHERE)
-    return lasting
+    return np.where(is_of_it, other, NOWHERE)

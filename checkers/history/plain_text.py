@@ -55,8 +55,7 @@ class PlainText:
 
     def words(self, places: Ints, lengths: Ints) -> Words:
         """Return up to eight characters from each place on."""
-        words: Words = self._words[places] & _FIRST[np.clip(lengths, 0, 8)]
-        return words
+        return self._words[places] & _FIRST[np.clip(lengths, 0, 8)]
 
     def integers(self, starts: Ints, ends: Ints) -> Ints:
         """Return the non-negative integers at these places."""

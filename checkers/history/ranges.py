@@ -65,8 +65,7 @@ def highest_places(numbers: Ints, firsts: Ints, lasts: Ints) -> Ints:
 
 
 def _higher(numbers: Ints, one: Ints, other: Ints) -> Ints:
-    higher: Ints = np.where(numbers[one] >= numbers[other], one, other)
-    return higher
+    return np.where(numbers[one] >= numbers[other], one, other)
 
 
 def _tree(numbers: Ints) -> list[Ints]:

@@ -22,8 +22,7 @@ def initial_state(model: Model) -> Hashable:
 
 def optional_method(model: Model, name: str) -> Callable[..., Any] | None:
     """Return an optional method of a model; `isinstance` of a protocol takes longer than many searches."""
-    method: Callable[..., Any] | None = getattr(model, name, None)
-    return method
+    return getattr(model, name, None)
 
 
 def never(_: Operation) -> bool:

@@ -115,5 +115,4 @@ class _Unanswered:
         end = np.searchsorted(self._resources, self._columns.resource[rejected], side="right")
         if most is not None:
             end = np.minimum(end, np.searchsorted(self._levels, most, side="right"))
-        sent: Flags = first_at_most(self._called, start, until) < end
-        return sent
+        return first_at_most(self._called, start, until) < end

@@ -77,14 +77,12 @@ def _logged_after_higher(evidence: Evidence) -> Ints:
     if log is None or not len(log):
         return np.zeros(0, dtype=np.int64)
     below = ~log.fence & (log.height > 0) & (log.height < log.marks) & (log.row >= 0)
-    rows: Ints = log.row[below]
-    return rows
+    return log.row[below]
 
 
 def _below(zones: ZoneColumns, mark: Summit, rows: Ints) -> Flags:
     """Which of some writes carry a lower token than the mark had before they were called?"""
-    below: Flags = zones.height[rows] < mark.before(zones.ranks.called[rows])
-    return below
+    return zones.height[rows] < mark.before(zones.ranks.called[rows])
 
 
 def _seen_below(zones: ZoneColumns) -> Flags:
@@ -94,8 +92,7 @@ def _seen_below(zones: ZoneColumns) -> Flags:
     """
     written = slice(zones.initials, zones.bare)
     mark = _succeeded(zones, np.zeros(0, dtype=np.int64))
-    below: Flags = zones.level[written] < mark.before(zones.claimed[written])
-    return below
+    return zones.level[written] < mark.before(zones.claimed[written])
 
 
 def _succeeded(zones: ZoneColumns, fences: Ints) -> Summit:
