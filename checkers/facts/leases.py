@@ -40,6 +40,14 @@ def granted(operations: Iterable[Op]) -> list[Op]:
     return [op for op in operations if op.f == "acquire" and op.outcome is Outcome.OK]
 
 
+def by_owner(operations: Iterable[Op]) -> dict[str | None, list[Op]]:
+    """Return the operations of each owner, in their order."""
+    own: dict[str | None, list[Op]] = defaultdict(list)
+    for op in operations:
+        own[op.owner].append(op)
+    return own
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """A grant, and until when the service promised its hold."""
@@ -58,10 +66,7 @@ class Lease:
 def promises(evidence: Evidence) -> Iterator[list[Lease]]:
     """Yield the leases of all grants, resource by resource."""
     for _, operations in sorted(evidence.by_resource("acquire", "renew", *ENDS).items()):
-        own: dict[str | None, list[Op]] = defaultdict(list)
-        for op in operations:
-            own[op.owner].append(op)
-        found = (lease for each in own.values() for lease in leases_of(each))
+        found = (lease for each in by_owner(operations).values() for lease in leases_of(each))
         yield sorted(found, key=lambda lease: lease.grant.index)
 
 

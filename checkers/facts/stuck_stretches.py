@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -37,6 +36,7 @@ import numpy as np
 
 from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.intervals import Cover, Interval, joined, without
+from checkers.facts.leases import by_owner
 from checkers.facts.long_waits import of_long_waits
 from checkers.facts.narrowing import count_of_grants, grants_without, narrowed
 from checkers.facts.surroundings import Surroundings, surroundings_of
@@ -93,9 +93,7 @@ class Queue:
         self._surroundings = surroundings
         self._acquires_lease = acquires_lease  # does an acquire also set a lease?
         self._acquires = [op for op in operations if op.f == "acquire"]
-        self._own: dict[str | None, list[Op]] = defaultdict(list)
-        for op in operations:
-            self._own[op.owner].append(op)
+        self._own = by_owner(operations)
         self._waits = {op.index: surroundings.waited(op) for op in self._acquires}
         self._first_grant = min((op.sent for op in self._acquires if op.outcome is Outcome.OK), default=None)
         leases = [op.ttl for op in operations if op.ttl]

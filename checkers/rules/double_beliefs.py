@@ -6,7 +6,6 @@ the release, the return of a failed renewal, or the death of the client.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,12 +18,11 @@ from checkers.explain.story import Story, step
 from checkers.explain.telling import tell
 from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence
-from checkers.facts.leases import granted
+from checkers.facts.leases import by_owner, granted
 from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import NEVER
 from checkers.history.faults import faults_of, killed_at
 from checkers.history.ranges import AboveOfOthers
-from checkers.history.records import Op
 
 
 def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
@@ -35,10 +33,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
     end_of_client = killed_at(evidence.history.header, faults_of(evidence.history.faults))
     involved = narrowed(evidence, of_beliefs)
     for _, operations in sorted(involved.by_resource("acquire", "renew", "release", "revoke").items()):
-        by_owner: dict[str | None, list[Op]] = defaultdict(list)
-        for op in operations:
-            by_owner[op.owner].append(op)
-        ended = {owner: Beliefs(own) for owner, own in by_owner.items()}
+        ended = {owner: Beliefs(own) for owner, own in by_owner(operations).items()}
         grants = sorted(granted(operations), key=lambda op: op.returned or 0)
         ends = [min(end_of_client(grant), ended[grant.owner].end(grant)) for grant in grants]
         end = np.array([min(each, NEVER) for each in ends], dtype=np.int64)

@@ -31,7 +31,7 @@ from checkers.explain.story import Story, step
 from checkers.explain.telling import tell, took
 from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, in_columns
-from checkers.facts.leases import ENDS, leases_of
+from checkers.facts.leases import ENDS, by_owner, leases_of
 from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import INFO, NEVER
 from checkers.history.faults import Faults, faults_of
@@ -77,10 +77,7 @@ def _holds_of(evidence: Evidence) -> list[list[_Hold]]:
     involved = narrowed(evidence, of_beliefs).by_resource("acquire", "renew", *ENDS)
     unanswered = _unanswered(evidence) if involved else {}
     for _, operations in sorted(involved.items()):
-        own: dict[str | None, list[Op]] = defaultdict(list)
-        for op in operations:
-            own[op.owner].append(op)
-        holds = [hold for each in own.values() for hold in _holds(each, unanswered)]
+        holds = [hold for each in by_owner(operations).values() for hold in _holds(each, unanswered)]
         if not all(hold.is_promised for hold in holds):
             found.append(sorted(holds, key=_by_return))
     return found

@@ -25,7 +25,7 @@ from checkers.explain.telling import tell
 from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.intervals import Covered, Interval, joined
-from checkers.facts.leases import ENDS, granted
+from checkers.facts.leases import ENDS, by_owner, granted
 from checkers.facts.long_waits import of_starved
 from checkers.facts.narrowing import narrowed
 from checkers.facts.surroundings import Surroundings, surroundings_of
@@ -88,14 +88,12 @@ def _between_grants(own: Iterable[Op]) -> Iterator[Sequence[Op]]:
         yield refused
 
 
-def _held(operations: Iterable[Op], end_of: Callable[[Op], float]) -> Iterator[Interval]:
+def _held(operations: Sequence[Op], end_of: Callable[[Op], float]) -> Iterator[Interval]:
     """Yield when a client held the lock, or was giving it back, by the clients' own accounts."""
-    of_owner: dict[str | None, list[Op]] = defaultdict(list)
     for op in operations:
-        of_owner[op.owner].append(op)
         if op.f in ENDS:
             yield op.called, op.called if op.learned is None else op.learned
-    for own in of_owner.values():
+    for own in by_owner(operations).values():
         beliefs = Beliefs(own)
         for grant in granted(own):
             yield grant.sent, max(grant.returned or 0, min(beliefs.end(grant), end_of(grant)))

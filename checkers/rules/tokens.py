@@ -8,7 +8,7 @@ the lease may have ended in between. Grants without a token are not compared.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -24,7 +24,7 @@ from checkers.explain.story import Cause, Step, Story, step
 from checkers.explain.telling import in_time_order, were_granted
 from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater
-from checkers.facts.leases import ENDS, granted
+from checkers.facts.leases import ENDS, by_owner, granted
 from checkers.facts.narrowing import narrowed, of_lower_tokens, of_shared_tokens
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
@@ -46,7 +46,8 @@ def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
     involved = narrowed(evidence, of_lower_tokens)
     for _, operations in sorted(involved.by_resource("acquire", "release", "revoke").items()):
         grants = granted(operations)
-        holds = _OfTokens(grants, _ends(operations))
+        ended = by_owner(op for op in operations if op.f in ENDS and op.outcome is Outcome.OK)
+        holds = _OfTokens(grants, ended)
         reached = HighWater(
             (grant.returned, grant.token, grant)
             for grant in grants
@@ -110,15 +111,6 @@ class _OfTokens:
             sides = Above(number, returned), Above(number, -number, returned), Above(-number, returned)
             self._others[token] = own, owners, sides
         return self._others[token]
-
-
-def _ends(operations: Iterable[Op]) -> dict[str | None, list[Op]]:
-    """Return the releases and revokes that certainly ended a hold, by owner."""
-    ends: dict[str | None, list[Op]] = defaultdict(list)
-    for op in operations:
-        if op.f in ENDS and op.outcome is Outcome.OK:
-            ends[op.owner].append(op)
-    return ends
 
 
 def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
