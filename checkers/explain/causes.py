@@ -37,7 +37,7 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.story import Cause
 from checkers.facts.late_calls import late_calls_of
 from checkers.facts.leases import ENDS
-from checkers.history.columns import OK, RENEW
+from checkers.history.columns import OK, RENEW, in_ns
 from checkers.history.faults import Fault
 from checkers.history.records import Op, Outcome
 from checkers.vocabulary.hazards import Hit
@@ -168,7 +168,7 @@ def _of_hold(n: Narrator, grant: Op, write: Op) -> Cause | None:
         return None
     holds = n.holds
     row = holds.operations.row(grant)
-    later = holds.granted_between(int(holds.columns.resource[row]), int(end), _ns(write.over))
+    later = holds.granted_between(int(holds.columns.resource[row]), int(end), in_ns(write.over))
     is_taken = bool(np.any(holds.columns.owner[later] != holds.columns.owner[row]))
     return Cause(certain=is_taken, fault=min(holding_up, key=lambda fault: fault.began))
 
@@ -197,7 +197,3 @@ def _end(n: Narrator, grant: Op) -> float:
 def _faults_on(n: Narrator, grant: Op) -> Iterator[Fault]:
     row = n.holds.operations.row(grant)
     return (fault for fault, whom in n.hits.get(row, ()) if whom is Hit.HOLDER)
-
-
-def _ns(moment: float) -> int:
-    return np.iinfo(np.int64).max - 1 if moment == math.inf else int(moment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -10,13 +10,23 @@ from typing import Any
 import numpy as np
 
 from checkers.facts.evidence import Evidence, in_columns
-from checkers.history.columns import ABSENT, FAIL, FENCE, FUNCTIONS, OUTCOMES, READ, Columns, Flags, Ints
+from checkers.history.columns import (
+    ABSENT,
+    FAIL,
+    FENCE,
+    FUNCTIONS,
+    NO_ROWS,
+    OUTCOMES,
+    READ,
+    Columns,
+    Flags,
+    Ints,
+)
 from checkers.history.ranges import Above
 from checkers.history.ranks import stable_order
 from checkers.history.records import WRITES, Op, Outcome
 
 _RAISING = (*WRITES, "fence")
-_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 class Raising:
@@ -87,18 +97,15 @@ class HistoryIndex:
         Writes that failed, or that were never acknowledged and are missing from the commit log, count
         only if they were read.
         """
-        found = self._raising_of(resource).sent_by(least, before)
-        return (op for op in map(self._op, found) if self._can_raise(op))
+        return self._that_can_raise(self._raising_of(resource).sent_by(least, before))
 
     def raising_to(self, resource: str, token: int) -> Iterator[Op]:
         """Yield the operations that can have raised the mark to exactly this token, by call."""
-        found = self._raising_of(resource).of_token(token)
-        return (op for op in map(self._op, found) if self._can_raise(op))
+        return self._that_can_raise(self._raising_of(resource).of_token(token))
 
     def first_raising(self, resource: str, least: int, after: int) -> Op | None:
         """Return the first operation sent after a moment (ns) that can have raised the mark to `least`."""
-        found = self._raising_of(resource).sent_after(least, after)
-        return next((op for op in map(self._op, found) if self._can_raise(op)), None)
+        return next(self._that_can_raise(self._raising_of(resource).sent_after(least, after)), None)
 
     def first_logged(self, resource: str, least: int) -> Op | None:
         """Return the first logged operation that can have raised the mark to `least` or more."""
@@ -108,12 +115,12 @@ class HistoryIndex:
         rows, first = self._log.row, int(self._log.first[number])
         found = _rows(rows, self._sent_tokens, least - 1, np.int64(first)) if number >= 0 else iter(())
         own = takewhile(lambda row: self._columns.resource[row] == number, found)
-        return next((op for op in map(self._op, own) if self._can_raise(op)), None)
+        return next(self._that_can_raise(own), None)
 
     @cached_property
     def _sent_tokens(self) -> Above:
         """The token that each commit was sent with."""
-        rows = _NO_ROWS if self._log is None else self._log.row
+        rows = NO_ROWS if self._log is None else self._log.row
         return Above(np.append(self._columns.token, ABSENT)[rows])
 
     def was_sent(self, rejected: Op, least: int) -> bool:
@@ -157,9 +164,6 @@ class HistoryIndex:
         rows = rows[stable_order(self._columns.resource[rows])]
         return rows, self._columns.resource[rows]
 
-    def _op(self, row: int) -> Op:
-        return self._ops[row]
-
     def logged_before(self, write: Op) -> Op | None:
         """Return the operation sent last, among those before this write in the storage's own order."""
         return None if self._log is None else self._log.sent_last_before(write)
@@ -172,7 +176,7 @@ class HistoryIndex:
             number = self._numbers.get(op.value, ABSENT)
         resource = self._numbers_of_resources.get(op.resource, ABSENT)
         if ABSENT in {number, resource}:
-            return _NO_ROWS
+            return NO_ROWS
         rows, keys = self._by_value(functions)
         key = self._key(number, resource)
         first, last = np.searchsorted(keys, (key, key + 1))
@@ -197,6 +201,9 @@ class HistoryIndex:
 
     def _key(self, value: Ints | int, resource: Ints | int) -> Any:
         return value * len(self._columns.resources) + resource
+
+    def _that_can_raise(self, rows: Iterable[int]) -> Iterator[Op]:
+        return (op for row in rows if self._can_raise(op := self._ops[row]))
 
     def _can_raise(self, op: Op) -> bool:
         if op.f == "fence":

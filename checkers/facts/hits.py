@@ -40,7 +40,7 @@ from checkers.history.columns import (
     APPEND,
     FENCE,
     FUNCTIONS,
-    NEVER,
+    NO_ROWS,
     READ,
     RELEASE,
     RENEW,
@@ -48,6 +48,7 @@ from checkers.history.columns import (
     WRITE,
     Flags,
     Ints,
+    in_ns,
 )
 from checkers.history.faults import Fault, faults_of
 from checkers.history.memoized import memoized
@@ -175,7 +176,7 @@ class _Search:
 
     def _of_holder(self, fault: Fault) -> Iterator[int]:
         """Yield the holds that a fault hit: of its client, or only the one that the nemesis named."""
-        holds, until = self._holds, _ns(fault.healed)
+        holds, until = self._holds, in_ns(fault.healed)
         if fault.owner is not None and fault.kind != "partition":  # it cuts off all holds of a client
             rows = holds.of_owner(fault.owner, fault.resource)
         elif fault.client is not None:
@@ -205,8 +206,8 @@ class _Search:
         """Return the acquires that were in flight under a fault, and not granted when it began, by call."""
         holds = self._holds
         if fault.client is None:
-            return np.zeros(0, dtype=np.int64)
-        rows = holds.acquires(fault.client, until=_ns(fault.healed))
+            return NO_ROWS
+        rows = holds.acquires(fault.client, until=in_ns(fault.healed))
         return rows[
             (holds.learned[rows] > fault.began) & ~(holds.granted[rows] & (holds.start[rows] <= fault.began))
         ]
@@ -221,7 +222,7 @@ class _Search:
 
     def _hit(self, hold: int, whom: Hit, fault: Fault) -> HoldHit:
         later = self._later(hold, fault)
-        lease = self._holds.promised_under(hold, fault.began, _ns(fault.healed))
+        lease = self._holds.promised_under(hold, fault.began, in_ns(fault.healed))
         named = _POINTS.get(str(fault.at)) if whom is Hit.HOLDER else None
         is_granted = self._holds.start[hold] <= fault.began
         return HoldHit(
@@ -253,7 +254,7 @@ class _Search:
 
     def _end(self, later: Ints, lease: float, fault: Fault) -> End:
         """Return what had become of a hold when the fault ended."""
-        if np.any(self._holds.first_accepted[later] <= _ns(fault.healed)):
+        if np.any(self._holds.first_accepted[later] <= in_ns(fault.healed)):
             return End.SUPERSEDED
         if len(later):
             return End.REGRANTED
@@ -265,24 +266,20 @@ class _Search:
         """Return the later holds of other clients that were granted before a fault ended."""
         holds, columns = self._holds, self._columns
         if not holds.granted[hold]:
-            rows = holds.granted_between(int(columns.resource[hold]), fault.began, _ns(fault.healed))
+            rows = holds.granted_between(int(columns.resource[hold]), fault.began, in_ns(fault.healed))
             others: Ints = rows[holds.client[rows] != holds.client[hold]]
             return others
         granted_by = int(columns.returned[hold])
         if fault.owner is not None:  # the nemesis names the holder only once it was granted the lock
             granted_by = min(granted_by, fault.began)
         since = min(int(holds.start[hold]), granted_by)
-        rows = holds.granted_between(int(columns.resource[hold]), since, _ns(fault.healed))
+        rows = holds.granted_between(int(columns.resource[hold]), since, in_ns(fault.healed))
         rows = rows[holds.client[rows] != holds.client[hold]]
         later: Ints = rows[holds.came_after(rows, hold, granted_by)]
         return later
 
     def _is_open(self, rows: Ints, moment: int) -> Flags:
         return (self._columns.called[rows] <= moment) & (self._holds.learned[rows] > moment)
-
-
-def _ns(moment: float) -> int:
-    return NEVER - 1 if moment == math.inf else int(moment)
 
 
 def sent_from(evidence: Evidence) -> Ints:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator
 
 from checkers.facts.by_call import ByCall
@@ -24,11 +23,10 @@ class LateCalls:
 
     def __init__(self, evidence: Evidence) -> None:
         self._holds: HoldIndex = holds_of(evidence)
-        calls: dict[str, list[Op]] = defaultdict(list)
-        for op in evidence.named("renew", *ENDS):
-            if op.outcome is not Outcome.FAIL:
-                calls[op.resource].append(op)
-        self._calls = {resource: ByCall(found) for resource, found in calls.items()}
+        self._calls = {
+            resource: ByCall([op for op in calls if op.outcome is not Outcome.FAIL])
+            for resource, calls in evidence.by_resource("renew", *ENDS).items()
+        }
 
     def between(self, holder: Op, grant: Op) -> Iterator[Op]:
         """Yield calls of other owners that may have taken effect between two grants, the last one first.

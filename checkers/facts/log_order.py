@@ -28,14 +28,13 @@ import numpy as np
 
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_columns import LogColumns
-from checkers.facts.read_places import NOWHERE, ReadPlaces, read_places
+from checkers.facts.read_places import ReadPlaces, read_places
 from checkers.facts.recorded import Recorded, recorded
-from checkers.history.columns import ABSENT, FENCE, OK, READ, Flags, Ints, indices
+from checkers.history.columns import ABSENT, FENCE, NO_ROWS, OK, READ, Flags, Ints, indices
 from checkers.history.memoized import memoized
+from checkers.history.ranges import NOWHERE
 from checkers.history.ranks import UNRANKED, Summit, stable_order
 from checkers.history.records import Op
-
-_NONE = np.zeros(0, dtype=np.int64)
 
 
 @memoized
@@ -105,7 +104,7 @@ class LogOrder:
         """Return the operations that only these refusals show to be late, by the positions they prove."""
         proved = positions + self._above[self.recorded.columns.resource[rows]]
         if not self.reads.repeated and not self._make_late(rows, proved):
-            return Late(rows=_NONE, reached=_NONE, by=_NONE, refusals=_NONE)
+            return Late(rows=NO_ROWS, reached=NO_ROWS, by=NO_ROWS, refusals=NO_ROWS)
         levels, refusals = self._fixed.levels.copy(), self._fixed.refusals.copy()
         levels[rows] = proved
         refusals[rows] = rows
@@ -169,7 +168,7 @@ class LogOrder:
     def missing_fences(self) -> Ints:
         """The fences acknowledged before the mark can have had their token; none if fences are not logged."""
         if not self._are_fences_logged:
-            return np.zeros(0, dtype=np.int64)
+            return NO_ROWS
         rows, positions = self._fenced
         missing: Ints = rows[positions == len(self.log)]
         order = self.recorded.order_of_resources[self.recorded.columns.resource[missing]]

@@ -18,7 +18,7 @@ from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
 from checkers.facts.recorded import last_restart
-from checkers.history.columns import FAIL, OK, Flags, Ints
+from checkers.history.columns import FAIL, NO_ROWS, OK, Flags, Ints
 from checkers.history.memoized import memoized
 from checkers.history.records import Op
 
@@ -35,9 +35,13 @@ class Missing:
     never_raised: Ints  # acknowledged fences
 
 
-_NONE = np.zeros(0, dtype=np.int64)
 _NOTHING = Missing(
-    lost=_NONE, never_stored=_NONE, contradicted=_NONE, readers={}, lost_fences=_NONE, never_raised=_NONE
+    lost=NO_ROWS,
+    never_stored=NO_ROWS,
+    contradicted=NO_ROWS,
+    readers={},
+    lost_fences=NO_ROWS,
+    never_raised=NO_ROWS,
 )
 
 

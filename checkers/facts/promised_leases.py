@@ -111,12 +111,8 @@ class PromisedLeases:
     @cached_property
     def _returned(self) -> list[int]:
         """When the grants returned, negated, so that an earlier one is above a later one."""
-        return [-_moment(lease.returned) for lease in self._longest_first]
+        return [-int(min(lease.returned, NEVER)) for lease in self._longest_first]
 
     def _indexed(self, *columns: Sequence[int]) -> AboveOfOthers:
         owners = [lease.grant.owner for lease in self._longest_first]
         return AboveOfOthers(owners, *(np.array(column, dtype=np.int64) for column in columns))
-
-
-def _moment(time: float) -> int:
-    return NEVER if time == math.inf else int(time)

@@ -21,7 +21,7 @@ from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import LogOrder, order_of
 from checkers.facts.recorded import last_restart
 from checkers.facts.rejection_causes import first_call
-from checkers.history.columns import ABSENT, INFO, Flags, Ints
+from checkers.history.columns import ABSENT, INFO, NO_ROWS, Flags, Ints
 from checkers.history.memoized import memoized
 from checkers.history.ranks import distinct
 
@@ -70,7 +70,7 @@ class _Lacked(NamedTuple):
 def _lacked(evidence: Evidence) -> _Lacked:
     zones, order = zones_of(evidence), order_of(evidence)
     if order is None:
-        return _Lacked(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        return _Lacked(NO_ROWS, NO_ROWS)
     columns, log = zones.columns, order.log
     is_logged = log.first_of_row >= 0
     may_be_undone = (columns.outcome == INFO) & (columns.called <= last_restart(evidence))

@@ -10,9 +10,8 @@ import numpy as np
 from checkers.facts.log_columns import LogColumns
 from checkers.facts.recorded import Recorded
 from checkers.history.columns import ABSENT, Flags, Ints, indices
+from checkers.history.ranges import NOWHERE
 from checkers.history.ranks import stable_order
-
-NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -7,6 +7,7 @@ are used.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,14 @@ ABSENT = np.iinfo(np.int64).min
 
 NEVER = np.iinfo(np.int64).max
 """The return time of an operation that did not return."""
+
+NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
+
+
+def in_ns(moment: float) -> int:
+    """Return a moment as a number of a column; infinity is the last one before NEVER."""
+    return NEVER - 1 if moment == math.inf else int(moment)
+
 
 _AT_ONCE = 1 << 14  # rows converted to operations in one batch
 

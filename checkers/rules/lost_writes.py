@@ -29,7 +29,6 @@ that the lower mark lets through are wrong: they name the loss as their cause.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -158,8 +157,9 @@ class _Causes:
     ) -> None:
         self._storage = storage
         self._losses = losses
-        settled = [_moment(values.zone(loss.value).settled) for loss, _ in losses]
-        lost = [values.zone(loss.value).token for loss, _ in losses]
+        zones = [values.zone(loss.value) for loss, _ in losses]
+        settled = [int(min(max(zone.settled, ABSENT + 1), NEVER)) for zone in zones]
+        lost = [zone.token for zone in zones]
         past = [int(values.token[loss.read.value]) for loss, _ in losses]
         columns = [np.array(each, dtype=np.int64) for each in (settled, lost, past)]
         self._above = Above(-columns[0], columns[1], -columns[2]) if losses else None
@@ -177,10 +177,6 @@ class _Causes:
         limits = (-conflict.accused.called, max(newest, refused_from) - 1, -token - (not strict))
         found = self._above.first(limits)
         return conflict if found is None else replace(conflict, cause=self._losses[found][1])
-
-
-def _moment(time: float) -> int:
-    return int(time) if math.isfinite(time) else NEVER if time > 0 else ABSENT + 1
 
 
 def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:

@@ -19,7 +19,7 @@ from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.hold_writes import writes_of
 from checkers.facts.raising import may_be_below
-from checkers.history.columns import ABSENT, FENCE, OK, Flags, Ints, indices
+from checkers.history.columns import ABSENT, FENCE, NO_ROWS, OK, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.rules.late_writes import grants_of, newest
 from checkers.rules.registers import stale_writes_of
@@ -75,7 +75,7 @@ def _logged_after_higher(evidence: Evidence) -> Ints:
     """Return the rows of the writes that the log has after something with a higher token."""
     log = evidence.log
     if log is None or not len(log):
-        return np.zeros(0, dtype=np.int64)
+        return NO_ROWS
     below = ~log.fence & (log.height > 0) & (log.height < log.marks) & (log.row >= 0)
     return log.row[below]
 
@@ -91,7 +91,7 @@ def _seen_below(zones: ZoneColumns) -> Flags:
     A fence replaces no value: a read after it may return an older one.
     """
     written = slice(zones.initials, zones.bare)
-    mark = _succeeded(zones, np.zeros(0, dtype=np.int64))
+    mark = _succeeded(zones, NO_ROWS)
     return zones.level[written] < mark.before(zones.claimed[written])
 
 

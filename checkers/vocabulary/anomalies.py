@@ -30,6 +30,11 @@ class Anomaly:
         return self.once if count == 1 else self.several.format(count=f"{count:,}")
 
 
+_COUNT_GRANTS = (
+    "Take the token from a counter that grows with every grant and survives restarts and failovers:"
+    " a revision, a zxid, a persisted sequence."
+)
+
 _TABLE = (
     Anomaly(
         name="stale-write",
@@ -183,10 +188,7 @@ _TABLE = (
         several="the lock service gave out a token again {count} times",
         matters="No storage can tell the writes of two holders apart if their tokens are equal.",
         arises="The counter restarts after a crash, a failover or a deletion, or counts something else.",
-        remedy=(
-            "Take the token from a counter that grows with every grant and survives restarts and failovers:"
-            " a revision, a zxid, a persisted sequence."
-        ),
+        remedy=_COUNT_GRANTS,
         counters=("found", "grants", "server_faults"),
     ),
     Anomaly(
@@ -198,10 +200,7 @@ _TABLE = (
         several="{count} later grants got a token that is not higher",
         matters="The fence takes the new holder for an old one and refuses it, or lets the old one in.",
         arises="The token does not count grants: it is random, a clock, an id, or a counter that restarts.",
-        remedy=(
-            "Take the token from a counter that grows with every grant and survives restarts and failovers:"
-            " a revision, a zxid, a persisted sequence."
-        ),
+        remedy=_COUNT_GRANTS,
         counters=("found", "grants", "server_faults"),
     ),
     Anomaly(

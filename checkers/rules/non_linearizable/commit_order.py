@@ -24,8 +24,8 @@ from checkers.explain.story import Cause, Step, Story, step
 from checkers.explain.telling import in_time_order, tell
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import Late, LogOrder, order_of
-from checkers.facts.read_places import NOWHERE
 from checkers.history.columns import ABSENT, READ
+from checkers.history.ranges import NOWHERE
 from checkers.history.records import Op
 from checkers.rules.non_linearizable.false_or_stale import false_or_stale
 from checkers.text.printable import content
@@ -87,34 +87,15 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
         moral = f"the storage's own order has {n.stored(op)} before what was accepted earlier"
     cause = of_servers(n, "storage", conflict.proof)
     by = conflict.because[-1]
-    sentences = _short_story(n, op, later, by, cause)
     if by.f == "fence" and not n.numbers(by):
-        return Story(
-            summary=summary,
-            sentences=sentences,
-            steps=(
-                *fault_steps(n, cause),
-                *_after_a_fence(n, conflict, by),
-                step(f"So {moral}."),
-            ),
-            cause=cause,
-        )
+        why = (*_after_a_fence(n, conflict, by), step(f"So {moral}."))
+    else:
+        log = n.logged(conflict.proof, op)
+        why = cycle(n, Question(proof=conflict.proof, fenced=False, log=log, accused=op), moral)
     return Story(
         summary=summary,
-        sentences=sentences,
-        steps=(
-            *fault_steps(n, cause),
-            *cycle(
-                n,
-                Question(
-                    proof=conflict.proof,
-                    fenced=False,
-                    log=n.logged(conflict.proof, conflict.accused),
-                    accused=conflict.accused,
-                ),
-                moral,
-            ),
-        ),
+        sentences=_short_story(n, op, later, by, cause),
+        steps=(*fault_steps(n, cause), *why),
         cause=cause,
     )
 
