@@ -119,13 +119,14 @@ def test_an_unsent_commit_is_shown_next_to_a_sent_one() -> None:
 
 def test_a_truncated_history_accuses_no_one_of_what_it_lacks() -> None:
     whole = history_of(renumbered([write(0, 1, 0, 1)]))
-    log = [Commit(seq=seq, resource="r0", token=seq, value=f"v{seq - 1}") for seq in (1, 2)]
+    log = [Commit(seq=seq, resource="r0", token=seq, value=f"v{seq - 1}") for seq in (1, 2, 3)]
 
     verdict = judge(replace(whole, notices=("history:5: the last line is only half written",)), log)
 
     assert judge(whole, log).validity is Validity.INVALID
     assert verdict.validity is Validity.UNKNOWN
-    assert verdict.reasons[0].startswith("the history ends in the middle of a line")
+    lacks = "the storage's own order has 2 writes of which it knows nothing"
+    assert verdict.reasons[0].startswith(f"the history ends in the middle of a line, and {lacks}")
 
 
 def test_a_stale_write_hides_no_late_one_that_follows() -> None:
