@@ -19,6 +19,7 @@ from tests.support.command import fencepost
 from tests.support.held import processes_of, wait_until
 from tests.support.missing import need
 from tests.support.started_campaign import started_campaign
+from tests.support.target_files import PAUSE, target_text
 
 pytestmark = pytest.mark.engine
 
@@ -32,6 +33,11 @@ reuse = {reuse}
 [[cells]]
 targets = {targets}
 """
+KILLED = target_text(
+    '[[faults]]\nkind = "kill"\ntarget = "storage"\nevery = "4s"\nlasts = "500ms"',
+    f'{PAUSE}at = "before-write"\nuntil = "superseded"',
+    lock='kind = "redis"',
+)
 PAIRS = [("local", "etcd-postgres"), ("docker", "zookeeper-dynamodb")]
 
 
@@ -136,32 +142,7 @@ def test_a_run_with_a_kill_does_not_hand_its_servers_on(tmp_path: Path) -> None:
     outcomes(tmp_path, "local", "redis-postgres", "killed.toml", reuse=True, settings=once)
 
     earlier = [(run.parent.name, each) for run, each in recorded(tmp_path)]
-    assert earlier == 2 * [("redis-postgres", 0), ("killed", None)]
-
-
-KILLED = """\
-name = "killed"
-expect = "valid"
-
-[lock]
-kind = "redis"
-
-[storage]
-kind = "postgres"
-fencing = "conditional-update"
-
-[[faults]]
-kind = "kill"
-target = "storage"
-every = "4s"
-lasts = "500ms"
-
-[[faults]]
-kind = "pause"
-target = "holder"
-at = "before-write"
-until = "superseded"
-"""
+    assert earlier == 2 * [("redis-postgres", 0), ("t", None)]
 
 
 @pytest.mark.slow

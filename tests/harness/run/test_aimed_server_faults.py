@@ -12,54 +12,26 @@ from checkers.history.reader import Op, read
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import run_until_challenged
 from tests.support.command import run_target
+from tests.support.target_files import target_text
 
 pytestmark = pytest.mark.engine
-AIMED = """\
-name = "aimed"
-expect = "valid"
-
-[lock]
-kind = "etcd"
-
-[storage]
-kind = "postgres"
-fencing = "conditional-update"
-
-[[faults]]
-kind = "kill"
-target = "lock:leader"
-at = "write-sent"
-every = "8s"
-lasts = "1s"
-
-[[faults]]
-kind = "throttle"
-target = "storage"
-share = 0.05
-at = "before-write"
-every = "10s"
-lasts = "1s"
-
-[[faults]]
-kind = "partition"
-target = "etcd-2"
-at = "before-write"
-every = "12s"
-lasts = "1s"
-
-[require]
-stale_writes_attempted = 0
-"""
+AIMED = target_text(
+    '[[faults]]\nkind = "kill"\ntarget = "lock:leader"\nat = "write-sent"\nevery = "8s"\nlasts = "1s"',
+    '[[faults]]\nkind = "throttle"\ntarget = "storage"\nshare = 0.05',
+    'at = "before-write"\nevery = "10s"\nlasts = "1s"',
+    '[[faults]]\nkind = "partition"\ntarget = "etcd-2"\nat = "before-write"\nevery = "12s"\nlasts = "1s"',
+    "[require]\nstale_writes_attempted = 0",
+)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("docker_engine")
 def test_faults_on_servers_begin_while_a_holder_is_at_their_stop_point(tmp_path: Path) -> None:
-    (tmp_path / "aimed.toml").write_text(AIMED)
-    folder = tmp_path / "runs/aimed/latest"
+    (tmp_path / "t.toml").write_text(AIMED)
+    folder = tmp_path / "runs/t/latest"
 
     done = run_until_challenged(
-        lambda duration: run_target(tmp_path, "aimed.toml", duration, engine="docker"),
+        lambda duration: run_target(tmp_path, "t.toml", duration, engine="docker"),
         seconds=30,
         was_challenged=lambda _verdict: {"kill", "partition", "throttle"} == {*aims_of(folder)},
     )

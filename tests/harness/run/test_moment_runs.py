@@ -11,51 +11,28 @@ from checkers.history.reader import History, read
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import counted, run_until_challenged
 from tests.support.command import run_target
+from tests.support.target_files import target_text
 
 pytestmark = pytest.mark.engine
 ENDING = 200_000_000  # ns
 SOON = 3_000_000_000  # ns until the fault is seen in force on a busy machine; leases end every 4 s
-TARGET = """\
-name = "ending"
-expect = "valid"
-
-[lock]
-kind = "redis"
-
-[storage]
-kind = "postgres"
-fencing = "conditional-update"
-
-[workload]
-timeout = "5s"
-
-[[faults]]
-kind = "partition"
-target = "holder"
-from = "lock"
-every = "4s"
-lasts = "3s"
-
-[[faults]]
-kind = "pause"
-target = "storage"
-when = "lease-ending"
-every = "4s"
-lasts = "500ms"
-
-[require]
-stale_writes_attempted = 0
-"""
+TARGET = target_text(
+    '[workload]\ntimeout = "5s"',
+    '[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "4s"\nlasts = "3s"',
+    '[[faults]]\nkind = "pause"\ntarget = "storage"\nwhen = "lease-ending"\nevery = "4s"\nlasts = "500ms"',
+    "[require]\nstale_writes_attempted = 0",
+    lock='kind = "redis"',
+)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("local_engine")
 def test_a_fault_waits_until_a_lease_is_about_to_end(tmp_path: Path) -> None:
-    (tmp_path / "ending.toml").write_text(TARGET)
-    folder = tmp_path / "runs/ending/latest"
+    (tmp_path / "t.toml").write_text(TARGET)
+    folder = tmp_path / "runs/t/latest"
 
     done = run_until_challenged(
-        lambda duration: run_target(tmp_path, "ending.toml", duration, engine="local"),
+        lambda duration: run_target(tmp_path, "t.toml", duration, engine="local"),
         seconds=20,
         was_challenged=counted("pauses"),
     )

@@ -20,6 +20,7 @@ from tests.support.challenged import (
 from tests.support.command import run_target
 from tests.support.missing import need
 from tests.support.selection import BOTH_ENGINES
+from tests.support.target_files import PAUSE, target_text
 
 pytestmark = pytest.mark.engine
 SERVERS = Topology(
@@ -29,42 +30,14 @@ SERVERS = Topology(
 )
 
 BOTH_SIDES = {"storage", "lock:redis-1"}
-KILLED = """\
-name = "killed"
-expect = "valid"
-
-[lock]
-kind = "redis"
-
-[storage]
-kind = "postgres"
-fencing = "conditional-update"
-
-[workload]
-duration = "9s"
-
-[[faults]]
-kind = "kill"
-target = "storage"
-every = "3s"
-lasts = "500ms"
-
-[[faults]]
-kind = "kill"
-target = "redis-1"
-every = "3s"
-lasts = "500ms"
-
-[[faults]]
-kind = "pause"
-target = "holder"
-at = "before-write"
-until = "superseded"
-
-[require]
-kills = 2
-stale_writes_attempted = 0
-"""
+KILLED = target_text(
+    '[workload]\nduration = "9s"',
+    '[[faults]]\nkind = "kill"\ntarget = "storage"\nevery = "3s"\nlasts = "500ms"',
+    '[[faults]]\nkind = "kill"\ntarget = "redis-1"\nevery = "3s"\nlasts = "500ms"',
+    f'{PAUSE}at = "before-write"\nuntil = "superseded"',
+    "[require]\nkills = 2\nstale_writes_attempted = 0",
+    lock='kind = "redis"',
+)
 
 
 @pytest.mark.slow
@@ -73,12 +46,12 @@ def test_acknowledged_writes_survive_kills_of_both_sides(
     request: pytest.FixtureRequest, tmp_path: Path, engine: str
 ) -> None:
     need(request.getfixturevalue(f"{engine}_engine"), SERVERS)
-    (tmp_path / "killed.toml").write_text(KILLED)
+    (tmp_path / "t.toml").write_text(KILLED)
 
-    folder = tmp_path / "runs" / "killed" / "latest"
+    folder = tmp_path / "runs" / "t" / "latest"
 
     done = run_until_challenged(
-        lambda duration: run_target(tmp_path, "killed.toml", duration, engine=engine),
+        lambda duration: run_target(tmp_path, "t.toml", duration, engine=engine),
         seconds=9,
         was_challenged=lambda _verdict: was_killed_after_an_acknowledged_write(folder),
     )

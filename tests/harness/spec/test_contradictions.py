@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from harness.spec import load
+from harness.spec.reading import load_text
 from tests.support.target_files import PARTITION, PAUSE, SMALL, errors_in, errors_of, read
 from workloads.client import GIVES_NONE
 
@@ -71,12 +70,12 @@ def test_contradictory_settings_are_refused(text: str, error: str) -> None:
     assert errors_in(SMALL + text) == [error]
 
 
-def test_a_run_without_faults_may_be_too_short_for_them(write: Any) -> None:
+def test_a_run_without_faults_may_be_too_short_for_them() -> None:
     fault = '[[faults]]\nkind="pause"\ntarget="holder"\nevery="8s"\nlasts="3 ttl"'
-    file = write(f'{SMALL}[workload]\nduration="5s"\n{fault}')
+    text = f'{SMALL}[workload]\nduration="5s"\n{fault}'
 
-    assert len(errors_of(file)) == 3
-    assert load(file, faults=False).workload.duration == 5_000_000_000
+    assert len(errors_in(text)) == 3
+    assert load_text(text, "t.toml", faults=False).workload.duration == 5_000_000_000
 
 
 @pytest.mark.parametrize("side", ["storage", "both"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -13,11 +12,12 @@ import pytest
 from harness.cli import schemas
 from harness.core.errors import ConfigurationError
 from harness.nemesis.faults import FAULTS
-from harness.spec import Target, WorkloadSpec, load
+from harness.spec import Target, WorkloadSpec
 from harness.spec.locks import LOCKS
 from harness.spec.names import COUNTS
+from harness.spec.reading import load_text
 from harness.spec.storages import STORAGES
-from tests.support.target_files import SMALL
+from tests.support.target_files import SMALL, read
 from tools.schemas import FILES, ROOT
 
 
@@ -61,19 +61,16 @@ OVERVIEW = (ROOT / "docs/targets/index.md").read_text(encoding="utf-8")
 EXAMPLE = OVERVIEW.split("```toml\n")[1].split("```")[0]
 
 
-def test_the_example_in_the_documentation_is_valid(write: Any) -> None:
-    assert load(write(EXAMPLE)).name == "mine"
+def test_the_example_in_the_documentation_is_valid() -> None:
+    assert read(EXAMPLE).name == "mine"
 
 
-def test_errors_in_the_example_are_reported_as_the_page_shows(
-    write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_errors_in_the_example_are_reported_as_the_page_shows() -> None:
     shown = OVERVIEW.split("$ fencepost validate mine.toml\n")[1].split("```")[0]
     wrong = EXAMPLE.replace('"etcd"\n', '"etcd"\nnodes = 2\n')
     wrong = wrong.replace('fencing = "conditional-update"', 'fencng = "upsert"')
 
     with pytest.raises(ConfigurationError) as refused:
-        load(write(wrong).rename("mine.toml"))
+        load_text(wrong, "mine.toml")
 
     assert [*refused.value.lines] == shown.splitlines()

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.core.duration import NS
 from harness.spec import load
+from harness.spec.reading import load_text
 from harness.spec.toml import changed_in, dumps, head_comment
 from tests.support.target_files import SMALL, errors_of
 
 SECOND = NS["s"]
 
 
-def test_an_override_is_a_toml_value_or_a_string(write: Any) -> None:
+def test_an_override_is_a_toml_value_or_a_string() -> None:
     overrides = [
         "lock.ttl=3s",
         "workload.clients = 10",
@@ -24,7 +24,7 @@ def test_an_override_is_a_toml_value_or_a_string(write: Any) -> None:
         'faults=[{kind="pause",target="holder",at="acquired",lasts="1 ttl"}]',
         "faults.0.target=client:7",
     ]
-    target = load(write(SMALL), overrides)
+    target = load_text(SMALL, "t.toml", overrides)
 
     assert target.lock.ttl == 3 * SECOND
     assert target.workload.clients == 10

@@ -7,7 +7,6 @@ import textwrap
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -38,11 +37,10 @@ def test_a_small_file_gets_defaults() -> None:
     assert target.source == SMALL
 
 
-def test_faults_are_distinguished_by_kind(write: Any) -> None:
-    target = load(
-        write(
-            SMALL
-            + """
+def test_faults_are_distinguished_by_kind() -> None:
+    target = read(
+        SMALL
+        + """
             [[faults]]
             kind = "pause"
             target = "holder"
@@ -57,7 +55,6 @@ def test_faults_are_distinguished_by_kind(write: Any) -> None:
             every = "8s"
             lasts = "2s"
             """.replace("            ", "")
-        )
     )
 
     pause, partition = target.faults
@@ -84,9 +81,8 @@ def test_a_strict_fence_gets_one_write_per_hold(policy: str, writes: int | str, 
     assert read(text).most_writes == most
 
 
-def test_all_errors_are_reported_with_line_value_and_suggestion(write: Any) -> None:
-    file = write(
-        """\
+def test_all_errors_are_reported_with_line_value_and_suggestion() -> None:
+    text = """\
         name = "a b"
         expcet = "valid"
         expect = ["stale-wirte"]
@@ -112,9 +108,8 @@ def test_all_errors_are_reported_with_line_value_and_suggestion(write: Any) -> N
         stale_write_attempted = 1
         pauses = -1
         """
-    )
 
-    assert errors_of(file) == [
+    assert errors_in(text) == [
         't.toml:1: name = "a b": must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first',
         't.toml:2: expcet = "valid": unknown key in a target; did you mean expect?',
         't.toml:3: expect = ["stale-wirte"]: unknown anomaly stale-wirte; did you mean stale-write?',
@@ -134,9 +129,8 @@ def test_all_errors_are_reported_with_line_value_and_suggestion(write: Any) -> N
     ]
 
 
-def test_values_of_the_wrong_type_are_refused_not_converted(write: Any) -> None:
-    file = write(
-        """\
+def test_values_of_the_wrong_type_are_refused_not_converted() -> None:
+    text = """\
         expect = []
         may = "stale-read"
         lock = "etcd"
@@ -146,9 +140,8 @@ def test_values_of_the_wrong_type_are_refused_not_converted(write: Any) -> None:
         clients = true
         writes = 2.5
         """
-    )
 
-    assert errors_of(file) == [
+    assert errors_in(text) == [
         "t.toml: name: is missing",
         't.toml:1: expect = []: must be "valid", or a list of anomalies that must be found, such as ["stale-write"]',
         't.toml:2: may = "stale-read": must be a list in brackets, such as ["a", "b"]',
@@ -274,8 +267,9 @@ def test_a_misspelled_name_gets_a_suggestion() -> None:
     ]
 
 
-def test_a_misspelled_path_gets_a_suggestion(write: Any) -> None:
-    file = write(SMALL)
+def test_a_misspelled_path_gets_a_suggestion(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(SMALL)
 
     assert errors_of(file.with_name("tt.toml")) == ["there is no file tt.toml; did you mean t.toml?"]
     assert errors_of(file.with_name("zzz.toml")) == ["there is no file zzz.toml"]
