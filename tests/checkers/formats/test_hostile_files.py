@@ -19,13 +19,7 @@ from checkers.models.judge import judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
 from tests.support.examples import examples
-from tests.support.foreign_histories import CASES, FOLDER, WRITE, WROTE, model_of, written
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Callable[[Any], Path]:
-    return lambda content: written(tmp_path, content)
-
+from tests.support.foreign_histories import CASES, FOLDER, WRITE, WROTE, model_of
 
 HOSTILE = {
     "empty": (b"", 1, "empty"),

@@ -9,12 +9,6 @@ from typing import Any
 import pytest
 
 from checkers.models.judge import judge_foreign
-from tests.support.foreign_histories import written
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Callable[[Any], Path]:
-    return lambda content: written(tmp_path, content)
 
 
 def events(*lines: str) -> str:

@@ -44,18 +44,6 @@ def test_each_sample_has_the_verdict_of_its_name(path: Path) -> None:
     assert all("left out" in notice or "one by one" in notice for notice in notices)
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
-def test_each_finding_names_its_lines_and_ends_in_the_contradiction(path: Path) -> None:
-    lines = path.read_text().splitlines()
-
-    for finding in judge_foreign(path, model_of(path)).verdict.findings:
-        assert finding.operations
-        assert all(1 <= number <= len(lines) for number in finding.operations)
-        assert finding.resource
-        assert len(finding.steps) >= 2
-        assert all(step.endswith(".") for step in finding.steps)
-
-
 def test_every_model_has_a_vocabulary() -> None:
     assert VOCABULARY.keys() == MODELS.keys()
 
