@@ -37,6 +37,9 @@ client = { command = ["./client\\n"] }
 PAUSE = '[[faults]]\nkind = "pause"\ntarget = "holder"\n'
 
 
+SUPERSEDED = f'{PAUSE}at = "before-write"\nuntil = "superseded"\n'
+
+
 PARTITION = '[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "8s"\nlasts = "2s"\n'
 
 

@@ -19,7 +19,7 @@ from tests.support.command import fencepost
 from tests.support.held import processes_of, wait_until
 from tests.support.missing import need
 from tests.support.started_campaign import started_campaign
-from tests.support.target_files import PAUSE, target_text
+from tests.support.target_files import SUPERSEDED, target_text
 
 pytestmark = pytest.mark.engine
 
@@ -35,7 +35,7 @@ targets = {targets}
 """
 KILLED = target_text(
     '[[faults]]\nkind = "kill"\ntarget = "storage"\nevery = "4s"\nlasts = "500ms"',
-    f'{PAUSE}at = "before-write"\nuntil = "superseded"',
+    SUPERSEDED,
     lock='kind = "redis"',
 )
 PAIRS = [("local", "etcd-postgres"), ("docker", "zookeeper-dynamodb")]

@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +18,21 @@ from harness.files.log_limit import CUT, MOST
 from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_challenged
 from tests.support.command import run_target
 from tests.support.repository import ROOT
+from tests.support.target_files import SUPERSEDED, target_text
 
 PROGRAM = ROOT / "tests/support/line_program.py"
 
 
-TARGET = """
-name = "mine"
-expect = "valid"
-[client]
-command = {command}
-[lock]
-kind = "client"
-ttl = "1s"
-[storage]
-kind = "client"
-fencing = "compare and write in one transaction"
-[[faults]]
-kind = "pause"
-target = "holder"
-at = "before-write"
-until = "superseded"
-"""
+def write_target(folder: Path, command: Sequence[object]) -> None:
+    """Write mine.toml, with that command as its clients and a pause at each write."""
+    (folder / "mine.toml").write_text(
+        target_text(
+            f"[client]\ncommand = {json.dumps([str(word) for word in command])}",
+            SUPERSEDED,
+            lock='kind = "client"\nttl = "1s"',
+            storage='kind = "client"\nfencing = "compare and write in one transaction"',
+        ).replace('"t"', '"mine"')
+    )
 
 
 @pytest.fixture
@@ -45,9 +40,7 @@ def run(tmp_path: Path) -> Any:
     """Run a target with that command as its clients, and a pause at each write, until it was challenged."""
 
     def run_it(command: Any, *settings: Any, was_challenged: Condition = ATTEMPTED) -> Any:
-        (tmp_path / "mine.toml").write_text(
-            TARGET.format(command=json.dumps([str(word) for word in command]))
-        )
+        write_target(tmp_path, command)
         return run_until_challenged(
             lambda duration: run_target(tmp_path, "mine.toml", duration, *settings), 4, was_challenged
         )
@@ -115,7 +108,7 @@ def test_a_lock_without_tokens_is_judged_by_real_time(
 def test_a_program_runs_as_the_user_and_inherits_the_environment(tmp_path: Path) -> None:
     said = 'echo "user $(id -u) has $OF_THE_USER" >&2'
     script = f'{said}; exec "{sys.executable}" "{PROGRAM}" "{tmp_path / "file.db"}"'
-    (tmp_path / "mine.toml").write_text(TARGET.format(command=json.dumps(["sh", "-c", script])))
+    write_target(tmp_path, ["sh", "-c", script])
 
     done = run_target(tmp_path, "mine.toml", "workload.duration=2s", "faults=[]", OF_THE_USER="inherited")
 
@@ -125,8 +118,7 @@ def test_a_program_runs_as_the_user_and_inherits_the_environment(tmp_path: Path)
 
 
 def test_a_fence_that_gets_no_token_ends_the_run_with_the_reason(tmp_path: Path) -> None:
-    command = [sys.executable, str(PROGRAM), str(tmp_path / "file.db"), "tokenless"]
-    (tmp_path / "mine.toml").write_text(TARGET.format(command=json.dumps(command)))
+    write_target(tmp_path, [sys.executable, PROGRAM, tmp_path / "file.db", "tokenless"])
 
     done = run_target(tmp_path, "mine.toml", "workload.duration=20s")
 

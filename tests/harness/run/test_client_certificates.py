@@ -17,31 +17,18 @@ from harness.network.ports import free_addresses
 from tests.support.certificates import Certificates, certified
 from tests.support.challenged import run_until_challenged
 from tests.support.command import run_target
+from tests.support.target_files import SUPERSEDED, target_text
 from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-TARGET = """\
-name = "certified"
-expect = "valid"
 
-[lock]
-kind = "etcd"
-servers = ["{at}"]
-ca_file = "ca.pem"
-cert_file = "{folder}server.pem"
-key_file = "{folder}server.key"
-
-[storage]
-kind = "sqlite"
-fencing = "conditional-update"
-
-[[faults]]
-kind = "pause"
-target = "holder"
-at = "before-write"
-until = "superseded"
-"""
+def target(at: str, folder: str = "") -> str:
+    lock = f'kind = "etcd"\nservers = ["{at}"]\nca_file = "ca.pem"'
+    files = f'cert_file = "{folder}server.pem"\nkey_file = "{folder}server.key"'
+    return target_text(
+        SUPERSEDED, lock=f"{lock}\n{files}", storage='kind = "sqlite"\nfencing = "conditional-update"'
+    )
 
 
 @pytest.fixture
@@ -84,7 +71,7 @@ def etcd(local_engine: Engine, certificates: Certificates, tmp_path: Path) -> It
 def test_an_etcd_that_demands_a_certificate_is_judged(
     etcd: str, certificates: Certificates, tmp_path: Path
 ) -> None:
-    (tmp_path / "t.toml").write_text(TARGET.format(at=etcd, folder=""))
+    (tmp_path / "t.toml").write_text(target(etcd))
 
     def run(duration: str) -> Any:
         return run_target(tmp_path, "t.toml", duration, engine="local")
@@ -99,7 +86,7 @@ def test_an_etcd_that_demands_a_certificate_is_judged(
 
 
 def test_a_certificate_of_another_authority_is_a_wrong_configuration(etcd: str, tmp_path: Path) -> None:
-    (tmp_path / "t.toml").write_text(TARGET.format(at=etcd, folder="other/"))
+    (tmp_path / "t.toml").write_text(target(etcd, "other/"))
 
     done = run_target(tmp_path, "t.toml", "workload.duration=6s", engine="local")
 

@@ -20,7 +20,7 @@ from tests.support.challenged import (
 from tests.support.command import run_target
 from tests.support.missing import need
 from tests.support.selection import BOTH_ENGINES
-from tests.support.target_files import PAUSE, target_text
+from tests.support.target_files import SUPERSEDED, target_text
 
 pytestmark = pytest.mark.engine
 SERVERS = Topology(
@@ -34,7 +34,7 @@ KILLED = target_text(
     '[workload]\nduration = "9s"',
     '[[faults]]\nkind = "kill"\ntarget = "storage"\nevery = "3s"\nlasts = "500ms"',
     '[[faults]]\nkind = "kill"\ntarget = "redis-1"\nevery = "3s"\nlasts = "500ms"',
-    f'{PAUSE}at = "before-write"\nuntil = "superseded"',
+    SUPERSEDED,
     "[require]\nkills = 2\nstale_writes_attempted = 0",
     lock='kind = "redis"',
 )

@@ -17,30 +17,14 @@ from harness.core.errors import (
 from harness.shrink import smaller_target
 from harness.shrink.smaller_target import SmallerTarget
 from harness.spec import Target
+from tests.support.target_files import SUPERSEDED, target_text
 
-TARGET = """
-name = "t"
-expect = ["early-grant", "stale-write"]
-
-[lock]
-kind = "redis"
-
-[storage]
-kind = "postgres"
-fencing = "none"
-
-[[faults]]
-kind = "pause"
-target = "holder"
-at = "before-write"
-until = "superseded"
-
-[[faults]]
-kind = "kill"
-target = "lock"
-every = "8s"
-lasts = "1s"
-"""
+TARGET = target_text(
+    SUPERSEDED,
+    '[[faults]]\nkind = "kill"\ntarget = "lock"\nevery = "8s"\nlasts = "1s"',
+    lock='kind = "redis"',
+    storage='kind = "postgres"\nfencing = "none"',
+).replace('"valid"', '["early-grant", "stale-write"]')
 
 
 @pytest.fixture
