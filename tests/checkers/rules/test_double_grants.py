@@ -80,14 +80,6 @@ def test_no_fault_was_in_force_from_the_earlier_call_to_the_later_return(
     assert len(list(double_grants(replace(evidence, history=history)))) == number
 
 
-@pytest.mark.parametrize(("healed", "number"), [(0, 0), (-1, 1)])
-def test_the_earlier_call_may_be_of_the_grant_that_returned_later(healed: int, number: int) -> None:
-    evidence = locks(replace(SECOND, index=0, called=0), replace(FIRST, index=1, called=3))
-    history = replace(evidence.history, faults=fault(-9, healed))
-
-    assert len(list(double_grants(replace(evidence, history=history)))) == number
-
-
 @pytest.mark.parametrize("owner", ["a", "b"])
 @pytest.mark.parametrize("end", ["release", "revoke"])
 @pytest.mark.parametrize(("called", "number"), [(16, 0), (17, 1)])
@@ -132,16 +124,3 @@ def test_one_of_the_two_has_no_promise_and_the_other_s_is_not_over(
     evidence = locks(replace(FIRST, ttl=first), replace(SECOND, ttl=second))
 
     assert len(list(double_grants(evidence))) == number
-
-
-def test_two_grants_with_a_promise_are_no_double_grant_beside_one_without() -> None:
-    promised = [replace(FIRST, ttl=90), replace(SECOND, ttl=90)]
-    without = [replace(FIRST, index=2, owner="c", called=60, returned=61)]
-    without += [replace(without[0], index=3, f="release", called=62, returned=63)]
-    ended = [replace(RELEASE, index=4 + place, owner=owner) for place, owner in enumerate("ab")]
-
-    assert list(double_grants(locks(*promised, *without, *ended))) == []
-
-
-def test_one_owner_holds_its_own_lock() -> None:
-    assert list(double_grants(locks(FIRST, replace(SECOND, owner="a")))) == []

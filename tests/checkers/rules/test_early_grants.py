@@ -38,25 +38,6 @@ def test_a_shorter_lease_counts_too_up_to_its_end() -> None:
     assert early(ttl=20) == [1, 2]
 
 
-def test_token_0_orders_grants_too() -> None:
-    evidence = locks(
-        acquire(0, "a", token=0, called=0, returned=10, ttl=100),
-        acquire(1, "b", token=1, called=5, returned=20),
-    )
-
-    assert [each.accused.index for each in early_grants(evidence)] == [1]
-
-
-def test_if_a_token_repeats_only_real_time_orders_grants() -> None:
-    evidence = locks(
-        acquire(0, "b", token=3, called=0, returned=5, ttl=100),
-        acquire(1, "a", token=4, called=1, returned=10),
-        acquire(2, "b", token=4, called=8, returned=20),
-    )
-
-    assert list(early_grants(evidence)) == []
-
-
 def in_flight_together(*tokens: int | None, attempts: tuple[int | None, ...] = (None, None)) -> list[Op]:
     """Two grants, neither sent after the other had returned, each promised until 100."""
     grants = (
@@ -81,10 +62,6 @@ def test_of_two_grants_in_no_order_one_is_early(
     assert (found.breach.rule, found.accused, found.because[:1]) == ("both-promised", grants[1], (grants[0],))
 
 
-def test_two_grants_with_one_token_are_only_a_duplicate() -> None:
-    assert list(early_grants(locks(*in_flight_together(1, 1)))) == []
-
-
 def test_tokens_that_cannot_be_trusted_order_no_two_grants() -> None:
     regressed = [acquire(2, "c", 9, called=200, returned=201), acquire(3, "d", 8, called=210, returned=211)]
 
@@ -93,14 +70,6 @@ def test_tokens_that_cannot_be_trusted_order_no_two_grants() -> None:
 
     assert (by_token.breach.rule, by_token.accused.index) == ("promised-by-tokens", 0)
     assert (by_both.breach.rule, by_both.accused.index) == ("both-promised", 1)
-
-
-def test_tokens_order_two_grants_beside_one_without_a_token() -> None:
-    without = replace(acquire(2, "c", 0, called=200, returned=201), token=None)
-
-    found = list(early_grants(locks(*in_flight_together(2, 1), without)))
-
-    assert [(each.breach.rule, each.accused.index) for each in found] == [("promised-by-tokens", 0)]
 
 
 @pytest.mark.parametrize(
@@ -113,15 +82,6 @@ def test_a_release_before_the_other_grant_returned_explains_an_order(
     release = replace(grants[0], index=2, owner=owner, f="release", ttl=None, called=called, returned=70)
 
     assert len(list(early_grants(locks(*grants, release)))) == number
-
-
-def test_each_of_many_holders_at_once_is_found_once() -> None:
-    grants = [
-        replace(acquire(index, f"o{index}", 0, called=index, returned=50 + index, ttl=500), token=None)
-        for index in range(8)
-    ]
-
-    assert [each.accused.index for each in early_grants(locks(*grants))] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_a_promise_is_proved_only_by_the_renewal_that_made_it() -> None:
@@ -156,12 +116,3 @@ def test_a_ttl_counts_that_may_have_been_the_last_one_that_the_service_saw() -> 
 
     assert lease_of(grant, [grant, renew]).end == 8
     assert lease_of(grant, [grant, later]).end == 14
-
-
-def test_tokens_order_a_grant_that_returned_as_the_other_was_sent() -> None:
-    evidence = locks(
-        acquire(0, "b", token=2, called=0, returned=10),
-        acquire(1, "a", token=1, called=10, returned=20, ttl=100),
-    )
-
-    assert [each.accused.index for each in early_grants(evidence)] == [0]

@@ -58,6 +58,15 @@ def test_without_a_fence_any_newer_token_is_a_cause() -> None:
     assert judged(late, lower, refused, fenced=False) == [FALSE]
 
 
+def test_a_rejection_proves_a_timed_out_write_to_later_readers() -> None:
+    # No client saw token 3 take effect, but nothing else can have caused the rejection of token 2.
+    older, unknown, refused = write(0, 1, 0, 1), write(1, 3, 2, 0, "info"), write(2, 2, 4, 5, "stale")
+
+    assert seen(older, unknown, refused, read(3, ("v0", 1), 6, 7)) == [
+        ("non-linearizable", FALSE_OR_STALE, 3, [2])
+    ]
+
+
 def test_a_token_that_may_never_have_been_accepted_hides_none_above_it() -> None:
     refused, lower, higher = write(1, 1, 4, 5, "stale"), write(2, 2, 6, 7, "info"), write(0, 3, 0, 1)
 

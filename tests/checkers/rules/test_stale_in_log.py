@@ -53,10 +53,6 @@ def test_the_initial_token_is_the_first_mark(policy: str, token: int, *, is_stal
     assert found == ([("stale-write", BELOW_THE_START, 0, [])] if is_stale else [])
 
 
-def test_a_fence_at_the_initial_token_is_no_stale_write() -> None:
-    assert stale(commits(3, fences=[0]), initial_token=5) == []
-
-
 def test_the_newer_write_is_the_one_that_raised_the_mark() -> None:
     assert stale(commits(5, 3, 2)) == [
         ("stale-write", LOGGED_AFTER_NEWER, 1, [0]),
@@ -69,7 +65,3 @@ def test_an_equal_token_is_stale_only_to_a_strict_fence(policy: str, *, is_stale
     found = stale(commits(5, 5), policy=policy)
 
     assert found == ([("stale-write", LOGGED_AFTER_NEWER, 1, [0])] if is_stale else [])
-
-
-def test_many_stale_writes_are_found_in_the_order_of_the_log() -> None:
-    assert [accused for *_, accused, _ in stale(commits(99, *range(60, 10, -1)))] == list(range(1, 51))

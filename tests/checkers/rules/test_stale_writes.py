@@ -7,14 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import gather
 from checkers.history.records import Commit, Header, Op
 from checkers.rules.registers import resolved
 from checkers.rules.stale_reads import WENT_BACK
-from checkers.rules.stale_writes import came_after_higher
 from checkers.rules.stale_writes.by_clients import SAME_TOKEN_TWICE, SEEN_AFTER_NEWER
-from checkers.rules.stale_writes.by_log import LOGGED_AFTER_NEWER, in_log
 from checkers.rules.stale_writes.story import BELOW_THE_START, SENT_AFTER_NEWER
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
 from tests.support.conflicts import Summary, seen, summary_of
@@ -35,6 +32,13 @@ def test_every_read_of_a_replaced_stale_write_is_a_stale_read() -> None:
         ("stale-read", WENT_BACK, 3, [1, 5, 2]),
         ("stale-read", WENT_BACK, 4, [1, 5, 2]),
     ]
+
+
+def test_a_timed_out_write_that_was_read_is_held_to_its_place() -> None:
+    # Testing only ok writes misses it: the newer write was accepted before the older was called.
+    found = seen(write(0, 2, 1, 3), read(1, ("v2", 1), 2, 5), write(2, 1, 4, 0, "info"))
+
+    assert found == [("stale-write", SENT_AFTER_NEWER, 2, [0])]
 
 
 def test_going_back_to_a_token_that_is_not_lower_is_no_stale_read() -> None:
@@ -76,36 +80,8 @@ def test_a_read_of_a_write_in_flight_that_did_not_come_last_is_stale(other: Op) 
     assert found_of(read(2, ("v0", 3), 110, 120), other) == [("stale-read", "older-than-accepted")]
 
 
-def test_a_read_names_the_write_in_flight_that_came_later() -> None:
-    found = seen(
-        IN_FLIGHT,
-        NEWER,
-        read(2, ("v0", 3), 110, 120),
-        write(3, 4, 106, 115),
-        read(4, ("v3", 4), 111, 140),
-        write(5, 7, 200, 210),
-    )
-
-    assert ("stale-write", SEEN_AFTER_NEWER, 2, [1, 4]) in found
-    (because,) = (because for anomaly, _, _, because in found if anomaly == "stale-read")
-    assert 2 in because
-    assert 5 not in because
-
-
-def test_what_was_surely_late_itself_says_nothing_of_a_write_in_flight() -> None:
-    found = found_of(read(2, ("v0", 3), 110, 120), write(3, 4, 109, 115))
-
-    assert found == [("stale-write", "after-newer"), ("stale-write", "after-newer")]
-
-
 def test_without_a_fence_an_equal_token_is_no_stale_write() -> None:
     assert seen(write(0, 2, 0, 1), write(1, 2, 2, 3), fenced=False, policy="inclusive") == []
-
-
-def test_without_a_fence_a_fence_operation_changes_no_value() -> None:
-    ahead = replace(fenced(write(1, 9, 2, 3)), process=1)
-
-    assert seen(write(0, 1, 0, 1), ahead, read(2, ("v0", 1), 4, 5), fenced=False) == []
 
 
 def test_without_a_fence_a_write_that_was_seen_after_a_newer_one_is_stale() -> None:
@@ -120,18 +96,6 @@ def test_without_a_fence_a_write_that_was_seen_after_a_newer_one_is_stale() -> N
     assert found == [("stale-write", SEEN_AFTER_NEWER, 1, [2, 3])]
 
 
-def test_a_write_seen_as_the_newer_was_last_read_need_not_precede_it() -> None:
-    found = seen(
-        write(0, 2, 2, 20),
-        write(1, 3, 3, 4),
-        read(2, ("v0", 2), 5, 6),
-        read(3, ("v1", 3), 6, 7),
-        fenced=False,
-    )
-
-    assert found == [("stale-write", SEEN_AFTER_NEWER, 0, [1, 2])]
-
-
 def test_of_newer_writes_one_that_had_returned_before_the_read_is_shown() -> None:
     found = seen(
         write(0, 2, 0, 30),
@@ -143,18 +107,6 @@ def test_of_newer_writes_one_that_had_returned_before_the_read_is_shown() -> Non
     )
 
     assert found == [("stale-write", SEEN_AFTER_NEWER, 0, [2, 3])]
-
-
-def test_a_commit_without_a_token_hides_no_stale_write_that_follows() -> None:
-    bare = replace(write(0, 0, 0, 1), token=None)
-    history = history_of(renumbered([bare, write(1, 2, 2, 3), write(2, 1, 4, 5)]))
-    log = [
-        Commit(seq=seq, resource="r0", token=token, value=f"v{seq}") for seq, token in enumerate([None, 2, 1])
-    ]
-
-    found = [summary_of(each) for each in in_log(gather(history, log))]
-
-    assert found == [("stale-write", LOGGED_AFTER_NEWER, 2, [1])]
 
 
 @pytest.mark.parametrize(("policy", "is_stale"), [("strict", True), ("inclusive", False)])
@@ -171,20 +123,6 @@ def test_a_write_below_the_initial_token_is_stale_without_another(policy: str, t
     assert found == [("stale-write", BELOW_THE_START, 0, [])]
 
 
-def test_of_two_resources_the_stale_write_of_the_second_is_accused() -> None:
-    other = [replace(op, resource="r1") for op in (write(2, 5, 4, 5), write(3, 2, 6, 7))]
-
-    found = seen(write(0, 1, 0, 1), write(1, 2, 2, 3), *other)
-
-    assert found == [("stale-write", SENT_AFTER_NEWER, 3, [2])]
-
-
-def test_a_stale_write_is_no_second_use_of_its_token() -> None:
-    found = seen(write(0, 5, 0, 1), write(1, 2, 2, 9), write(2, 2, 3, 8))
-
-    assert found == [("stale-write", SENT_AFTER_NEWER, 1, [0]), ("stale-write", SENT_AFTER_NEWER, 2, [0])]
-
-
 def test_of_concurrent_writes_with_one_token_a_strict_fence_accepts_one() -> None:
     found = seen(write(0, 5, 0, 9), write(1, 5, 1, 8))
 
@@ -195,23 +133,6 @@ def test_of_writes_with_one_token_the_one_read_first_came_first() -> None:
     found = seen(write(0, 5, 0, 20), write(1, 5, 1, 20), read(2, ("v1", 5), 2, 3), read(3, ("v0", 5), 4, 5))
 
     assert found[0] == ("stale-write", SAME_TOKEN_TWICE, 0, [1, 2, 3])
-
-
-def test_a_read_that_shows_no_order_proves_no_second_use() -> None:
-    found = seen(write(0, 5, 0, 20), write(1, 5, 1, 20), read(2, ("v1", 5), 2, 3))
-
-    assert found == [("stale-write", SAME_TOKEN_TWICE, 1, [0])]
-
-
-def test_a_value_of_a_second_use_is_judged_by_what_replaced_it() -> None:
-    writes = write(0, 5, 0, 9), write(1, 5, 1, 8), write(2, 6, 10, 11)
-
-    found = seen(*writes, read(3, ("v1", 5), 12, 13))
-
-    assert [each[:3] for each in found] == [
-        ("stale-write", SAME_TOKEN_TWICE, 1),
-        ("stale-read", WENT_BACK, 3),
-    ]
 
 
 def logged(*operations: Op, log: Sequence[Op], **header: object) -> list[Summary]:
@@ -244,84 +165,7 @@ def test_a_write_sent_after_an_acknowledged_fence_is_stale(
     assert found == ([("stale-write", SENT_AFTER_NEWER, 1, [0])] if is_stale else [])
 
 
-def test_a_write_that_took_effect_after_one_sent_after_a_fence_is_stale() -> None:
-    early, late = write(1, 4, 1, 20), write(2, 6, 4, 5)
-
-    found = logged(fenced(write(0, 5, 2, 3)), early, late, log=[late, early])
-
-    assert ("stale-write", SENT_AFTER_NEWER, 0, [1, 2]) in found
-
-
-def test_a_fence_of_another_resource_shuts_nothing_out() -> None:
-    late, other = write(1, 4, 2, 3), replace(fenced(write(0, 5, 0, 1)), resource="r1")
-
-    assert logged(other, late, log=[late]) == []
-
-
 def test_a_write_that_was_sent_before_the_fence_returned_is_not_stale() -> None:
     early = write(1, 4, 1, 3)
 
     assert logged(fenced(write(0, 5, 0, 2)), early, log=[early]) == []
-
-
-def test_a_commit_that_nobody_sent_is_not_the_one_sent_last() -> None:
-    late = write(1, 4, 1, 2)
-    stray = replace(late, value="x", token=6)
-
-    assert logged(fenced(write(0, 5, 0, 0)), late, log=[stray, late])[0][2:] == (1, [0])
-
-
-@pytest.mark.parametrize(("token", "newer", "is_higher"), [(0, 1, True), (0, 0, False), (1, 1, False)])
-def test_an_equal_token_is_not_a_higher_one(token: int, newer: int, *, is_higher: bool) -> None:
-    conflict = Conflict(
-        anomaly="stale-write",
-        breach=SENT_AFTER_NEWER,
-        accused=write(1, token, 2, 3),
-        because=(write(0, newer, 0, 1),),
-    )
-
-    assert came_after_higher(conflict) is is_higher
-
-
-def test_a_commit_that_nobody_sent_may_have_come_before_the_fence() -> None:
-    sent = write(1, 6, 1, 2)
-    stray = replace(sent, value="x", token=4)
-
-    assert logged(fenced(write(0, 5, 0, 0)), sent, log=[stray, sent]) == []
-
-
-def test_a_write_logged_twice_after_a_fence_is_not_its_own_reason() -> None:
-    late = write(1, 4, 2, 3)
-
-    found = logged(fenced(write(0, 5, 0, 1)), late, log=[late, late])
-
-    assert {tuple(because) for *_, because in found} == {(0,)}
-
-
-def test_what_stands_after_a_stale_write_does_not_show_when_it_took_effect() -> None:
-    late, next_ = write(1, 4, 2, 3), write(2, 6, 4, 5)
-
-    found = logged(fenced(write(0, 5, 0, 1)), late, next_, log=[late, next_])
-
-    assert found == [("stale-write", SENT_AFTER_NEWER, 1, [0])]
-
-
-def test_of_what_stands_before_a_stale_write_the_one_sent_last_is_shown() -> None:
-    early, late = write(0, 6, 0, 20), write(1, 4, 1, 20)
-    last = write(3, 7, 5, 6)
-
-    found = logged(early, late, fenced(write(2, 5, 2, 3)), last, log=[early, last, late])
-
-    assert ("stale-write", SENT_AFTER_NEWER, 1, [2, 3]) in found
-
-
-def test_two_uses_of_a_token_are_found_beside_another_token() -> None:
-    found = seen(write(0, 1, 0, 1), write(1, 5, 2, 9), write(2, 5, 3, 8))
-
-    assert found == [("stale-write", SAME_TOKEN_TWICE, 2, [1])]
-
-
-def test_a_write_with_the_lowest_token_is_stale_after_a_fence_with_it() -> None:
-    fence, late = fenced(write(0, 0, 0, 1)), write(1, 0, 2, 3)
-
-    assert logged(fence, late, log=[late]) == [("stale-write", SENT_AFTER_NEWER, 1, [0])]

@@ -46,10 +46,6 @@ def test_a_write_shows_a_loss_that_the_mark_of_the_past_lets_through(
     assert {token: is_lost(write(3, token, 6, 7), strict=strict) for token in lost} == lost
 
 
-def test_a_write_that_the_lost_mark_lets_through_shows_no_loss() -> None:
-    assert not is_lost(write(3, 5, 6, 7), write(4, 4, 8, 9), strict=False)
-
-
 def test_a_write_that_was_sent_before_the_read_returned_shows_no_loss() -> None:
     assert is_lost(write(3, 3, 6, 7))
     assert not is_lost(write(3, 3, 5, 7))
@@ -58,21 +54,6 @@ def test_a_write_that_was_sent_before_the_read_returned_shows_no_loss() -> None:
 
 def test_without_a_fence_no_write_shows_a_loss() -> None:
     assert not is_lost(write(3, 3, 6, 7), fenced=False)
-
-
-def test_the_first_write_that_only_the_past_lets_through_is_the_proof() -> None:
-    conflicts = found([*BACK, write(3, 3, 5, 7), write(4, 1, 6, 7), write(5, 3, 8, 9)])
-
-    assert [each.because[-1].index for each in conflicts if each.anomaly == "lost-write"] == [5]
-
-
-def test_a_read_that_shows_that_the_lost_value_was_there_is_in_the_proof() -> None:
-    unknown = write(1, 2, 2, 3, "info")
-    reads = [read(2, ("v1", 2), 4, 5), read(3, ("v0", 1), 6, 7), read(4, ("v0", 1), 8, 9)]
-
-    lost, *_ = found([write(0, 1, 0, 1), unknown, *reads])
-
-    assert [op.index for op in lost.because] == [2, 0, 3, 4]
 
 
 def test_a_write_that_a_newer_one_proves_stale_does_not_follow_from_a_loss() -> None:
@@ -99,17 +80,6 @@ def test_a_fence_from_before_a_restart_that_the_log_lacks_is_a_lost_write(
     assert [(each.anomaly, each.accused.index) for each in conflicts] == lost
 
 
-def test_a_value_that_came_back_is_proved_by_all_the_reads_that_show_it() -> None:
-    writes = [write(0, 1, 0, 20, "info"), write(1, 1, 0, 20, "info")]
-    values = ["v0", "v1", "v1", "v0"]
-    reads = [read(n, (value, 1), 2 * n + 6, 2 * n + 7) for n, value in enumerate(values, 2)]
-
-    *_, back = found([*writes, *reads], fenced=False)
-
-    assert (back.anomaly, back.accused.index) == ("non-linearizable", 5)
-    assert [op.index for op in back.because] == [3, 2, 4]
-
-
 def test_a_value_that_came_back_after_a_restart_was_not_lost() -> None:
     back = read(3, ("v1", 4), 6, 7)
 
@@ -118,70 +88,8 @@ def test_a_value_that_came_back_after_a_restart_was_not_lost() -> None:
     assert restarted(6, *BACK, back) == [("stale-read", [1])]
 
 
-def test_another_value_that_is_not_older_came_back_after_a_restart_too() -> None:
-    overlapping = [write(1, 3, 2, 5), write(2, 4, 2, 5)]
-    back = [read(3, ("v0", 2), 8, 9), read(4, ("v1", 3), 10, 11)]
-
-    conflicts = restarted(8, write(0, 2, 0, 1), *overlapping, *back)
-
-    assert "lost-write" not in dict(conflicts)
-
-
-def test_a_read_called_as_the_other_returned_does_not_bring_a_value_back() -> None:
-    conflicts = found([*BACK, read(3, ("v1", 4), 5, 6), write(4, 3, 7, 8)])
-
-    assert [each.anomaly for each in conflicts] == ["lost-write", "stale-write"]
-
-
-def test_a_write_that_the_past_refuses_too_does_not_follow_from_the_loss() -> None:
-    lost, *stale = found([*BACK, write(3, 3, 6, 7), write(4, 1, 8, 9)])
-
-    assert [(each.accused.index, each.cause) for each in stale] == [(3, lost), (4, None)]
-
-
-@pytest.mark.parametrize(("fenced", "regressions"), [(True, ["high-water-regression"]), (False, [])])
-def test_only_a_fence_has_a_mark_that_can_go_back(fenced: bool, regressions: list[str]) -> None:
-    reads = [read(2, ("v1", 4), 4, 5), read(3, ("v0", 2), 6, 7), read(4, ("v0", 2), 8, 9)]
-
-    conflicts = found([*BACK[:2], *reads], fenced=fenced)
-
-    assert [each.anomaly for each in conflicts] == ["lost-write", *regressions]
-
-
-def test_of_two_writes_let_through_the_one_sent_first_shows_the_loss() -> None:
-    lost, *_ = found([*BACK, write(3, 3, 6, 20), write(4, 4, 8, 9)])
-
-    assert lost.anomaly == "lost-write"
-    assert [op.index for op in lost.because][-1] == 3
-
-
 @pytest.mark.parametrize(("returned", "is_lost"), [(1, True), (2, False)])
 def test_only_what_a_value_surely_replaced_is_older(returned: int, is_lost: bool) -> None:
     conflicts = found([write(0, 2, 0, returned), *BACK[1:], write(3, 3, 6, 7)])
 
     assert ("lost-write" in {each.anomaly for each in conflicts}) == is_lost
-
-
-def test_a_write_below_the_initial_token_does_not_follow_from_a_loss() -> None:
-    below = write(0, 0, 0, 1)
-    later = [
-        replace(op, called=op.called + 2, returned=(op.returned or 0) + 2)
-        for op in (*BACK, write(3, 3, 6, 7))
-    ]
-    history = history_of(renumbered([below, *later]))
-    history = replace(history, header=replace(history.header, initial_token=1))
-
-    conflicts = {each.accused.index: each for each in observed(gather(history))}
-
-    assert (conflicts[0].anomaly, conflicts[0].cause) == ("stale-write", None)
-    assert conflicts[4].cause == conflicts[2]
-
-
-def test_a_write_sent_as_a_lost_one_returned_does_not_follow_from_the_loss() -> None:
-    writes = write(0, 2, 0, 1), write(1, 5, 2, 3), write(2, 9, 4, 6), write(3, 3, 6, 8)
-    reads = read(4, ("v0", 2), 10, 11), read(5, ("v0", 2), 12, 13)
-
-    conflicts = {each.accused.index: each for each in found([*writes, *reads])}
-
-    assert conflicts[2].anomaly == "lost-write"
-    assert (conflicts[3].anomaly, conflicts[3].cause) == ("stale-write", None)
