@@ -28,8 +28,5 @@ class HighWater(Generic[T]):
 
     def before(self, time: float) -> tuple[float, T] | None:
         """Return the highest entry strictly before `time`, as (height, item)."""
-        return self.first(bisect_left(self._times, time))
-
-    def first(self, count: int) -> tuple[float, T] | None:
-        """Return the highest of the `count` earliest entries."""
+        count = bisect_left(self._times, time)
         return self._highest[count - 1] if count else None

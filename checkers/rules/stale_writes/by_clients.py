@@ -65,14 +65,14 @@ def _second_uses(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
             late, early = early, late
             first[level] = early
         broken[late] = True
-        yield used_again(zones.zone(late), zones.zone(early))
+        yield _twice(zones.zone(late), zones.zone(early))
 
 
 def _surely_before(zones: ZoneColumns, one: int, other: int) -> bool:
     return bool(zones.settled[one] < zones.claimed[other])
 
 
-def used_again(late: Zone, early: Zone) -> Conflict:
+def _twice(late: Zone, early: Zone) -> Conflict:
     """Accuse the write of a value whose token another value had used up, and show their order."""
     if late.write is None:  # impossible: the initial value comes first
         raise AssertionError("a second write without a write")
