@@ -9,10 +9,10 @@ STAMP := $(VENV)/installed
 PINNED := $(VENV)/pinned
 MUTANTS := .venv-mutants
 MODULES ?=
-WORKERS ?= 6
+WORKERS ?= 4
 SLOW_WORKERS ?= 4
 FUZZ_SECONDS ?= 600
-EXAMPLES ?= 0.1
+EXAMPLES ?= 0.02
 CASES ?=
 
 # Tests start the command hundreds of times: compile its modules once, also where bytecode is unwanted elsewhere.
@@ -49,12 +49,12 @@ test: lint  ## each feature once, while mypy checks the types; ends in pytest's 
 	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(WORKERS) --dist loadgroup; tests=$$?; \
 	wait $$types || { cat $(VENV)/types; exit 1; }; exit $$tests
 
-test-slow: install  ## the rest: other engines, systems and seeds, all random cases, and whatever takes long
+test-slow: install  ## what takes long, other seeds, and all random cases
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-dask.lock \
 	  || echo "Dask does not install here: its tests are skipped"
 	$(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup -m "(slow or hypothesis or random) and not nightly"
 
-test-nightly: install  ## the CI files of examples/ci on a machine that has Python and git alone, and Fencepost's image
+test-nightly: install  ## what repeats on a second engine or system, the adapters in other languages, the image, CI on a bare machine
 	FENCEPOST_REQUIRE_ENGINES=1 $(BIN)/pytest -n 2 -m nightly
 
 test-all: test test-slow test-nightly  ## everything
@@ -69,7 +69,7 @@ types: install
 	$(BIN)/mypy
 
 coverage: install  ## branch coverage by the tests that need no engine; fails below the floor
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not engine and not browser and not slow" --cov --cov-report=term
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not engine and not browser and not slow and not nightly" --cov --cov-report=term
 	$(BIN)/coverage report --include='checkers/*' --fail-under=96 --format=total
 
 docs: install  ## the documentation site, in site/; fails on a broken link

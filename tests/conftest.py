@@ -29,7 +29,7 @@ from tests.support.examples import Cases, examples
 from tests.support.missing import miss
 from tests.support.recorded_runs import unpack
 from tests.support.scripts import ScriptEngine
-from tests.support.selection import BOTH_ENGINES, leave_out_slow_tests, longest_first, mark
+from tests.support.selection import BOTH_ENGINES, QUICK, leave_out_slow_tests, longest_first, mark
 from tests.support.systems import OLD_ETCD
 
 settings.register_profile(
@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Say so."""
-    if config.option.markexpr == "not slow":
+    if config.option.markexpr == QUICK:
         return "slow tests are left out: `make test-all`, or name a file or a test, or `-m slow`"
     return ""
 

@@ -19,6 +19,7 @@ import pytest
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
 from tests.support.repository import PROJECT, PYTHONS, ROOT
+from tests.support.selection import nightly
 
 PACKAGES = ("checkers", "workloads", "harness", "compose", "fencepost")
 SHIPPED = ("targets", "campaigns")
@@ -106,7 +107,7 @@ def test_the_wheel_finds_what_ships_without_a_checkout(wheel: Path, tmp_path: Pa
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.timeout(1200)  # it installs from a package index, and repeats a run that was not challenged
-@pytest.mark.parametrize("version", PYTHONS)
+@pytest.mark.parametrize("version", [PYTHONS[-1], *nightly(*PYTHONS[:-1])])
 def test_a_bare_environment_runs_a_target_on_each_python(wheel: Path, version: str, tmp_path: Path) -> None:
     """Its requirements are not pinned: they are the newest, as a user gets them."""
     subprocess.run([interpreter(version), "-m", "venv", tmp_path / "venv"], check=True)

@@ -20,6 +20,7 @@ from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
 from tests.support.ci_steps import ACTION, CI, steps_of_gitlab, steps_of_jenkins, steps_of_the_action
 from tests.support.repository import ROOT
+from tests.support.selection import nightly
 
 WORKFLOWS = (CI / "github-nightly.yml", CI / "github-image.yml")
 SCHEMAS = [
@@ -113,7 +114,7 @@ def variables(clone: Path) -> Mapping[str, str]:
 @pytest.mark.usefixtures("local_engine")
 @pytest.mark.parametrize(
     ("steps", "python"),
-    [(steps_of_the_action, CLEAN), (steps_of_gitlab, SHARING), (steps_of_jenkins, SHARING)],
+    [(steps_of_the_action, CLEAN), *nightly((steps_of_gitlab, SHARING), (steps_of_jenkins, SHARING))],
 )
 def test_the_shell_steps_run_in_a_clean_clone(
     tmp_path: Path, steps: Callable[[], list[str]], python: str

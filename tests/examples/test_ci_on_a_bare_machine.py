@@ -22,7 +22,6 @@ from tests.support.repository import ROOT
 
 pytestmark = [
     pytest.mark.engine,
-    pytest.mark.slow,
     pytest.mark.nightly,
     pytest.mark.timeout(3600),
     pytest.mark.usefixtures("docker_engine"),

@@ -76,7 +76,7 @@ def test_lock_then_incr_is_found_in_an_adapter_of_redis_py(python_locks: Path) -
     assert "redis-py" in json.loads(environment)["program"]["versions"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_stale_write_is_found_with_a_lock_without_tokens(python_locks: Path) -> None:
     document = verdict(run(python_locks, "plain-lock.toml", seconds=12))
 
@@ -111,14 +111,14 @@ def test_the_python_client_keeps_stale_writers_out(python_client: Path) -> None:
     assert set(stopped_processes(python_client, "python-client")) == {2}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_python_client_without_the_comparison_accepts_stale_writes(python_client: Path) -> None:
     document = verdict(run(python_client, "unfenced.toml"))
 
     assert document["anomalies"]["stale-write"] >= 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_python_client_with_a_separate_incr_gets_a_newer_token(
     python_client: Path,
 ) -> None:
@@ -144,7 +144,7 @@ def java_client(tmp_path_factory: pytest.TempPathFactory, local_engine: Engine) 
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)  # Maven may build first
 def test_the_java_client_keeps_stale_writers_out(java_client: Path) -> None:
     document = verdict(run(java_client, "fenced.toml"))
@@ -153,7 +153,7 @@ def test_the_java_client_keeps_stale_writers_out(java_client: Path) -> None:
     assert set(stopped_processes(java_client, "java-client")) == {2}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)  # Maven may build first
 def test_the_java_client_answers_ok_to_writes_of_a_missing_row(java_client: Path) -> None:
     document = verdict(run(java_client, "missing-row.toml"))

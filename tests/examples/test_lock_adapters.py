@@ -26,7 +26,7 @@ HOLD = {"resource": "r0", "owner": "0-1"}
 ACQUIRE = {"op": "acquire", "wait_ms": 8000, **HOLD}
 RELEASE = {"op": "release", **HOLD}
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # a build may download libraries first
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]  # a build may download libraries first
 
 
 def assert_fits(folder: Path, lock: str, command: str, engine: str = "local") -> None:

@@ -78,6 +78,7 @@ def test_the_examples_of_a_page_print_what_they_say(
         assert printed[: len(said)] == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMPARISONS)
 def test_the_commands_that_repeat_the_comparisons_find_their_tests(command: str) -> None:
     collect = command.replace(".venv/bin/pytest", f"{sys.executable} -m pytest --collect-only -q")

@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 import pytest
 
+QUICK = "not slow and not nightly"
 ENGINES = {"docker_engine", "local_engine"}
-BOTH_ENGINES = ["local", pytest.param("docker", marks=pytest.mark.slow)]
+
+
+def slow(*values: object) -> list[object]:
+    """Parameters of one value or one tuple each, which only `make test-slow` tries."""
+    return _marked(pytest.mark.slow, values)
+
+
+def nightly(*values: object) -> list[object]:
+    """Parameters of one value or one tuple each, which only `make test-nightly` tries."""
+    return _marked(pytest.mark.nightly, values)
+
+
+def _marked(mark: pytest.MarkDecorator, values: Iterable[object]) -> list[object]:
+    return [pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=mark) for each in values]
+
+
+BOTH_ENGINES = ["local", *nightly("docker")]
 """Parameters for tests that must pass on both engines."""
 
 
 def seeds(count: int) -> list[object]:
     """Parameters for tests that must pass with each seed: the first is quick."""
-    return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, count))]
+    return [0, *slow(*range(1, count))]
 
 
 def leave_out_slow_tests(config: pytest.Config) -> None:
-    """Leave slow tests out of a run that names neither files, nor tests, nor markers."""
+    """Leave slow and nightly tests out of a run that names neither files, nor tests, nor markers."""
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if not (named or config.option.markexpr or config.option.keyword):
-        config.option.markexpr = "not slow"  # pytest-xdist's workers inherit it
+        config.option.markexpr = QUICK  # pytest-xdist's workers inherit it
 
 
 def mark(item: pytest.Item) -> None:

@@ -64,6 +64,7 @@ def test_the_example_runs_and_is_judged(folder: Path, settings: tuple[str, ...],
     assert f"run again    cd {folder} && PYTHONPATH={ROOT} " in done.stderr
 
 
+@pytest.mark.slow
 def test_moments_that_a_class_never_reports_are_not_required(folder: Path) -> None:
     aimed = '["before-write/superseded", "granted/expired", "renewing/expired"]'
     settings = (
@@ -173,6 +174,7 @@ def test_an_error_outside_of_operations_names_class_method_and_line(
     assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_an_exit_in_an_operation_is_an_error_like_any_other(folder: Path) -> None:
     (folder / "raising.py").write_text(RAISING)
 

@@ -31,6 +31,7 @@ from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE, compared
 from tests.support.examples import Cases
+from tests.support.selection import slow
 from tests.support.storage_runs import Run
 
 RUNS = max(60, SCALE // len(KINDS) // 10)
@@ -70,7 +71,7 @@ def verdict(run: Run, *, logged: bool) -> Verdict:
     return replace(judged, checkers=tuple(replace(each, seconds=0.0) for each in judged.checkers))
 
 
-@pytest.mark.parametrize("runs", [20, pytest.param(RUNS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [20, *slow(RUNS)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_rule_finds_the_same_on_columns(kind: Any, runs: int, cases: Cases) -> None:
     rng = random.Random(f"{kind} crowd")

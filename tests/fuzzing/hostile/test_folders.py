@@ -17,7 +17,7 @@ from harness.core.exit_codes import ExitCode
 
 SEED = 20261126
 PARTS = 4
-QUICK, SLOW = 15, 250  # cases of a part
+QUICK, SLOW = 5, 250  # cases of a part
 REFUSED = {"import", "run a plan", "shrink with runs", "validate targets"}
 """Commands that refuse what they are given even without a surprise, but only once they have read it."""
 

@@ -25,6 +25,7 @@ from harness.run.runner import RunOptions
 from harness.spec.hazards import hazard_table
 from tests.support.missing import need
 from tests.support.repository import ROOT
+from tests.support.selection import slow
 from workloads.client import GIVES_NONE
 
 REDIS_PY = shlex.join([sys.executable, str(ROOT / "examples/locks/python/redis_py.py")])
@@ -159,7 +160,7 @@ def test_lock_then_incr_is_not_atomic_and_refuses_late_releases(local_engine: En
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("retakes", ["renew", pytest.param("release", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("retakes", ["renew", *slow("release")])
 def test_a_lock_that_takes_an_expired_lock_again_does_not_tell(
     local_engine: Engine, tmp_path: Path, retakes: str
 ) -> None:

@@ -25,7 +25,7 @@ set = ["workload.duration=6s"]
 targets = ["mine.toml"]
 """
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.engine, pytest.mark.nightly, pytest.mark.timeout(900)]
 
 
 def test_a_new_failure_is_shrunk_and_kept_in_the_corpus(tmp_path: Path) -> None:

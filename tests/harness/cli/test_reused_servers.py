@@ -18,6 +18,7 @@ from tests.support.challenged import durations, repeated
 from tests.support.command import fencepost
 from tests.support.held import processes_of, wait_until
 from tests.support.missing import need
+from tests.support.selection import nightly
 from tests.support.started_campaign import started_campaign
 from tests.support.target_files import SUPERSEDED, target_text
 
@@ -38,7 +39,7 @@ KILLED = target_text(
     SUPERSEDED,
     lock='kind = "redis"',
 )
-PAIRS = [("local", "etcd-postgres"), ("docker", "zookeeper-dynamodb")]
+PAIRS = [("local", "etcd-postgres"), *nightly(("docker", "zookeeper-dynamodb"))]
 
 
 def topology(name: str) -> Topology:

@@ -94,6 +94,7 @@ def test_a_class_is_found_on_the_pythonpath_of_the_run(run: Path, project: Path)
     assert was_judged(run)
 
 
+@pytest.mark.slow
 def test_without_the_folder_of_the_run_code_is_found_here(run: Path, project: Path) -> None:
     (run / "target.toml").write_text(PROGRAM)
     (project / "modules").rmdir()
@@ -105,6 +106,7 @@ def test_without_the_folder_of_the_run_code_is_found_here(run: Path, project: Pa
     assert f"{run.parent / 'elsewhere'}/mine.py" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "code"),
     [(PROGRAM, ExitCode.INFRASTRUCTURE), (CLASS, ExitCode.CONFIGURATION)],

@@ -18,6 +18,7 @@ from checkers.text import limits
 from checkers.text.errors import HistoryError
 from tests.support import command
 from tests.support.repository import HISTORIES, ROOT
+from tests.support.selection import slow
 
 FOREIGN = HISTORIES / "foreign"
 VALID, INVALID = FOREIGN / "cas-register.valid.edn", FOREIGN / "cas-register.stale-read.invalid.edn"
@@ -47,6 +48,7 @@ def test_recheck_reads_standard_input(tmp_path: Path) -> None:
     assert json.loads(wrong.stdout)["history"] is None
 
 
+@pytest.mark.slow
 def test_import_and_export_read_standard_input(tmp_path: Path) -> None:
     lock = (FOREIGN / "fenced-mutex.valid.edn").read_bytes()
 
@@ -62,8 +64,10 @@ def test_import_and_export_read_standard_input(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         (b"", b"standard input:1: the file is empty\n"),
-        (b"\xff\n", b"standard input:1: not UTF-8 (invalid start byte at byte 0: ff 0a)\n"),
-        (b"{:process 0, :type :ok, :f :read}\n", b"standard input:1: process 0 has no operation open"),
+        *slow(
+            (b"\xff\n", b"standard input:1: not UTF-8 (invalid start byte at byte 0: ff 0a)\n"),
+            (b"{:process 0, :type :ok, :f :read}\n", b"standard input:1: process 0 has no operation open"),
+        ),
     ],
 )
 def test_a_refusal_names_standard_input(tmp_path: Path, content: bytes, problem: bytes) -> None:
@@ -92,6 +96,7 @@ def test_a_compressed_history_is_read_whatever_its_name(fencepost: Any, tmp_path
     assert "at line 7: " in ran.stdout
 
 
+@pytest.mark.slow
 def test_standard_input_may_be_compressed(tmp_path: Path) -> None:
     ran = piped(tmp_path, gzip.compress(VALID.read_bytes()), "recheck", "-", *BY_MODEL)
 

@@ -87,10 +87,8 @@ def test_a_program_is_run_paused_and_judged(
     assert "processes" in (tmp_path / "runs/mine/latest/plan.json").read_text(), "it was stopped too"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("tokenless",), pytest.param(("tokenless", "forgetful"), marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [("tokenless",), ("tokenless", "forgetful")])
 def test_a_lock_without_tokens_is_judged_by_real_time(
     run: Any, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
@@ -105,6 +103,7 @@ def test_a_lock_without_tokens_is_judged_by_real_time(
     assert [each for each in document["notices"] if each.startswith("this lock gives no fencing token")]
 
 
+@pytest.mark.slow
 def test_a_program_runs_as_the_user_and_inherits_the_environment(tmp_path: Path) -> None:
     said = 'echo "user $(id -u) has $OF_THE_USER" >&2'
     script = f'{said}; exec "{sys.executable}" "{PROGRAM}" "{tmp_path / "file.db"}"'
@@ -117,6 +116,7 @@ def test_a_program_runs_as_the_user_and_inherits_the_environment(tmp_path: Path)
     assert {log.read_text().splitlines()[0] for log in logs} == {f"user {os.geteuid()} has inherited"}
 
 
+@pytest.mark.slow
 def test_a_fence_that_gets_no_token_ends_the_run_with_the_reason(tmp_path: Path) -> None:
     write_target(tmp_path, [sys.executable, PROGRAM, tmp_path / "file.db", "tokenless"])
 
@@ -139,16 +139,13 @@ def test_the_program_and_its_versions_are_recorded(run: Any, tmp_path: Path) -> 
     assert f"sqlite {sqlite3.sqlite_version}" in (latest / "report.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("side", "settings"),
     [
         ("lock", ("storage.kind=sqlite", "storage.fencing=conditional-update")),
-        pytest.param(
-            "lock",
-            ("storage.kind=sqlite", "storage.fencing=none", 'expect=["stale-write"]'),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param("storage", ("lock.kind=files:FileLock",), marks=pytest.mark.slow),
+        ("lock", ("storage.kind=sqlite", "storage.fencing=none", 'expect=["stale-write"]')),
+        ("storage", ("lock.kind=files:FileLock",)),
     ],
 )
 def test_a_program_can_do_one_side_only(

@@ -138,10 +138,11 @@ SLOW = pytest.mark.slow
     ("how", "when", "said"),
     [
         ("garbage", "acquire", "WRONG acquire: unknown (the program said \\x00"),
-        (
+        pytest.param(
             "forks",
             "acquire",
             "WRONG acquire: the program ended with status 7, and a child process of it keeps",
+            marks=SLOW,
         ),
         pytest.param("never_ends_forking", "acquire", "WRONG acquire: the program ended with", marks=SLOW),
         pytest.param("endless_line", "acquire", "a line of more than 1,048,576 bytes", marks=SLOW),

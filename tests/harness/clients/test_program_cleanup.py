@@ -22,6 +22,7 @@ from harness.clients.admin import AdminClient
 from harness.processes.cleanup_process import programs_killed_at_end
 from harness.processes.process_tree import is_stopped
 from tests.support.orphans import leaving_daemons, offspring, task
+from tests.support.selection import slow
 from tests.support.waiting import wait_for
 from workloads.line_protocol.program_client import start_fields
 
@@ -47,6 +48,7 @@ from pathlib import Path
 from harness.clients.pool import started
 from harness.processes.cleanup_process import programs_killed_at_end
 from tests.support.orphans import offspring, task
+from tests.support.selection import slow
 
 if __name__ == "__main__":
     with programs_killed_at_end({run_id!r}), started(2, 1, 0, Path({folder!r})) as clients:
@@ -150,7 +152,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("deadly", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, *slow(signal.SIGTERM)])
 def test_no_daemon_outlives_a_killed_harness(
     folder: Path, run_id: str, daemons: Callable[[], list[Any]], deadly: Signals
 ) -> None:

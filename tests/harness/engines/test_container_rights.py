@@ -17,6 +17,7 @@ from harness.engines.docker_containers import containers_of
 from harness.engines.docker_images import provide_before_any_run
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec, Topology
+from tests.support.selection import nightly
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
@@ -87,10 +88,7 @@ def use(engine: Engine, client: Any, spec: ServerSpec, run_id: str, folder: Path
     "system",
     [
         "redis",
-        *(
-            pytest.param(each, marks=pytest.mark.slow)
-            for each in ("postgres", "etcd", "zookeeper", "dynamodb")
-        ),
+        *nightly("postgres", "etcd", "zookeeper", "dynamodb"),
     ],
 )
 def test_our_servers_have_no_capabilities(

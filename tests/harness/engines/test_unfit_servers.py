@@ -28,6 +28,7 @@ from harness.network.topology import Address, ServerSpec, Topology
 from harness.processes.supervisor import Supervisor
 from tests.support.http_servers import at_port, listening
 from tests.support.missing import need
+from tests.support.selection import slow
 from tests.support.systems import run_named
 
 LOCAL = ("etcd", "postgres", "redis")
@@ -80,7 +81,7 @@ def test_a_server_that_does_not_answer_is_not_ready_yet() -> None:
 
 @pytest.mark.parametrize(
     "system",
-    ["redis", pytest.param("etcd", marks=pytest.mark.slow), pytest.param("postgres", marks=pytest.mark.slow)],
+    ["redis", *slow("etcd", "postgres")],
 )
 def test_a_server_that_is_too_old_is_refused(
     local_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str

@@ -17,7 +17,7 @@ from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
 from harness.network import postgres_server
 from harness.network.topology import Link, NetworkEdge, ServerSpec, Topology
 from tests.support.replicated_postgres import address, read, settings, surviving, write
-from tests.support.selection import BOTH_ENGINES
+from tests.support.selection import BOTH_ENGINES, slow
 from tests.support.waiting import wait_for
 from workloads.client import NotApplied, Unknown
 from workloads.storages import postgres
@@ -134,7 +134,7 @@ def test_a_synchronous_commit_is_not_acknowledged_while_the_link_is_held(
     assert surviving(cluster) == ["w1", "w3"]
 
 
-@pytest.mark.parametrize("old_primary", ["paused", pytest.param("cut-off", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("old_primary", ["paused", *slow("cut-off")])
 def test_an_old_primary_that_goes_on_accepts_writes_that_are_lost(
     cluster: Cluster, old_primary: OldPrimary
 ) -> None:

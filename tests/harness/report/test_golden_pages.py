@@ -20,7 +20,7 @@ from tests.support.reported_runs import reported
 MOST_LINES = 14  # on a terminal of 100 columns, without those for what else was found
 FACTS = read_sections(PAGE_FACTS)
 WORDS = read_sections(SAMPLE_PAGES)
-CASES = [pytest.param(name, marks=pytest.mark.slow if name.endswith(TWIN) else []) for name in recorded()]
+CASES = [pytest.param(name, marks=pytest.mark.nightly if name.endswith(TWIN) else []) for name in recorded()]
 
 
 @pytest.mark.parametrize("name", CASES)

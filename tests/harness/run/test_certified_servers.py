@@ -21,6 +21,7 @@ from tests.support.certified_servers import (
 )
 from tests.support.challenged import run_until_challenged
 from tests.support.command import refused, run_target, run_words
+from tests.support.selection import nightly
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -90,7 +91,7 @@ def write(folder: Path, lock: Section, storage: Section, **more: Any) -> str:
     return "t.toml"
 
 
-@pytest.mark.parametrize(("lock", "storage"), [("zookeeper", "postgres"), ("redis", "dynamodb")])
+@pytest.mark.parametrize(("lock", "storage"), [("zookeeper", "postgres"), *nightly(("redis", "dynamodb"))])
 def test_fenced_servers_that_demand_certificates_hold_and_nothing_stays(
     servers: Certified, tmp_path: Path, lock: str, storage: str
 ) -> None:
@@ -104,7 +105,7 @@ def test_fenced_servers_that_demand_certificates_hold_and_nothing_stays(
     assert servers.left() == before == ["information_schema", "public", "zookeeper"]
 
 
-@pytest.mark.parametrize("with_tls", [False, True])
+@pytest.mark.parametrize("with_tls", [True, *nightly(False)])
 def test_stale_writes_under_redlock_are_found_and_nothing_stays(
     servers: Certified, tmp_path: Path, with_tls: bool
 ) -> None:

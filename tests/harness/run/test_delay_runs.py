@@ -12,6 +12,7 @@ from harness.engines import local_toxiproxy
 from harness.engines.engine import Engine
 from tests.support.challenged import counted, run_until_challenged
 from tests.support.command import run_target
+from tests.support.selection import nightly
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -29,7 +30,7 @@ def run(engine: Engine, folder: Path, target: str, *settings: str) -> tuple[int,
     return done.returncode, json.loads(done.stdout), folder / "runs" / target / "latest"
 
 
-@pytest.mark.parametrize("what", ["delayed-write", "late-renewal"])
+@pytest.mark.parametrize("what", ["delayed-write", *nightly("late-renewal")])
 def test_an_unfenced_storage_accepts_a_stale_write(local_engine: Engine, tmp_path: Path, what: str) -> None:
     code, verdict, _ = run(local_engine, tmp_path, f"etcd-postgres-{what}-unfenced")
 
@@ -37,7 +38,7 @@ def test_an_unfenced_storage_accepts_a_stale_write(local_engine: Engine, tmp_pat
     assert verdict["anomalies"]["stale-write"] >= 1
 
 
-@pytest.mark.parametrize("what", ["delayed-write", "late-renewal"])
+@pytest.mark.parametrize("what", ["delayed-write", *nightly("late-renewal")])
 def test_a_fenced_storage_rejects_every_stale_write(local_engine: Engine, tmp_path: Path, what: str) -> None:
     code, verdict, folder = run(local_engine, tmp_path, f"etcd-postgres-{what}")
 

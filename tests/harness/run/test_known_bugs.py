@@ -33,7 +33,7 @@ def test_a_known_bug_has_a_fixed_release_and_a_row(bug: str) -> None:
     assert f"(../targets/history/{bug}{FIXED}.toml)" in page
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)  # a release may be built first
 @pytest.mark.usefixtures("docker_engine")
 @pytest.mark.parametrize("name", QUICK)

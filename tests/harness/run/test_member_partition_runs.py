@@ -11,13 +11,14 @@ import pytest
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import ATTEMPTED, run_until_challenged
 from tests.support.command import run_target
+from tests.support.selection import nightly
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("docker_engine")
-@pytest.mark.parametrize("lock", ["etcd", "zookeeper"])
+@pytest.mark.parametrize("lock", ["etcd", *nightly("zookeeper")])
 @pytest.mark.parametrize("twin", ["", "-unfenced"])
 def test_a_write_of_a_holder_that_was_split_off_is_stale(tmp_path: Path, lock: str, twin: str) -> None:
     target = f"{lock}-postgres-leader-isolated{twin}"
@@ -42,7 +43,7 @@ def partitions_of(folder: Path) -> list[Any]:
     return [fault for fault in plan["faults"] if fault["kind"] == "partition"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
 def test_a_fence_holds_while_five_members_are_divided_in_several_ways(tmp_path: Path) -> None:
     target = "etcd-postgres-member-partitions"

@@ -15,7 +15,7 @@ from harness.engines.engine import Engine
 from tests.support.challenged import ATTEMPTED, Condition, counted, proves_nothing, run_until_challenged
 from tests.support.command import DEADLINE, fencepost, run_target, run_words
 from tests.support.installed_command import start
-from tests.support.selection import BOTH_ENGINES
+from tests.support.selection import BOTH_ENGINES, nightly
 
 pytestmark = pytest.mark.engine
 
@@ -85,7 +85,7 @@ def test_an_unfenced_storage_accepts_a_stale_write_as_expected(unfenced_run: tup
     assert shows_the_expected_stale_write(*unfenced_run), "the stale write, and the newer one before it"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
 def test_an_unfenced_storage_in_a_container_accepts_one_too(tmp_path: Path) -> None:
     assert shows_the_expected_stale_write(*challenged_run("etcd-postgres-unfenced", "docker", tmp_path))
@@ -101,7 +101,10 @@ def test_a_fence_rejects_every_stale_write(fenced_run: tuple[Any, Any, Any]) -> 
 @pytest.mark.usefixtures("local_engine")
 @pytest.mark.parametrize(
     "target",
-    ["etcd-postgres-inclusive", "etcd-postgres-select-for-update", "etcd-postgres-upsert", "etcd-sqlite"],
+    [
+        "etcd-postgres-upsert",
+        *nightly("etcd-postgres-inclusive", "etcd-postgres-select-for-update", "etcd-sqlite"),
+    ],
 )
 def test_every_fence_rejects_every_stale_write(tmp_path: Path, target: Any) -> None:
     code, verdict, _ = challenged_run(target, "local", tmp_path, PAST_LEASE_AND_REJECTED)
@@ -109,7 +112,7 @@ def test_every_fence_rejects_every_stale_write(tmp_path: Path, target: Any) -> N
     assert shows_a_fence_that_held(code, verdict)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
 @pytest.mark.parametrize(
     "target",
@@ -168,7 +171,7 @@ def test_the_run_folder_has_the_files_for_other_tools(fenced_run: tuple[Any, Any
     assert all((folder / "logs" / f"{name}.log").exists() for name in ("etcd-1", "postgres", "client-0"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
 def test_two_runs_can_run_at_the_same_time_in_containers(tmp_path: Path) -> None:
     """Those of campaigns do on the local engine."""

@@ -24,7 +24,7 @@ from harness.files.known_digests import KnownDigest
 from harness.spec import load
 from tests.support.command import DEADLINE, fencepost
 from tests.support.installed_command import start
-from tests.support.selection import BOTH_ENGINES
+from tests.support.selection import BOTH_ENGINES, nightly
 from tests.support.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.engine
@@ -123,7 +123,11 @@ def end(process: Popen[Any]) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "interruption"),
-    [("local", signal.SIGINT), ("local", signal.SIGTERM), ("docker", signal.SIGINT)],
+    [
+        ("local", signal.SIGINT),
+        ("local", signal.SIGTERM),
+        *nightly(("docker", signal.SIGINT)),
+    ],
     indirect=["engine"],
 )
 def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
@@ -173,19 +177,21 @@ LATE_MEMBERS = """faults=[
 IN_FORCE = [  # with each engine that injects the fault in a way of its own
     ("local", ("etcd-postgres-delayed-write", LONG), "delay", "client:"),
     ("local", ("etcd-postgres-server-pauses", LONG), "pause", "lock:etcd-"),
-    ("docker", ("etcd-postgres-server-pauses", LONG), "pause", "storage"),
     ("local", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
-    ("docker", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
     ("local", ("etcd-postgres-throttle", LONG), "throttle", "lock:etcd-"),
-    ("docker", ("etcd-postgres-throttle", LONG), "throttle", "lock:etcd-"),
     ("local", ("etcd-postgres-throttle", LONG), "throttle", "client:"),
-    ("docker", ("etcd-postgres-slow-network", LONG), "slow", "client:"),
     ("docker", ("etcd-postgres-kill", LONG), "kill", "storage"),
-    ("docker", ("redis-postgres-clock", LONG), "clock", "lock"),
     ("local", ("etcd-postgres-partition", LONG), "partition", "client:"),
-    ("docker", ("etcd-postgres-leader-isolated", LONG), "partition", "lock:etcd-"),
-    ("docker", ("redis-postgres-replica-cut-off", LONG), "partition", "lock:redis-replica"),
-    ("docker", ("etcd-postgres", LATE_MEMBERS), "delay", "lock:etcd-"),
+    *nightly(
+        ("docker", ("etcd-postgres-server-pauses", LONG), "pause", "storage"),
+        ("docker", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
+        ("docker", ("etcd-postgres-throttle", LONG), "throttle", "lock:etcd-"),
+        ("docker", ("etcd-postgres-slow-network", LONG), "slow", "client:"),
+        ("docker", ("redis-postgres-clock", LONG), "clock", "lock"),
+        ("docker", ("etcd-postgres-leader-isolated", LONG), "partition", "lock:etcd-"),
+        ("docker", ("redis-postgres-replica-cut-off", LONG), "partition", "lock:redis-replica"),
+        ("docker", ("etcd-postgres", LATE_MEMBERS), "delay", "lock:etcd-"),
+    ),
 ]
 
 
@@ -202,7 +208,7 @@ def test_a_run_killed_during_a_fault_leaves_nothing_behind(
     check_that_a_kill_leaves_nothing(process, tmp_path, latest.resolve(), own_folders)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
 def test_a_run_killed_before_patroni_promotes_leaves_nothing_behind(
     tmp_path: Path, own_folders: tuple[Path, Path]

@@ -16,12 +16,14 @@ from tests.support.command import fencepost, run_target
 from tests.support.endless_redis import endless_redis
 from tests.support.repository import ROOT
 from tests.support.scripts import wait_until_listening
+from tests.support.selection import slow
 
 EXAMPLE = ROOT / "examples/http-service"
 SERVICE = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
 import service
+from tests.support.selection import slow
 service.Storage.commits = lambda _storage, _asked: {answer}
 service.main()
 """
@@ -59,7 +61,9 @@ def failed_run(folder: Path, *settings: str) -> str:
     ("answer", "why"),
     [
         ("{}", "missing required field `commits`"),
-        ("{'commits': [], 'more': 'x' * 24 * 2**20}", "that the clients recorded; return only the writes"),
+        *slow(
+            ("{'commits': [], 'more': 'x' * 24 * 2**20}", "that the clients recorded; return only the writes")
+        ),
     ],
     ids=["without the list", "too long"],
 )
@@ -72,6 +76,7 @@ def test_a_run_whose_commits_cannot_be_read_has_no_verdict(tmp_path: Path, answe
     assert fencepost(tmp_path, "recheck", tmp_path / "runs/http/latest").returncode in {0, 2}
 
 
+@pytest.mark.slow
 def test_a_run_on_a_redis_whose_log_has_no_end_has_no_verdict(tmp_path: Path) -> None:
     storage = 'storage={{kind="redis", fencing="script", servers=["{}"]}}'
 

@@ -15,6 +15,7 @@ from harness.report.first_finding import primary
 from harness.run.recheck import Judged, judge_file
 from harness.shrink.excerpt import _Recording, smallest
 from tests.support.repository import ROOT
+from tests.support.selection import slow
 
 Unpack = Callable[[str], Path]
 
@@ -29,6 +30,7 @@ LARGEST = {
     "value-after-the-fence": (2, 2, 0),
 }
 """The most operations, clients and faults that the excerpt of a recorded run may have."""
+QUICK = "etcd-postgres-unfenced"
 ALSO = ("second-set-drops-expiry", "redis-without-persistence", "string-comparison-of-tokens", "uuid-token")
 
 
@@ -47,7 +49,7 @@ def test_few_operations_clients_and_faults_are_left(recorded_run: Unpack, name: 
     assert all(number <= most for number, most in zip(left, LARGEST[name], strict=True)), left
 
 
-@pytest.mark.parametrize("name", [*LARGEST, *ALSO])
+@pytest.mark.parametrize("name", [QUICK, *slow(*(each for each in (*LARGEST, *ALSO) if each != QUICK))])
 def test_an_excerpt_has_the_finding_of_its_run_and_no_other(
     recorded_run: Unpack, tmp_path: Path, name: str
 ) -> None:

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.accessibility import serious_findings
+from tests.support.selection import nightly
 
 DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -231,17 +232,16 @@ def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
     ("scheme", "viewport"),
     [
         pytest.param("light", DESK, id="light-1400"),
-        pytest.param("dark", PHONE, id="dark-390", marks=pytest.mark.slow),
-        pytest.param("light", PHONE, id="light-390", marks=pytest.mark.slow),
-        pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.slow),
+        pytest.param("dark", PHONE, id="dark-390", marks=pytest.mark.nightly),
+        pytest.param("light", PHONE, id="light-390", marks=pytest.mark.nightly),
+        pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.nightly),
     ],
 )
 @pytest.mark.parametrize(
     "name",
     [
         "unfenced",
-        pytest.param("fenced", marks=pytest.mark.slow),
-        pytest.param("quiet", marks=pytest.mark.slow),
+        *nightly("fenced", "quiet"),
     ],
 )
 def test_axe_finds_nothing_serious(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.report.browser.conftest import Visitor, drawn
+from tests.support.selection import nightly
 
 
 def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -> None:
@@ -27,11 +28,9 @@ def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -
 @pytest.mark.parametrize(
     "width",
     [
-        pytest.param(390, marks=pytest.mark.slow),
-        pytest.param(375, marks=pytest.mark.slow),
-        pytest.param(360, marks=pytest.mark.slow),
+        *nightly(390, 375, 360),
         320,
-        pytest.param(305, marks=pytest.mark.slow),
+        *nightly(305),
     ],
 )
 @pytest.mark.parametrize("name", ["etcd-postgres", "etcd-postgres-unfenced"])
@@ -45,9 +44,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize(
-    "width", [pytest.param(1400, marks=pytest.mark.slow), pytest.param(390, marks=pytest.mark.slow), 320]
-)
+@pytest.mark.parametrize("width", [*nightly(1400, 390), 320])
 def test_step_numbers_are_whole_in_the_table_of_operations(
     visitor: Visitor, reported: Callable[[str], Path], width: int
 ) -> None:
@@ -93,12 +90,12 @@ def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Call
     page.wait_for_function("document.getElementById('timeline').getBoundingClientRect().top < 100")
 
 
-@pytest.mark.parametrize("width", [pytest.param(390, marks=pytest.mark.slow), 360])
+@pytest.mark.parametrize("width", [*nightly(390), 360])
 @pytest.mark.parametrize(
     "name",
     [
         "failover-without-stonith-twin",  # with long errors
-        pytest.param("redlock-postgres-clock", marks=pytest.mark.slow),  # with long tokens
+        *nightly("redlock-postgres-clock"),  # with long tokens
     ],
 )
 def test_a_phone_shows_all_of_each_operation(
@@ -123,7 +120,7 @@ def test_a_phone_shows_all_of_each_operation(
     assert cut_off == []
 
 
-@pytest.mark.parametrize("width", [1280, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("width", [1280, *nightly(1000)])
 def test_a_long_error_leaves_the_other_columns_their_room(
     visitor: Visitor, reported: Callable[[str], Path], width: int
 ) -> None:

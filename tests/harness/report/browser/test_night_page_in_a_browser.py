@@ -17,6 +17,7 @@ from harness.core.exit_codes import ExitCode
 from tests.harness.report.browser.conftest import Visitor
 from tests.support.accessibility import serious_findings
 from tests.support.campaign_runs import TODAY, finished, job, plan
+from tests.support.selection import nightly
 
 DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -43,10 +44,10 @@ def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("scheme", "viewport"),
     [
-        pytest.param("light", DESK, id="light-1400", marks=pytest.mark.slow),
+        pytest.param("light", DESK, id="light-1400", marks=pytest.mark.nightly),
         pytest.param("dark", PHONE, id="dark-390"),
-        pytest.param("light", PHONE, id="light-390", marks=pytest.mark.slow),
-        pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.slow),
+        pytest.param("light", PHONE, id="light-390", marks=pytest.mark.nightly),
+        pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.nightly),
     ],
 )
 def test_axe_finds_nothing_serious(
@@ -58,9 +59,7 @@ def test_axe_finds_nothing_serious(
     assert serious_findings(page) == []
 
 
-@pytest.mark.parametrize(
-    "width", [pytest.param(1400, marks=pytest.mark.slow), pytest.param(390, marks=pytest.mark.slow), 320]
-)
+@pytest.mark.parametrize("width", [*nightly(1400, 390), 320])
 def test_the_page_needs_no_sideways_scrolling(visitor: Visitor, night: Path, width: int) -> None:
     page = visitor.open(night, viewport={"width": width, "height": 844}).page
 

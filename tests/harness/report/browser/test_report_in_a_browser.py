@@ -13,6 +13,7 @@ from harness import report
 from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.long_run import long_run
+from tests.support.selection import nightly
 
 AXIS, LOCK, LANE = 40, 28, 54  # pixels; as in timeline.js, with one line of leases
 
@@ -38,7 +39,7 @@ def pixels(page: Page, colour: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["unfenced", "fenced", "quiet"])
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scheme", ["light", *nightly("dark")])
 def test_a_report_opens_from_disk_without_errors_and_without_a_network(
     visitor: Visitor, request: pytest.FixtureRequest, name: str, scheme: str
 ) -> None:

@@ -14,6 +14,7 @@ from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.painted import RECORD, STEP_NUMBER, painted, right_of
 from tests.support.recorded_runs import recorded
+from tests.support.selection import nightly
 
 FIRST = 3  # findings of a run
 NARROW, WIDE = 74, 112  # pixels, of the names of the lanes
@@ -28,27 +29,10 @@ def scenes(page: Page, report: Path) -> Iterator[int]:
 
 
 QUICK = "get-then-del-unlock"
-SLOW = (
-    "etcd-postgres",
-    "etcd-postgres-unfenced",
-    "late-renewal-taken-as-valid-twin",
-    "redis-without-persistence",
-    "redlock-postgres-clock",
-    "uuid-token",
-)
 
 
-@pytest.mark.parametrize(
-    "width", [390, *(pytest.param(width, marks=pytest.mark.slow) for width in (320, 1280))]
-)
-@pytest.mark.parametrize(
-    "name",
-    [
-        QUICK,
-        *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
-        *(pytest.param(name, marks=pytest.mark.nightly) for name in recorded() if name not in (QUICK, *SLOW)),
-    ],
-)
+@pytest.mark.parametrize("width", [390, *nightly(320, 1280)])
+@pytest.mark.parametrize("name", [QUICK, *nightly(*(name for name in recorded() if name != QUICK))])
 def test_words_cover_neither_other_words_nor_a_bar_a_mark_or_a_line(
     visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
 ) -> None:
@@ -71,7 +55,7 @@ def test_words_cover_neither_other_words_nor_a_bar_a_mark_or_a_line(
         assert on_marks == set(), scene
 
 
-@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
+@pytest.mark.parametrize("width", [*nightly(1280), 390])
 @pytest.mark.parametrize("before", ["", "orders-of-the-warehouse-"])
 def test_locks_and_storages_of_two_resources_are_labelled_apart(
     visitor: Visitor, recorded_run: Callable[[str], Path], before: str, width: int
