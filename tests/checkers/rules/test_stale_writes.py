@@ -169,3 +169,9 @@ def test_a_write_that_was_sent_before_the_fence_returned_is_not_stale() -> None:
     early = write(1, 4, 1, 3)
 
     assert logged(fenced(write(0, 5, 0, 2)), early, log=[early]) == []
+
+
+def test_a_write_with_the_lowest_token_is_stale_after_a_fence_with_it() -> None:
+    fence, late = fenced(write(0, 0, 0, 1)), write(1, 0, 2, 3)
+
+    assert logged(fence, late, log=[late]) == [("stale-write", SENT_AFTER_NEWER, 1, [0])]
