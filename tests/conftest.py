@@ -78,7 +78,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Make what takes minutes on a new machine before the tests, each of which has two."""
     needed = any(item.get_closest_marker("engine") for item in session.items)
     images = [image_of("", name) for name in our_images()]
-    if any(item.get_closest_marker("slow") for item in session.items):
+    if any(item.get_closest_marker("nightly") for item in session.items):
         images.append(image_of("etcd", None, OLD_ETCD))
     if not needed or session.config.option.collectonly:
         return

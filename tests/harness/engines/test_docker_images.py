@@ -73,7 +73,7 @@ def test_each_release_is_another_image() -> None:
     assert built_images.release_of(built_images.our_image("etcd")) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 def test_a_release_of_etcd_is_built_and_runs(docker_engine: Engine, run_id: str, tmp_path: Path) -> None:
     spec = ServerSpec(name="etcd-1", system="etcd", release=OLD_ETCD)
