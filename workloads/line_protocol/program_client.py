@@ -47,10 +47,6 @@ Event = Callable[[str, Mapping[str, Any]], None]
 Fields = Mapping[str, Any]
 
 
-def _ignored(_event: str, _fields: Fields) -> None:
-    pass
-
-
 class ProgramError(Exception):
     """The program cannot be used; the message is one sentence that says why."""
 

@@ -97,11 +97,6 @@ def _login(settings: StorageSettings) -> dict[str, str]:
     return login | ({"sslrootcert": tls.ca_file} if tls else {}) | shown
 
 
-def one_message(fencing: str) -> bool:
-    """Does a write reach the server as a single message?"""
-    return fencing != "select-for-update"
-
-
 class PostgresStorage:
     """One client of the register."""
 
