@@ -32,10 +32,6 @@ def judged(*operations: Op, **header: Any) -> list[tuple[object, object, bool]]:
     return [(each.accused.element or "read", each.because[0].element, each.counted) for each in conflicts]
 
 
-def test_sequential_appends_are_not_lost() -> None:
-    assert not judged(append(0, 1, 5, "", "a"), append(2, 3, 6, "a", "b"), read(4, 5, "ab", 6))
-
-
 def test_a_late_write_between_a_new_holders_read_and_write_is_counted() -> None:
     late = append(1, 4, 5, "", "a")
     new = append(2, 6, 6, "", "b")
@@ -75,29 +71,11 @@ def test_a_reader_of_an_unknown_append_proves_that_two_read_the_same_list(token:
     assert [(op.f, op.element) for op in conflict.because[1:]] == [("read", None)]
 
 
-def test_a_list_that_only_the_log_shows_does_not_say_what_was_read() -> None:
-    unknown = replace(append(1, 3, 5, None, "a", "info"), value=("x", "a"))
-
-    assert not judged(unknown, append(2, 8, 6, "x", "c"))
-
-
 def test_a_longer_list_shows_what_an_unknown_append_had_read() -> None:
     unknown = replace(append(1, 3, 5, None, "a", "info"), value=("x", "a"))
     next_one = append(2, 3, 5, None, "b", "info")
 
     assert judged(unknown, next_one, read(4, 5, "xab", 5), append(2, 8, 6, "x", "c")) == [("c", "a", True)]
-
-
-def test_an_unknown_append_was_not_lost() -> None:
-    assert not judged(append(1, 4, 5, "", "a", "info"), append(2, 6, 6, "", "b"), read(7, 8, "b", 6))
-
-
-def test_an_append_whose_list_was_read_is_known() -> None:
-    unknown = append(1, 3, 5, None, "a", "info")
-
-    assert judged(unknown, read(4, 5, "a", 5), append(2, 8, 6, "", "b"), read(9, 10, "b", 6)) == [
-        ("b", "a", True)
-    ]
 
 
 def test_a_late_write_explains_it_though_the_next_read_is_unknown() -> None:
@@ -134,13 +112,6 @@ def test_a_list_that_no_append_wrote_leads_back_to_none() -> None:
     assert judged(first, second, read(4, 5, "b", 6)) == [("read", "a", False)]
 
 
-def test_the_way_back_goes_by_what_an_append_read_not_by_what_it_wrote() -> None:
-    late, new = append(1, 10, 5, "x", "a"), append(2, 3, 6, "x", "b")
-    careless = replace(append(4, 12, 7, "xb", "c"), value=("b", "c"))
-
-    assert judged(late, new, careless, read(13, 14, "bc", 7)) == [("b", "a", True)]
-
-
 def test_a_lower_token_came_before_unless_sent_after_the_element_was_known() -> None:
     known = append(0, 4, 6, "", "b")
 
@@ -168,14 +139,6 @@ def test_an_append_without_a_token_is_explained_by_nothing() -> None:
     assert judged(append(1, 4, None, "", "a"), append(2, 6, 6, "", "b"), read(7, 8, "b", 6)) == [
         ("b", "a", False)
     ]
-
-
-def test_one_append_that_dropped_several_is_one_conflict() -> None:
-    late = [append(1, 4, 5, "", "a"), append(5, 6, 5, "a", "c")]
-
-    ((accused, _, is_counted),) = judged(*late, append(2, 7, 6, "", "b"), read(8, 9, "b", 6))
-
-    assert (accused, is_counted) == ("b", True)
 
 
 def test_a_resource_with_plain_writes_too_is_not_judged() -> None:
