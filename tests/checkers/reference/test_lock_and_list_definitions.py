@@ -103,7 +103,7 @@ def test_grants_are_accused_by_their_definition(
     found: Callable[..., object] = bool if check is duplicate_tokens else set  # who was first is not certain
 
     assert not disagreements(
-        random_histories(lock_history, check.__name__, cases(CASES)),
+        random_histories(lock_history, check.__name__, cases(CASES, least=200)),
         lambda operations: found(accused(check, of_locks(operations))),
         lambda operations: found(definition(operations)),
     )

@@ -166,7 +166,8 @@ def forgetful_history(rng: random.Random, *, strict: bool, fenced: bool) -> tupl
 def test_the_lost_writes_are_those_of_the_definition(seed: int, fenced: bool, cases: Cases) -> None:
     rng = random.Random(seed)
     lost = explained = 0
-    for _ in range(cases(1200)):
+    count = cases(1200, least=120)
+    for _ in range(count):
         strict = rng.random() < 0.5
         operations = forgetful_history(rng, strict=strict, fenced=fenced)
         if rng.random() < 0.4:
@@ -187,8 +188,8 @@ def test_the_lost_writes_are_those_of_the_definition(seed: int, fenced: bool, ca
         }
         lost += bool(indexes)
         explained += any(each.cause is not None for each in conflicts)
-    assert lost > cases(1200) / 20
-    assert explained > (cases(1200) / 60 if fenced else -1)
+    assert lost > count / 20
+    assert explained > (count / 60 if fenced else -1)
 
 
 @pytest.mark.parametrize("seed", seeds(2))

@@ -54,16 +54,20 @@ def started(cluster: Any, folder: Path, duration: str) -> Popen[Any]:
 
 def has_clients(worker: psutil.Process) -> bool:
     """Has the run of a worker recorded what its clients did?"""
-    return any(
-        file.stat().st_size
-        for run in runs_of(worker)
-        for file in folder_of(run).glob("*/*/events/client-*.jsonl")
-    )
+    opened = [file for each in worker.children(recursive=True) for file in files_of(each)]
+    return any(file.match("events/client-*.jsonl") and file.stat().st_size for file in opened)
+
+
+def files_of(process: psutil.Process) -> list[Path]:
+    try:
+        return [Path(each.path) for each in process.open_files()]
+    except psutil.Error:  # it has ended
+        return []
 
 
 def runs_of(worker: psutil.Process) -> list[psutil.Process]:
     """The runs in progress on a worker."""
-    return [each for each in worker.children(recursive=True) if "--runs" in words_of(each)]
+    return [each for each in worker.children(recursive=True) if {"campaign", "worker"} <= set(words_of(each))]
 
 
 def words_of(process: psutil.Process) -> list[str]:
@@ -71,11 +75,6 @@ def words_of(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:  # it has ended
         return []
-
-
-def folder_of(run: psutil.Process) -> Path:
-    words = words_of(run)
-    return Path(words[words.index("--runs") + 1]) if words else Path(os.devnull)
 
 
 def with_descendants(runs: list[psutil.Process]) -> list[psutil.Process]:

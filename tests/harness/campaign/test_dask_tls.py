@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.canary import ZOO
-from harness.spec.reading import shipped_folder
+from harness.spec.reading import zoo
 from tests.support.certificates import Certificates, certified
 from tests.support.command import DEADLINE
 from tests.support.installed_command import start
@@ -79,7 +78,7 @@ def with_certificate(certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.engine
 @pytest.mark.usefixtures("with_certificate", "local_engine")
 def test_a_campaign_runs_on_a_cluster_that_speaks_tls(scheduler: str, tmp_path: Path) -> None:
-    target = str(shipped_folder() / ZOO / "equality-fence.toml")
+    target = str(zoo()["equality-fence"])
     (tmp_path / "real.toml").write_text(
         f'name = "real"\nseeds = [7]\ncanary = false\nset = ["workload.duration=8s"]\n'
         f"[[cells]]\ntargets = {json.dumps([target])}\n"
