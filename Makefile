@@ -12,7 +12,6 @@ MODULES ?=
 WORKERS ?= 4
 SLOW_WORKERS ?= 4
 FUZZ_SECONDS ?= 600
-EXAMPLES ?= 0.02
 CASES ?=
 
 # Tests start the command hundreds of times: compile its modules once, also where bytecode is unwanted elsewhere.
@@ -43,19 +42,22 @@ run: install  ## find a stale write, then show that fencing stops it
 zoo: install  ## the planted bugs and their twins
 	$(BIN)/fencepost zoo --engine $(ENGINE)
 
+test: EXAMPLES = 0.02
+test-slow: EXAMPLES = 0.2
+
 test: lint  ## each feature once, while mypy checks the types; ends in pytest's summary, or in what mypy found
 	@echo '$(BIN)/mypy & $(BIN)/pytest -n $(WORKERS) --dist loadgroup'; \
 	$(BIN)/mypy >$(VENV)/types 2>&1 & types=$$!; trap "kill $$types 2>/dev/null" INT TERM; \
 	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(WORKERS) --dist loadgroup; tests=$$?; \
 	wait $$types || { cat $(VENV)/types; exit 1; }; exit $$tests
 
-test-slow: install  ## what takes long, other seeds, and all random cases
+test-slow: install  ## what takes long, other seeds, and more random cases (EXAMPLES=1: all)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-dask.lock \
 	  || echo "Dask does not install here: its tests are skipped"
-	$(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup -m "(slow or hypothesis or random) and not nightly"
+	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup -m "(slow or hypothesis or random) and not nightly"
 
-test-nightly: install  ## what repeats on a second engine or system, the adapters in other languages, the image, CI on a bare machine
-	FENCEPOST_REQUIRE_ENGINES=1 $(BIN)/pytest -n 2 -m nightly
+test-nightly: install  ## all random cases, second engines and systems, adapters in other languages, the image, CI on a bare machine
+	FENCEPOST_REQUIRE_ENGINES=1 $(BIN)/pytest -n 2 --dist loadgroup -m "nightly or hypothesis or random"
 
 test-all: test test-slow test-nightly  ## everything
 

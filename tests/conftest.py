@@ -209,7 +209,7 @@ def recorded_run(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def cases() -> Cases:
-    """How many random cases to draw; a test that asks for it is repeated in `make test-slow`."""
+    """How many random cases to draw; a test that asks for it is repeated with more in `make test-slow`."""
     return examples
 
 

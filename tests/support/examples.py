@@ -1,4 +1,4 @@
-"""How many random cases a test draws: a share of them in `make test`, all of them in `make test-slow`."""
+"""How many random cases a test draws: a share in `make test` and `make test-slow`, all in `make test-nightly`."""
 
 from __future__ import annotations
 

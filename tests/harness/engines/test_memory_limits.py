@@ -21,7 +21,7 @@ from tests.support.installed_command import start
 from tests.support.systems import run_named
 from tests.support.waiting import PATIENCE, wait_for
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 LIMIT = 24_000_000  # bytes
 NAMED = (

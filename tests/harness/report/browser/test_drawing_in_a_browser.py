@@ -15,6 +15,8 @@ from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.accessibility import serious_findings
 from tests.support.selection import nightly
 
+pytestmark = pytest.mark.slow
+
 DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
 

@@ -9,6 +9,8 @@ from playwright.sync_api import Page
 
 from tests.harness.report.browser.conftest import Visitor, drawn
 
+pytestmark = pytest.mark.slow
+
 LEAST_CONTRAST = 3  # of a mark, by WCAG 1.4.11
 CONTRASTS = """() => {
   const light = (colour) => {

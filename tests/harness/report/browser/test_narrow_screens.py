@@ -10,6 +10,8 @@ import pytest
 from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.selection import nightly
 
+pytestmark = pytest.mark.slow
+
 
 def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -> None:
     page = visitor.open(unfenced).page

@@ -19,6 +19,8 @@ from tests.support.accessibility import serious_findings
 from tests.support.campaign_runs import TODAY, finished, job, plan
 from tests.support.selection import nightly
 
+pytestmark = pytest.mark.slow
+
 DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
 

@@ -14,6 +14,8 @@ from harness import report
 from tests.harness.report.browser.conftest import Visitor
 from tests.support.long_run import long_run
 
+pytestmark = pytest.mark.slow
+
 AT, CLIENT, CALL, RESOURCE, TOKEN, VALUE, ANSWER, TOOK, LINES = range(9)
 
 
@@ -118,7 +120,6 @@ def test_a_link_to_a_finding_keeps_the_table_as_it_is(page: Page) -> None:
     expect(matches(page)).to_contain_text("shown: 21 to 40")
 
 
-@pytest.mark.slow
 def test_a_hundred_thousand_operations_are_filtered_at_once(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open(report.write(long_run(tmp_path, operations=100_000, f="read"))).page
 

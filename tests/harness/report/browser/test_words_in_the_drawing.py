@@ -16,6 +16,8 @@ from tests.support.painted import RECORD, STEP_NUMBER, painted, right_of
 from tests.support.recorded_runs import recorded
 from tests.support.selection import nightly
 
+pytestmark = pytest.mark.slow
+
 FIRST = 3  # findings of a run
 NARROW, WIDE = 74, 112  # pixels, of the names of the lanes
 
