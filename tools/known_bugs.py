@@ -78,7 +78,7 @@ def main(names: Sequence[str]) -> int:
             in_order = {bug: record[bug] for bug in BUGS if bug in record}
             RECORD.write_text(f"{json.dumps(in_order, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
         else:
-            print(f"{name}: not found, or not fixed", file=sys.stderr)  # noqa: T201
+            print(f"{name}: not found, or not fixed", file=sys.stderr)  # noqa: T201 - a command
             missed = 1
     return missed
 

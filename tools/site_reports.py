@@ -32,7 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - a hook of MkDocs
     """Lead each link to a recorded run to its report."""
     folder = posixpath.dirname(page.file.src_uri) or "."
     return LINK.sub(lambda link: posixpath.relpath(_place(link[1]), folder), markdown)

@@ -173,7 +173,7 @@ def _kill(pid: int) -> bool:
 def _descendants(pid: int) -> Iterator[tuple[int, int]]:
     """Yield each descendant when it is seen, the newest first, and the child that it descends from."""
     known: dict[int, int] = {}  # by process, that child; 0: not a descendant
-    for each in sorted(map(int, filter(str.isdecimal, os.listdir("/proc"))), reverse=True):  # noqa: PTH208
+    for each in sorted(map(int, filter(str.isdecimal, os.listdir("/proc"))), reverse=True):  # noqa: PTH208 - names, not paths
         line, above = [], each
         while above > 1 and above not in known:
             line.append(above)

@@ -41,9 +41,9 @@ class _Trial:
     def call(
         self,
         f: str,  # noqa: ARG002 - as in the protocol
-        resource: str,  # noqa: ARG002
+        resource: str,  # noqa: ARG002 - as above
         action: Callable[[], dict[str, Any]],
-        known: Mapping[str, Any] = MappingProxyType({}),  # noqa: ARG002
+        known: Mapping[str, Any] = MappingProxyType({}),  # noqa: ARG002 - as above
         **_fields: Any,
     ) -> Answer:
         """Run `action`."""

@@ -173,7 +173,7 @@ class HttpLockSection(LockSide):
     token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
     """The fencing token; none: the service gives none."""
 
-    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002
+    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002 - as its base
         """Return where it listens."""
         return (endpoint(self.url),)
 

@@ -159,7 +159,7 @@ class SqliteStorageSection(StorageSide):
     fencing: Literal["none", "conditional-update"]
     """How a stale write is refused; none: it is not."""
 
-    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002
+    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002 - as its base
         """Return its file."""
         return (str(folder.resolve() / STORAGE_FILE),)
 
@@ -227,7 +227,7 @@ class HttpStorageSection(StorageSide):
     fencing: Literal["none", "service"]
     """service: it refuses stale writes; none: it does not."""
 
-    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002
+    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002 - as its base
         """Return where it listens."""
         return (endpoint(self.url),)
 

@@ -28,29 +28,19 @@ def _whole(unit: int, units: str, *, least: int, shortest: str) -> AfterValidato
     return AfterValidator(check)
 
 
+def _seconds(leases: str, why: str) -> AfterValidator:
+    """Allow whole seconds from two on, with the reasons for both."""
+    return _whole(NS["s"], f"seconds, as {leases} are", least=2 * NS["s"], shortest=f"2s: {why}")
+
+
 Ttl = Annotated[Duration, _AN_HOUR, _DEFAULT]
 MillisecondsTtl = Annotated[
     Duration, _whole(NS["ms"], "milliseconds", least=SHORTEST_LEASE, shortest="100ms"), _AN_HOUR, _DEFAULT
 ]
-EtcdTtl = Annotated[
-    Duration,
-    _whole(
-        NS["s"],
-        "seconds, as etcd's leases are",
-        least=2 * NS["s"],
-        shortest="2s: etcd grants no shorter lease",
-    ),
-    _AN_HOUR,
-    _DEFAULT,
-]
+EtcdTtl = Annotated[Duration, _seconds("etcd's leases", "etcd grants no shorter lease"), _AN_HOUR, _DEFAULT]
 HazelcastTtl = Annotated[
     Duration,
-    _whole(
-        NS["s"],
-        "seconds, as Hazelcast's sessions are",
-        least=2 * NS["s"],
-        shortest="2s: clients of Hazelcast send a heartbeat each second",
-    ),
+    _seconds("Hazelcast's sessions", "clients of Hazelcast send a heartbeat each second"),
     _AN_HOUR,
     _DEFAULT,
 ]

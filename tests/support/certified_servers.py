@@ -119,5 +119,5 @@ def _set_up_redis(redis: Running) -> None:
     ports = " ".join(map(str, REDIS_PLAIN))
     for user, rights in USERS_OF_REDIS.items():
         command = ADD_USER.format(ports=ports, user=user, rights=rights)
-        assert wait_for(lambda: redis.succeeds("sh", "-c", command, f">{PASSWORD}"))  # noqa: B023
+        assert wait_for(lambda: redis.succeeds("sh", "-c", command, f">{PASSWORD}"))  # noqa: B023 - called at once
     redis.says("redis-cli", "-e", "-p", str(REDIS_PLAIN[-1]), "ACL", "SETUSER", "partial", "resetkeys")

@@ -17,7 +17,7 @@ if __name__ == "__main__":
     engine, run_id, folder = sys.argv[1:]
     try:
         with choose(engine).start(TOPOLOGY, run_id, Path(folder), print):
-            print("up", flush=True)  # noqa: T201
+            print("up", flush=True)  # noqa: T201 - tests wait for it
             signal.pause()
     except KeyboardInterrupt:
-        print("down", flush=True)  # noqa: T201
+        print("down", flush=True)  # noqa: T201 - tests wait for it

@@ -30,7 +30,7 @@ class Program:
     def change(self, change: str, where: str, request: Any) -> bool:
         """Change a lease in one statement, if it is in that state."""
         values = {**request, "now": time.monotonic_ns(), "ttl": self.ttl * 1_000_000}
-        statement = f"UPDATE lease SET {change} WHERE resource = :resource AND ({where})"  # noqa: S608
+        statement = f"UPDATE lease SET {change} WHERE resource = :resource AND ({where})"  # noqa: S608 - no text of others
         with sqlite3.connect(self.file, timeout=5) as database:
             database.execute("INSERT OR IGNORE INTO lease VALUES (:resource, '', 0)", request)
             return database.execute(statement, values).rowcount > 0

@@ -116,7 +116,7 @@ def kept_inode() -> None:
             lambda: Path("given/verdict.json").write_text(SECRET),
             "work/given/verdict.json has what is outside",
         ),
-        (lambda: print(SECRET), "what is outside was printed"),  # noqa: T201
+        (lambda: print(SECRET), "what is outside was printed"),  # noqa: T201 - what it does wrong
     ],
 )
 def test_what_is_forbidden_is_noticed(

@@ -118,7 +118,7 @@ def test_a_kill_of_a_server_that_still_answers_is_not_in_force(cluster: Any) -> 
         edge = staticmethod(cluster.edge)
         restart = staticmethod(cluster.restart)
 
-        def kill(self, _servers: Any, *, orderly: bool) -> str:  # noqa: ARG002
+        def kill(self, _servers: Any, *, orderly: bool) -> str:  # noqa: ARG002 - as in the protocol
             return "said so"
 
     with (

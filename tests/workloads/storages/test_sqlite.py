@@ -189,7 +189,7 @@ def test_a_fence_keeps_the_value_and_older_writers_out(open_storage: Any, commit
 def test_a_write_that_is_dropped_before_its_commit_leaves_nothing(open_storage: Any, commits_of: Any) -> None:
     storage = open_storage()
 
-    class Dropped(Exception):  # noqa: N818
+    class Dropped(Exception):  # noqa: N818 - it only ends a block
         pass
 
     def drop() -> None:
