@@ -123,7 +123,12 @@ def alone(order: Order, log: Path) -> RunAnswer:
     process = started(["campaign", "worker", "--engine", order.engine], log, stdin=subprocess.PIPE)
     with making(process, order.night):
         printed, _ = process.communicate(request(order))
-    return answer_in(printed) or RunAnswer(code=process.returncode)
+    return answer_in(printed) or unanswered(process.returncode)
+
+
+def unanswered(status: int) -> RunAnswer:
+    """Return what counts for a process that ended without an answer: never a run that passed."""
+    return RunAnswer(code=status or ExitCode.INFRASTRUCTURE)
 
 
 def execute(order: Order, make: Make = alone) -> Finished:

@@ -21,6 +21,7 @@ from harness.campaign.execution import (
     making,
     request,
     started,
+    unanswered,
 )
 from harness.core.exit_codes import ExitCode
 
@@ -65,8 +66,8 @@ class Worker:
                 if answer.code == ExitCode.INTERRUPTED:
                     self.close()
                 return answer
-        self._process = None
-        return RunAnswer(code=process.wait())
+        self.close()
+        return unanswered(process.returncode)
 
 
 def _started(order: Order, log: Path) -> subprocess.Popen[bytes]:

@@ -90,4 +90,5 @@ def _make(request: RunRequest, engine: Engine) -> RunAnswer:
 def _print_to(log: Path) -> None:
     sys.stderr.flush()
     with messages_in(log) as messages:
-        os.dup2(messages.fileno(), 2)
+        for stream in (1, 2):
+            os.dup2(messages.fileno(), stream)

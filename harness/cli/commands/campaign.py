@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -179,7 +180,9 @@ def worker(servers: Path | None, engine: Literal["auto", "docker", "local"]) -> 
     """Make the runs that a campaign asks for on stdin; SERVERS: a folder for servers that they share."""
     from harness.cli.campaign_worker import make_runs
 
-    make_runs(engine, servers, sys.stdin, sys.stdout)
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what classes of the user print is no answer
+        make_runs(engine, servers, sys.stdin, answers)
 
 
 STORED = click.option(
