@@ -159,7 +159,7 @@ def test_a_recorded_history_shows_the_smallest_set_that_is_wrong(path: Path) -> 
 def test_an_observed_finding_is_proved_by_a_minimal_set(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
-    for _ in range(cases(300)):
+    for _ in range(cases(300, least=200)):
         operations = random_register_history(rng)
         if rng.random() < 0.25:
             operations = some_fences(rng, operations)
@@ -174,7 +174,7 @@ def test_an_observed_finding_is_proved_by_a_minimal_set(seed: int, cases: Cases)
 def test_a_finding_without_a_fence_is_proved_by_a_minimal_set(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
-    for _ in range(cases(300)):
+    for _ in range(cases(300, least=100)):
         operations = random_register_history(rng, rejections=False)
         wrong = renumbered([op for op in operations if op.outcome is not Outcome.FAIL])
 
@@ -187,7 +187,7 @@ def test_a_finding_without_a_fence_is_proved_by_a_minimal_set(seed: int, cases: 
 def test_a_finding_in_the_log_is_proved_by_a_minimal_set(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
-    for _ in range(cases(250)):
+    for _ in range(cases(250, least=100)):
         operations = random_register_history(rng)
         writes = random_log(rng, operations)
         commits = [
