@@ -13,26 +13,21 @@ each answer is checked against its checksum.
 
 from __future__ import annotations
 
-import os
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
 
-import boto3
-import botocore.session
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
-
 from checkers.history.records import Commit
-from workloads.client import NotApplied, Stale, Unknown, as_stored, from_stored
+from workloads import aws_connection
+from workloads.aws_connection import Refused, SentNotice, call
+from workloads.client import Stale, Unknown, as_stored, from_stored
 from workloads.commit_room import CommitRoom
 from workloads.settings import StorageSettings
 
 PAGE = 1000  # records read at a time
 POLL = 0.05  # seconds between two polls at the end of the stream
-SERVER_ERROR = 500  # from this HTTP status on, the request may or may not have taken effect
 
 _TABLE = "fencepost"
 _WRITE = "SET mark = :token, writer = :token, content = :value REMOVE fence ADD writes :one"
@@ -42,13 +37,6 @@ _GUARD = {
     "strict": "attribute_not_exists(mark) OR mark < :token",
     "inclusive": "attribute_not_exists(mark) OR mark <= :token",
 }
-_NO_ACCOUNT = "fencepost"  # keys that DynamoDB Local takes
-_OWN_SETTINGS = {
-    "profile": (None, None, None, None),
-    "config_file": (None, None, os.devnull, None),
-    "credentials_file": (None, None, os.devnull, None),
-}
-"""Ignore the user's profiles, in files and in the environment."""
 
 
 class DynamodbStorage:
@@ -58,33 +46,32 @@ class DynamodbStorage:
         self._client = client
         self._table = _table(settings)
         self._guard = None if settings.fencing == "none" else _GUARD[settings.policy]
-        self._sent: Callable[[], None] | None = None
-        client.meta.events.register("before-send.dynamodb.UpdateItem", self._notify_when_sent)
+        self._notice = SentNotice(client, "dynamodb.UpdateItem")
 
     def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
-        self._sent = sent
+        self._notice.expect(sent)
         values = {":token": {"N": str(as_stored(token))}, ":value": {"S": value}, ":one": _ONE}
         self._update(resource, _WRITE, self._guard, values)
 
     def _update(self, resource: str, expression: str, guard: str | None, values: dict[str, Any]) -> None:
-        _call(
-            self._client.update_item,
-            TableName=self._table,
-            Key=_key(resource),
-            UpdateExpression=expression,
-            ExpressionAttributeValues=values,
-            **({"ConditionExpression": guard} if guard else {}),
-        )
-
-    def _notify_when_sent(self, request: Any, **_more: Any) -> None:
-        sent, self._sent = self._sent, None
-        if sent is not None:
-            request.body = _NotifyingBody(request.body, sent)
+        try:
+            call(
+                self._client.update_item,
+                TableName=self._table,
+                Key=_key(resource),
+                UpdateExpression=expression,
+                ExpressionAttributeValues=values,
+                **({"ConditionExpression": guard} if guard else {}),
+            )
+        except Refused as error:
+            if error.code == "ConditionalCheckFailedException":
+                raise Stale from error
+            raise
 
     def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
-        answer = _call(self._client.get_item, TableName=self._table, Key=_key(resource), ConsistentRead=True)
+        answer = call(self._client.get_item, TableName=self._table, Key=_key(resource), ConsistentRead=True)
         item = answer.get("Item", {})
         return (item["content"]["S"], _writer(item)) if _is_written(item) else (None, 0)
 
@@ -98,43 +85,6 @@ class DynamodbStorage:
         self._client.close()
 
 
-class _NotifyingBody:
-    """A request body that calls back once all of it has been handed to the kernel.
-
-    botocore has an event before it sends a request, but none after. It reads a file-like
-    body again once it has sent the first part.
-    """
-
-    def __init__(self, body: bytes, sent: Callable[[], None]) -> None:
-        self._body = body
-        self._sent = sent
-
-    def read(self, _size: int = -1) -> bytes:
-        body, self._body = self._body, b""
-        if not body:
-            self._sent()
-        return body
-
-
-def _call(request: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
-    try:
-        return request(**parameters)
-    except ClientError as error:
-        if _code(error) == "ConditionalCheckFailedException":
-            raise Stale from error
-        if error.response["ResponseMetadata"]["HTTPStatusCode"] >= SERVER_ERROR:
-            raise Unknown(str(error)) from error
-        raise NotApplied(str(error)) from error
-    except (ConnectTimeoutError, EndpointConnectionError) as error:  # nothing was sent
-        raise NotApplied(f"not connected: {error}") from error
-    except BotoCoreError as error:
-        raise Unknown(str(error)) from error
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response["Error"]["Code"])
-
-
 def connect(settings: StorageSettings) -> DynamodbStorage:
     """Make a client."""
     return DynamodbStorage(_client("dynamodb", settings), settings)
@@ -142,7 +92,7 @@ def connect(settings: StorageSettings) -> DynamodbStorage:
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa: ARG001 - writes create items
     """Create the table, with a stream of its items' images."""
-    _call(
+    call(
         _client("dynamodb", settings).create_table,
         TableName=_table(settings),
         KeySchema=[{"AttributeName": "resource", "KeyType": "HASH"}],
@@ -157,7 +107,7 @@ def committed(settings: StorageSettings) -> list[Commit]:
     client, table = _client("dynamodb", settings), _table(settings)
     room = CommitRoom(settings.recorded)
     accepted = sum(int(item["writes"]["N"]) for item in _items(client, table, room))
-    stream = _call(client.describe_table, TableName=table)["Table"]["LatestStreamArn"]
+    stream = call(client.describe_table, TableName=table)["Table"]["LatestStreamArn"]
     deadline = time.monotonic() + settings.timeout
     images = _images(_client("dynamodbstreams", settings), stream, accepted, deadline, room)
     return [
@@ -168,9 +118,9 @@ def committed(settings: StorageSettings) -> list[Commit]:
 def remove(settings: StorageSettings) -> int:
     """Delete the table of a run; return whether there was one."""
     try:
-        _call(_client("dynamodb", settings).delete_table, TableName=_table(settings))
-    except NotApplied as error:
-        if isinstance(error.__cause__, ClientError) and _code(error.__cause__) == "ResourceNotFoundException":
+        call(_client("dynamodb", settings).delete_table, TableName=_table(settings))
+    except Refused as error:
+        if error.code == "ResourceNotFoundException":
             return 0
         raise
     return 1
@@ -191,7 +141,7 @@ def _items(client: Any, table: str, room: CommitRoom) -> Iterator[dict[str, Any]
     page: dict[str, Any] = {}
     while not page or "LastEvaluatedKey" in page:
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]} if page else {}
-        page = _call(client.scan, TableName=table, ConsistentRead=True, **start)
+        page = call(client.scan, TableName=table, ConsistentRead=True, **start)
         room.take(len(str(page)))
         yield from page["Items"]
 
@@ -201,15 +151,15 @@ def _images(
 ) -> dict[tuple[str, int], Any]:
     """Read the image after each write and fence, by resource and count; Unknown if any is missing."""
     images: dict[tuple[str, int], Any] = {}
-    for shard in _call(streams.describe_stream, StreamArn=stream)["StreamDescription"]["Shards"]:
-        iterator = _call(
+    for shard in call(streams.describe_stream, StreamArn=stream)["StreamDescription"]["Shards"]:
+        iterator = call(
             streams.get_shard_iterator,
             StreamArn=stream,
             ShardId=shard["ShardId"],
             ShardIteratorType="TRIM_HORIZON",
         ).get("ShardIterator")
         while iterator and len(images) < expected:
-            page = _call(streams.get_records, ShardIterator=iterator, Limit=PAGE)
+            page = call(streams.get_records, ShardIterator=iterator, Limit=PAGE)
             iterator = page.get("NextShardIterator")
             for image in (record["dynamodb"]["NewImage"] for record in page["Records"]):
                 room.take(len(str(image)))
@@ -229,22 +179,7 @@ def _is_written(item: dict[str, Any]) -> bool:
 
 
 def _client(service: str, settings: StorageSettings) -> Any:
-    session = boto3.session.Session(
-        botocore_session=botocore.session.Session(_OWN_SETTINGS),
-        region_name="us-east-1",
-        aws_access_key_id=settings.user or _NO_ACCOUNT,
-        aws_secret_access_key=settings.password or _NO_ACCOUNT,
-    )
-    client = session.client(
-        service,
-        endpoint_url=f"http://{settings.endpoints[0]}",
-        config=Config(
-            retries={"mode": "standard", "total_max_attempts": 1},
-            connect_timeout=settings.timeout,
-            read_timeout=settings.timeout,
-            proxies={},  # also ignores those from the environment
-        ),
-    )
+    client = aws_connection.connect(service, settings)
     client.meta.events.register("response-received", _verify_checksum)
     return client
 
