@@ -72,6 +72,23 @@ class RedisLockSettings(LockSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BucketName:
+    """Where a client of S3 finds its bucket, and how it calls the servers."""
+
+    name: str = "fencepost"
+    region: str = "us-east-1"
+    host: str = ""  # host:port of a server that already runs; "": its address is its name
+    is_ours: bool = True  # may it be created and changed?
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class S3LockSettings(LockSettings):
+    """The same for S3."""
+
+    bucket: BucketName = BucketName()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings(Settings):
     """Where a client finds its storage, and how the storage fences writes."""
 
@@ -86,6 +103,13 @@ class EtcdStorageSettings(StorageSettings):
     """The same for etcd."""
 
     round_robin: bool = False  # does each call go to the next server?
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class S3StorageSettings(StorageSettings):
+    """The same for S3."""
+
+    bucket: BucketName = BucketName()
 
 
 def named(names: str, name: str) -> str:

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from harness.core.duration import NS
-from harness.network import hazelcast_server, redis_server
+from harness.network import aws_servers, hazelcast_server, redis_server
 from harness.network.http_requests import header_of, json_answer
 from harness.network.topology import Address
 from workloads.settings import Login
@@ -194,17 +194,6 @@ def zookeeper_clock(address: Address) -> int:
     return int(found[1]) * NS["ms"]
 
 
-@_if_it_answers
-def dynamodb_is_usable(address: Address) -> bool:
-    """Does it speak HTTP? It answers nothing more to an unsigned request."""
-    return bool(header_of(address, "Server"))
-
-
-def dynamodb_version(address: Address) -> str:
-    """Return such as "DynamoDB Local on Jetty(12.0.14)": it does not report its version."""
-    return f"DynamoDB Local on {header_of(address, 'Server') or 'an unnamed server'}"
-
-
 def http_clock(address: Address) -> int:
     """Return a server's wall clock (ns since 1970), to half a second; OSError if it does not answer."""
     try:
@@ -287,12 +276,20 @@ SYSTEMS: dict[str, System] = {
     ),
     "dynamodb": System(
         port=8000,
-        is_usable=dynamodb_is_usable,
-        version=dynamodb_version,
+        is_usable=aws_servers.is_usable,
+        version=aws_servers.dynamodb_version,
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
         speaks=b"dynamodb",
         clock=ServerClock(read=http_clock, shown_by="the Date of its answers"),
+    ),
+    "s3": System(
+        port=9000,
+        is_usable=aws_servers.is_usable,
+        version=aws_servers.s3_version,
+        probe=b"GET / HTTP/1.0\r\n\r\n",
+        answers=(b"HTTP/1.",),
+        speaks=b"<?xml",
     ),
     "hazelcast": System(
         port=5701,

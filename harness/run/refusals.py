@@ -48,7 +48,14 @@ REMEDIES = {
     "ACL SETUSER USER ~fencepost* +@all",
     "noauth": "{side}.user, in the scheme digest, needs the rights to create, delete, read and write "
     "(cdrw) on the znode /",
-    "accessdenied": "{side}.user needs the rights dynamodb:* on tables whose name begins with fencepost",
+    "accessdeniedexception": "{side}.user needs the rights dynamodb:* on tables whose name begins with "
+    "fencepost",
+    "(accessdenied)": "{side}.user needs s3:* on the bucket and on its objects that begin with fencepost",
+    "nosuchbucket": "create it, or name another in {side}.bucket",
+    "keeps no versions": "aws s3api put-bucket-versioning --bucket … "
+    "--versioning-configuration Status=Enabled",
+    "invalidaccesskeyid": _CHECK_LOGIN,
+    "signaturedoesnotmatch": _CHECK_LOGIN,
     "unrecognizedclient": _CHECK_LOGIN,
     "invalidsignature": _CHECK_LOGIN,
 }

@@ -17,7 +17,7 @@ from workloads.settings import Login, Tls
 AT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):([0-9]{1,5})")
 SCHEMA_PATTERN = r"^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):[0-9]{1,5}$"
 EXAMPLE = "127.0.0.1:2379"
-PORTS = {"dynamodb": 8000, "postgres": 5432, "redis": 6379, "redlock": 6379, "zookeeper": 2181}
+PORTS = {"dynamodb": 8000, "postgres": 5432, "redis": 6379, "redlock": 6379, "s3": 9000, "zookeeper": 2181}
 """The usual port of each kind that is not etcd."""
 MOST_PORTS = 65536
 MOST_SERVERS = 9
@@ -97,7 +97,17 @@ class MayRunAlready(_Running, LimitedMemory):
         return Login(password=password, user=user, database=self.user, tls=tls)
 
 
-ACCESS = ("user", "password_env", "password_file", "ca_file", "cert_file", "key_file", "database")
+ACCESS = (
+    "user",
+    "password_env",
+    "password_file",
+    "ca_file",
+    "cert_file",
+    "key_file",
+    "database",
+    "bucket",
+    "region",
+)
 """The keys that say how to reach servers that already run."""
 OF_STARTED = ("nodes", "image", "memory", "version", "replica", "durable", "replication", "server")
 """The keys about servers that Fencepost starts."""

@@ -20,10 +20,10 @@ from harness.spec.own_locks import (
     ServerOfProgram,
 )
 from harness.spec.sides import LimitedMemory, LockSide
-from harness.spec.systems import OfEtcd, OfRedis, OfZookeeper
+from harness.spec.systems import OfEtcd, OfRedis, OfS3, OfZookeeper
 from harness.spec.ttls import DEFAULT_TTL, EtcdTtl, MillisecondsTtl, ZookeeperTtl
 from harness.spec.url import Url, endpoint
-from workloads.settings import LockSettings, RedisLockSettings
+from workloads.settings import LockSettings, RedisLockSettings, S3LockSettings
 
 REDLOCK_SERVERS = 5
 
@@ -142,6 +142,22 @@ class RedlockSection(LockSide, OfRedis):
         return numbered("redis", self.running, REDLOCK_SERVERS)
 
 
+class S3LockSection(LockSide, OfS3):
+    """S3: an object with an owner, an epoch and an expiry, put on the condition that it is unchanged."""
+
+    complete_at_once: ClassVar[str] = 'lock.kind "s3"'
+    servers: ClassVar[tuple[str, ...]] = ("s3-1",)
+
+    kind: Literal["s3"]
+    token: Literal["epoch", "none"] = "epoch"  # noqa: S105 - no password
+    """The fencing token: the epoch in the object, one more with each grant; none: your program's lock gives
+    none."""
+
+    def settings(self, **shared: Any) -> LockSettings:
+        """Return what a client gets."""
+        return S3LockSettings(**shared, bucket=self.where)
+
+
 class KahunaLockSection(LockSide, LimitedMemory):
     """Kahuna, one server, over its REST API: persistent locks."""
 
@@ -185,6 +201,7 @@ AnyLock = (
     | KahunaLockSection
     | RedisLockSection
     | RedlockSection
+    | S3LockSection
     | ZookeeperLockSection
     | ServerOfProgram
     | HazelcastOfProgram

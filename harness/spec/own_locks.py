@@ -23,7 +23,7 @@ class OwnLockSection(LockSide, MayHaveEndpoints, LimitedMemory):
     complete_at_once: ClassVar[None] = None
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
-    server: Literal["dynamodb", "etcd", "postgres", "redis", "zookeeper"] | None = None
+    server: Literal["dynamodb", "etcd", "postgres", "redis", "s3", "zookeeper"] | None = None
     """The servers that Fencepost starts for it; without it, its servers, if any, are already running."""
     nodes: Annotated[int, Field(ge=1, le=5)] = 1
     """The number of servers: members of one etcd or ZooKeeper cluster, or independent Redis servers."""
@@ -40,7 +40,7 @@ class OwnLockSection(LockSide, MayHaveEndpoints, LimitedMemory):
             raise ValueError("nodes, image and memory are for servers that Fencepost starts: set server too")
         if self.server in ("etcd", "zookeeper") and self.nodes not in (1, 3):
             raise ValueError(f"nodes must be 1 or 3 for {self.server}")
-        if self.server in ("dynamodb", "postgres") and self.nodes != 1:
+        if self.server in ("dynamodb", "postgres", "s3") and self.nodes != 1:
             raise ValueError(f"nodes must be 1 for {self.server}")
         return self
 

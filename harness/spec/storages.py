@@ -13,9 +13,9 @@ from harness.network.topology import STANDBY, ServerSpec
 from harness.spec.attached import MayHaveEndpoints, MayRunAlready, names, numbered
 from harness.spec.fields import CLASS_PATTERN, Image, models_by_kind, selected_by_kind
 from harness.spec.sides import LimitedMemory, StorageSide
-from harness.spec.systems import OfEtcd, OfRedis, OfZookeeper
+from harness.spec.systems import OfEtcd, OfRedis, OfS3, OfZookeeper
 from harness.spec.url import Url, endpoint
-from workloads.settings import EtcdStorageSettings, Login, StorageSettings
+from workloads.settings import EtcdStorageSettings, Login, S3StorageSettings, StorageSettings
 
 STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
 Replication = Literal["asynchronous", "synchronous"]
@@ -146,6 +146,27 @@ class DynamodbStorageSection(StorageSide, MayRunAlready):
     """An official image to run instead of Fencepost's own, such as amazon/dynamodb-local:2.6.1."""
 
 
+class S3StorageSection(StorageSide, OfS3):
+    """S3: one object per resource, created by its first write; its versions are the order of writes."""
+
+    servers: ClassVar[tuple[str, ...]] = ("s3",)
+
+    kind: Literal["s3"]
+    fencing: Literal["none", "if-match", "epoch-object"]
+    """How a stale write is refused: if-match reads the mark in the object, compares, and puts if the ETag has
+    not changed; epoch-object (wrong) has the mark in another object; none: it is not."""
+
+    @model_validator(mode="after")
+    def _fences_in_the_object(self) -> Self:
+        if self.fence_on_acquire and self.fencing == "epoch-object":
+            raise ValueError('fence_on_acquire needs the mark in the object: set fencing = "if-match"')
+        return self
+
+    def settings(self, **shared: Any) -> StorageSettings:
+        """Return what a client gets."""
+        return S3StorageSettings(**shared, bucket=self.where)
+
+
 class SqliteStorageSection(StorageSide):
     """SQLite: one row per resource, in a file in the run's folder."""
 
@@ -169,6 +190,7 @@ SERVERS_OF_STORAGES = {
     "etcd": "etcd-storage",
     "postgres": "postgres",
     "redis": "redis-storage",
+    "s3": "s3",
     "zookeeper": "zookeeper-storage",
 }
 """The name of each system's server as a storage."""
@@ -178,7 +200,7 @@ class OwnStorageSection(StorageSide, MayHaveEndpoints, LimitedMemory):
     """Your own class, as "package.module:Class"."""
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
-    server: Literal["dynamodb", "etcd", "postgres", "redis", "zookeeper"] | None = None
+    server: Literal["dynamodb", "etcd", "postgres", "redis", "s3", "zookeeper"] | None = None
     """The servers that Fencepost starts for it; without it, its servers, if any, are already running."""
     fencing: str
     """"none" if every write is accepted; any other text is passed to the class."""
@@ -258,6 +280,7 @@ AnyStorage = (
     | HttpStorageSection
     | PostgresStorageSection
     | RedisStorageSection
+    | S3StorageSection
     | SqliteStorageSection
     | ZookeeperStorageSection
     | ProgramStorageSection

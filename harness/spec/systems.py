@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
 
 from harness.network.topology import ServerSpec
 from harness.spec.attached import MayRunAlready
 from harness.spec.fields import EtcdRelease, Image
+from workloads.settings import BucketName
 
 
 class OfEtcd(MayRunAlready):
@@ -42,3 +45,36 @@ class OfZookeeper(MayRunAlready):
 
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
+
+
+class OfS3(MayRunAlready):
+    """A server of S3, with one bucket."""
+
+    system: ClassVar[str] = "s3"
+    most_running: ClassVar[int] = 1
+    shows_password: ClassVar[None] = None  # its requests carry a signature
+
+    image: Image | None = None
+    """An image to run instead of Fencepost's own, on port 9000, with a bucket "fencepost"."""
+    bucket: Annotated[str, Field(min_length=1)] | None = None
+    """The bucket to use on a server that already runs."""
+    region: Annotated[str, Field(min_length=1)] | None = None
+    """The region that requests to a server that already runs are signed for; without it, us-east-1."""
+
+    @model_validator(mode="after")
+    def _has_a_bucket(self) -> Self:
+        if self.running and not self.bucket:
+            raise ValueError("servers that already run need the bucket to use: give bucket")
+        return self
+
+    @property
+    def where(self) -> BucketName:
+        """Where clients find the bucket."""
+        if not self.running or not self.bucket:
+            return BucketName()
+        region = self.region or BucketName().region
+        return BucketName(name=self.bucket, region=region, host=self.running[0], is_ours=False)
+
+    def started(self, server: ServerSpec) -> ServerSpec:
+        """Return a server that keeps everything in memory."""
+        return replace(super().started(server), durable=False)

@@ -28,6 +28,9 @@ LOCK_CALLS = {
     ("redlock", "acquire"): "info info info ok ok",  # three servers are enough
     ("redlock", "release"): "info info info ok ok",
     ("redlock", "revoke"): "info info info ok ok",
+    ("s3", "acquire"): "fail info",  # a read of the object, and the put
+    ("s3", "release"): "info",
+    ("s3", "revoke"): "info",
     ("zookeeper", "acquire"): "fail info info",  # is the session good, the znode, the queue
     ("zookeeper", "release"): "info",
     ("zookeeper", "revoke"): "info",
@@ -57,6 +60,11 @@ STORAGE_CALLS = {
     ("redis", "script", "write"): "info",
     ("redis", "script", "fence"): "info",
     ("redis", "script", "read"): "info",
+    ("s3", "none", "write"): "info",
+    ("s3", "if-match", "write"): "fail info",  # a read of the mark, and the put
+    ("s3", "if-match", "fence"): "fail info",
+    ("s3", "if-match", "read"): "info",
+    ("s3", "epoch-object", "write"): "fail info info",  # a read of the mark, its put, and the value's
     ("zookeeper", "none", "write"): "info",
     ("zookeeper", "version-check", "write"): "fail info",  # a read of the mark, and the multi
     ("zookeeper", "version-check", "fence"): "fail info",

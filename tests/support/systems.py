@@ -36,6 +36,7 @@ LOCKS = {
     "kahuna": ("kahuna", 1, "fencing-token"),
     "redis": ("redis", 1, "counter"),
     "redlock": ("redis", 5, "wall-clock"),
+    "s3": ("s3", 1, "epoch"),
     "zookeeper": ("zookeeper", 1, "czxid"),
 }
 """The system of each lock, its number of servers, and a token that rises without faults."""
@@ -43,6 +44,7 @@ ENGINES = {
     "dynamodb": "docker_engine",
     "http": "script_engine",
     "kahuna": "script_engine",
+    "s3": "docker_engine",
     "zookeeper": "docker_engine",
 }
 """The fixtures of the engines of systems that the local engine lacks."""

@@ -93,6 +93,7 @@ REQUESTS: dict[str, Split] = {
     "kahuna": of_http,
     "postgres": of_postgres,
     "redis": of_redis,
+    "s3": of_http,
     "zookeeper": of_zookeeper,
 }
 """By system: what a client has sent over one connection, as requests."""

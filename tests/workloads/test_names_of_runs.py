@@ -29,6 +29,7 @@ STORAGES = {
     "redis": ("local_engine", "script"),
     "zookeeper": ("docker_engine", "version-check"),
     "dynamodb": ("docker_engine", "conditional-expression"),
+    "s3": ("docker_engine", "if-match"),
 }
 LOCKS = {
     "etcd": ("local_engine", "etcd", 1, "create-revision"),
@@ -36,6 +37,7 @@ LOCKS = {
     "kahuna": ("script_engine", "kahuna", 1, "fencing-token"),
     "redis": ("local_engine", "redis", 1, "counter"),
     "redlock": ("local_engine", "redis", 3, "highest-counter"),
+    "s3": ("docker_engine", "s3", 1, "epoch"),
     "zookeeper": ("docker_engine", "zookeeper", 1, "czxid"),
 }
 ALONE = {"dynamodb", "postgres"}

@@ -51,7 +51,9 @@ DEADLINE = 6.0  # seconds; for calls with several requests, or to several server
 TTL = 6 * SECOND  # so that nothing is renewed during a test unless the test does it
 
 
-SERVERS = {"dynamodb": 1, "etcd": 1, "http": 1, "kahuna": 1, "postgres": 1, "redis": 5, "zookeeper": 1}
+SERVERS = dict.fromkeys(("dynamodb", "etcd", "http", "kahuna", "postgres", "s3", "zookeeper"), 1) | {
+    "redis": 5
+}
 
 
 @pytest.fixture(scope="module")

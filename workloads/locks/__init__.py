@@ -19,6 +19,7 @@ LOCKS = {
     "kahuna": "workloads.locks.kahuna",
     "redis": "workloads.locks.redis",
     "redlock": "workloads.locks.redlock",
+    "s3": "workloads.locks.s3",
     "zookeeper": "workloads.locks.zookeeper",
 }
 """The module of each kind."""

@@ -22,6 +22,7 @@ STORAGES = {
     "http": "workloads.storages.http",
     "postgres": "workloads.storages.postgres",
     "redis": "workloads.storages.redis",
+    "s3": "workloads.storages.s3",
     "sqlite": "workloads.storages.sqlite",
     "zookeeper": "workloads.storages.zookeeper",
 }

@@ -82,4 +82,4 @@ def test_every_kind_that_logs_in_is_known_here() -> None:
         if issubclass(model, MayRunAlready)
     }
 
-    assert kinds - known == {"dynamodb"}
+    assert kinds - known == {"dynamodb", "s3"}

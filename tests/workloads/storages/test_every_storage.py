@@ -27,10 +27,11 @@ FENCINGS = {
     "redis": "script",
     "zookeeper": "version-check",
     "dynamodb": "conditional-expression",
+    "s3": "if-match",
 }
-MAKES_ITS_ITEMS = {"dynamodb"}
+MAKES_ITS_ITEMS = {"dynamodb", "s3"}
 """Kinds whose first write creates the resource."""
-IN_CONTAINERS = {"zookeeper", "dynamodb"}
+IN_CONTAINERS = {"zookeeper", "dynamodb", "s3"}
 POLICIES = ["strict", "inclusive"]
 
 QUICK = [kind for kind in FENCINGS if kind not in IN_CONTAINERS]
