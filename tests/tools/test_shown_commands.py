@@ -7,9 +7,11 @@ The tests of the tutorial, of releasing, of the image and of the README run what
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -39,17 +41,20 @@ RECIPES = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding=
 def shown(pattern: re.Pattern[str]) -> Iterator[tuple[str, ...]]:
     """The page of each command, and what the pattern's groups are there."""
     for page in PAGES:
-        for code in code_of(page.read_text(encoding="utf-8")):
+        for code in code_of(page):
             for found in pattern.finditer(code):
                 yield str(page.relative_to(ROOT)), *found.groups()
 
 
-def code_of(text: str) -> Iterator[str]:
+@functools.cache
+def code_of(page: Path) -> list[str]:
     """The blocks of a page that may have commands, each on one line, and the code in its sentences."""
-    for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text):
+    code = []
+    for token in MarkdownIt("gfm-like", {"linkify": False}).parse(page.read_text(encoding="utf-8")):
         if token.type == "fence" and token.info in SHELLS:
-            yield token.content.replace("\\\n", " ")
-        yield from (child.content for child in token.children or () if child.type == "code_inline")
+            code.append(token.content.replace("\\\n", " "))
+        code += [child.content for child in token.children or () if child.type == "code_inline"]
+    return code
 
 
 @pytest.fixture
