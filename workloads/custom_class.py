@@ -5,6 +5,8 @@ they implement the protocols `Lock` and `Storage` of `fencepost`. A lock that gr
 in steps calls `session.granted(resource, owner)` between them. A storage may also have two
 static methods: `set_up(settings, resources)`, called before the first write, and
 `committed(settings)`, which returns the accepted writes and fences in order.
+
+What a class prints goes to stderr: stdout may be a document of Fencepost's.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +24,8 @@ from workloads.class_fit import misfits_of_lock, misfits_of_storage
 from workloads.client import Lock, NotApplied, Session, Storage, Unknown
 from workloads.raised import described
 from workloads.settings import LockSettings, StorageSettings
+
+_END: Any = object()
 
 
 class InvalidClassError(Exception):
@@ -42,7 +46,8 @@ def load(path: str) -> Any:
     if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds strings
         sys.path.append(os.getcwd())  # noqa: PTH109 - as above
     try:
-        return getattr(import_module(module), name)
+        with redirect_stdout(sys.stderr):
+            return getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # importing a user's module may raise anything
         raise InvalidClassError(
             f"{path} cannot be loaded: {type(error).__name__}: {error} ({searched()})"
@@ -108,15 +113,21 @@ class CustomStorage:
         return commits if commits is None else self._each(commits)
 
     def _each(self, commits: Iterable[Commit]) -> Iterator[Commit]:
-        with _calling(self._path, "committed"):
-            yield from commits
+        rest = iter(commits)
+        while True:
+            with _calling(self._path, "committed"):
+                commit = next(rest, _END)
+            if commit is _END:
+                return
+            yield commit
 
 
 @contextmanager
 def _calling(path: str, method: str) -> Iterator[None]:
     """Raise FailedClassError for an error that a method raised; what its protocol allows passes."""
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     except (NotApplied, Unknown, InvalidClassError):
         raise
     except (Exception, SystemExit) as error:

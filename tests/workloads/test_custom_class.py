@@ -174,6 +174,41 @@ def test_an_error_outside_of_operations_names_class_method_and_line(
     assert said in done.stderr
 
 
+TALKING = """
+import files
+
+print("imported")
+
+class Lock(files.FileLock):
+    def __init__(self, settings, session):
+        print("connected")
+        super().__init__(settings, session)
+
+class Storage(files.FileStorage):
+    @staticmethod
+    def set_up(settings, resources):
+        print("set up")
+        files.FileStorage.set_up(settings, resources)
+
+    @staticmethod
+    def committed(settings):
+        print("asked")
+        for commit in files.FileStorage.committed(settings):
+            print("read")
+            yield commit
+"""
+
+
+def test_what_a_class_prints_is_no_part_of_the_document(folder: Path) -> None:
+    (folder / "talking.py").write_text(TALKING)
+    kinds = ("lock.kind=talking:Lock", "storage.kind=talking:Storage")
+
+    done = run_target(folder, "files.toml", "workload.duration=6s", *kinds, "faults=[]")
+
+    assert json.loads(done.stdout)["target"] == "files"
+    assert {"imported", "set up", "asked", "read"} <= set(done.stderr.splitlines())
+
+
 @pytest.mark.slow
 def test_an_exit_in_an_operation_is_an_error_like_any_other(folder: Path) -> None:
     (folder / "raising.py").write_text(RAISING)
