@@ -17,6 +17,7 @@ from checkers.rules.tokens import duplicate_tokens, token_regressions
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity, Verdict
 from tests.support.differential import SCALE
+from tests.support.selection import nightly
 from tests.support.simulated_services import TIMEOUT, TTL
 from tests.support.simulation import Simulation
 
@@ -46,6 +47,10 @@ LOCKS = [
 LOCK_RUNS = max(10, SCALE // len(LOCKS))
 
 
+def name_of(kind: dict[str, Any]) -> str:
+    return "-".join(map(str, kind.values()))
+
+
 def commits(run: Simulation) -> list[Commit]:
     return [
         Commit(seq=seq, resource="r0", token=token, value=tuple(value) if run.appends else value)
@@ -64,7 +69,7 @@ def names(verdict: Verdict) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+@pytest.mark.parametrize("kind", [KINDS[0], KINDS[-1], *nightly(*KINDS[1:-1])], ids=name_of)
 def test_nothing_is_found_in_correct_services(kind: dict[str, Any]) -> None:
     challenges = past_lease = unknown = 0
     for seed in range(75):
@@ -82,13 +87,13 @@ def test_nothing_is_found_in_correct_services(kind: dict[str, Any]) -> None:
     assert unknown > 500
 
 
-@pytest.mark.parametrize("kind", LOCKS, ids=lambda kind: "-".join(map(str, kind.values())))
+@pytest.mark.parametrize("kind", LOCKS, ids=name_of)
 def test_no_lock_service_that_keeps_its_promises_is_accused(kind: dict[str, Any]) -> None:
     for seed in range(LOCK_RUNS):
         assert not lock_conflicts(seed, kind, early=0), seed
 
 
-@pytest.mark.parametrize("kind", LOCKS, ids=lambda kind: "-".join(map(str, kind.values())))
+@pytest.mark.parametrize("kind", LOCKS, ids=name_of)
 def test_a_lock_service_that_ends_leases_early_is_found(kind: dict[str, Any]) -> None:
     assert any(lock_conflicts(seed, kind, early=1500) for seed in range(10))
 
@@ -112,7 +117,7 @@ def without(history: History, fields: Sequence[str]) -> History:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+@pytest.mark.parametrize("policy", ["inclusive", *nightly("strict")])
 def test_without_a_fence_only_stale_writes_are_found(policy: str) -> None:
     found = seen = 0
     for seed in range(75):
@@ -149,7 +154,7 @@ def test_locks_that_outlast_their_leases_are_found() -> None:
     assert found > 10
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_leases_that_end_too_soon_are_found() -> None:
     found = 0
     for seed in range(40):
@@ -166,7 +171,7 @@ def test_a_lock_service_that_forgets_its_tokens_is_found() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+@pytest.mark.parametrize("policy", ["strict", *nightly("inclusive")])
 def test_a_loss_by_failover_is_found_and_its_consequences_name_it(policy: str) -> None:
     lost = seen = followed = 0
     for seed in range(60):

@@ -13,7 +13,7 @@ from checkers.models.judge import judge_foreign
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
 from tests.support.differential import disagreements, random_histories
-from tests.support.selection import seeds
+from tests.support.selection import nightly
 
 HEADER = {"fencepost": 1, "target": "t", "fenced": False, "policy": "inclusive", "require": {}}
 
@@ -41,7 +41,7 @@ def register_of_clients(rng: random.Random) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", [0, *nightly(1)])
 def test_the_register_model_and_the_checkers_say_the_same(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
 

@@ -20,7 +20,6 @@ from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
 from tests.support.ci_steps import ACTION, CI, steps_of_gitlab, steps_of_jenkins, steps_of_the_action
 from tests.support.repository import ROOT
-from tests.support.selection import nightly
 
 WORKFLOWS = (CI / "github-nightly.yml", CI / "github-image.yml")
 SCHEMAS = [
@@ -109,12 +108,12 @@ def variables(clone: Path) -> Mapping[str, str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(1200)
 @pytest.mark.usefixtures("local_engine")
 @pytest.mark.parametrize(
     ("steps", "python"),
-    [(steps_of_the_action, CLEAN), *nightly((steps_of_gitlab, SHARING), (steps_of_jenkins, SHARING))],
+    [(steps_of_the_action, CLEAN), (steps_of_gitlab, SHARING), (steps_of_jenkins, SHARING)],
 )
 def test_the_shell_steps_run_in_a_clean_clone(
     tmp_path: Path, steps: Callable[[], list[str]], python: str

@@ -237,7 +237,7 @@ class TestRun:
         assert document["coverage"]["stale_writes_attempted"] >= 1
         assert {"committed", "observed"} == {each["evidence"] for each in document["checkers"]}
 
-    @pytest.mark.slow
+    @pytest.mark.nightly
     def test_two_runs_of_one_service_are_independent(
         self, supervisor: Supervisor, address: Address, tmp_path: Path
     ) -> None:

@@ -228,7 +228,7 @@ def test_the_page_about_own_classes_shows_a_real_refusal(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (4, shown)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_class_may_delegate_missing_methods(folder: Path) -> None:
     handing_on = """
 from files import FileLock

@@ -26,7 +26,7 @@ from checkers.models.objects.model import key_of
 from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
 from tests.support.model_operations import op, overlapping_adds
-from tests.support.selection import slow
+from tests.support.selection import nightly
 
 
 class Sums:
@@ -174,7 +174,7 @@ LARGE: dict[str, tuple[Model, list[Operation]]] = {
 """Histories with more configurations than a MiB holds."""
 
 
-@pytest.mark.parametrize("name", ["counter", *slow(*(name for name in LARGE if name != "counter"))])
+@pytest.mark.parametrize("name", ["counter", *nightly(*(name for name in LARGE if name != "counter"))])
 def test_the_bytes_that_a_search_counts_are_those_that_it_takes(name: str) -> None:
     model, history = LARGE[name]
     limit = MIB

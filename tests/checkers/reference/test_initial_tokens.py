@@ -19,7 +19,7 @@ from tests.support.commit_logs import committed, explained, random_log
 from tests.support.differential import disagreements, random_histories
 from tests.support.small_histories import contended_history
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from tests.support.commit_logs import explained as explained_by_the_log
 from tests.support.differential import CASES, SCALE, disagreements, random_histories
 from tests.support.examples import Cases
 from tests.support.in_columns import in_columns, lines_of
+from tests.support.selection import nightly
 from tests.support.small_histories import (
     contended_history,
     every_register_history,
@@ -101,7 +102,7 @@ def test_a_fenced_storage_is_judged_alike_in_three_ways(kind: str, cases: Cases)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("strict", [True, *nightly(False)])
 def test_a_write_that_alone_explains_all_reads_is_what_is_stale(strict: bool) -> None:
     def make(rng: random.Random) -> tuple[Op, ...]:
         return late_write_history(rng, strict=strict)
@@ -162,7 +163,9 @@ def test_a_storage_without_a_fence_is_judged_alike_in_three_ways(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strict", [True, False])
-@pytest.mark.parametrize(("size", "tokens", "step"), [(3, (1, 2), 1), (3, (0, 1, 2), 7), (4, (1, 2), 211)])
+@pytest.mark.parametrize(
+    ("size", "tokens", "step"), [(3, (1, 2), 1), *nightly((3, (0, 1, 2), 7), (4, (1, 2), 211))]
+)
 def test_every_history_of_three_and_of_four_operations_is_judged_alike(
     size: int, tokens: tuple[int, ...], step: int, strict: bool
 ) -> None:

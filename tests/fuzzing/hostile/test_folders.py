@@ -72,7 +72,7 @@ def test_a_run_that_the_user_names_may_lie_behind_links(tmp_path: Path) -> None:
     assert not any("was printed" in found for found in case.broken(tmp_path, outcome))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS, 2 * PARTS))
 def test_a_thousand_times_nothing_else_is_written_or_read(part: int, tmp_path: Path) -> None:

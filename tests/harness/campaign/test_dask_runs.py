@@ -91,6 +91,7 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     return [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
+@pytest.mark.nightly
 def test_an_interruption_ends_the_runs_on_the_workers(cluster: Any, tmp_path: Path, nights: Path) -> None:
     process = started(cluster, tmp_path, "600s")
     assert wait_for(lambda: all(map(has_clients, workers(cluster))), 2 * PATIENCE), end(process)

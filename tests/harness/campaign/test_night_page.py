@@ -146,7 +146,7 @@ def test_a_strip_has_a_square_for_each_night_with_a_run() -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_thousand_runs_of_30_nights_are_all_there_in_3_mb(large: Path) -> None:
     shown = large.read_text()
 
@@ -155,7 +155,7 @@ def test_a_thousand_runs_of_30_nights_are_all_there_in_3_mb(large: Path) -> None
     assert "Runs of the last 30 nights" in shown
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_links_of_a_large_page_lead_somewhere(large: Path) -> None:
     links = set(re.findall(r'href="([^"#][^"]*)"', large.read_text())) - {"data:,"}
 
@@ -163,7 +163,7 @@ def test_the_links_of_a_large_page_lead_somewhere(large: Path) -> None:
     assert [link for link in links if not (large.parent / link).is_file()] == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_anchors_of_a_large_page_are_unique_and_all_there(large: Path) -> None:
     shown = large.read_text()
     ids = re.findall(r' id="([^"]+)"', shown)

@@ -193,7 +193,7 @@ def test_a_killed_campaign_is_resumed_and_every_run_counts_once(tmp_path: Path, 
     assert (suites.tests, suites.failures, suites.errors) == (4, 0, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("local_engine")
 def test_ten_kills_at_random_moments_lose_and_repeat_no_run(tmp_path: Path, campaign: Path) -> None:

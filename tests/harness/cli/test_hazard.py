@@ -14,6 +14,7 @@ from harness.spec import load
 from harness.spec.hazards import check_aimed, overrides_for, plan_of
 from tests.support.challenged import run_until_challenged
 from tests.support.command import refused, run_target
+from tests.support.selection import nightly
 
 
 @pytest.mark.parametrize(
@@ -99,9 +100,8 @@ def test_a_run_without_faults_misses_required_hazards() -> None:
     "hazard",
     [
         "renewing/expired/holder",
-        "acquired/regranted/holder",
-        "before-write/superseded/waiter",
         "write-sent/before-expiry/storage",
+        *nightly("acquired/regranted/holder", "before-write/superseded/waiter"),
     ],
 )
 def test_a_run_hits_the_hazard_that_it_is_aimed_at(local_engine: Engine, tmp_path: Path, hazard: str) -> None:

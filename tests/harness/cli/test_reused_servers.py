@@ -18,7 +18,6 @@ from tests.support.challenged import durations, repeated
 from tests.support.command import fencepost
 from tests.support.held import processes_of, wait_until
 from tests.support.missing import need
-from tests.support.selection import nightly
 from tests.support.started_campaign import started_campaign
 from tests.support.target_files import SUPERSEDED, target_text
 
@@ -39,7 +38,7 @@ KILLED = target_text(
     SUPERSEDED,
     lock='kind = "redis"',
 )
-PAIRS = [("local", "etcd-postgres"), *nightly(("docker", "zookeeper-dynamodb"))]
+PAIRS = [("local", "etcd-postgres"), ("docker", "zookeeper-dynamodb")]
 
 
 def topology(name: str) -> Topology:
@@ -94,7 +93,7 @@ def recorded(folder: Path) -> list[tuple[Path, Any]]:
     return [(run, runs[run].get("earlier_runs_on_these_servers")) for run in ordered]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("engine", "fenced"), PAIRS)
 def test_verdicts_are_the_same_on_servers_of_earlier_runs(
@@ -134,7 +133,7 @@ def attempted(run: Path) -> set[str]:
     return {line["value"] for line in lines if line.get("f") == "write" and "value" in line}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_a_run_with_a_kill_does_not_hand_its_servers_on(tmp_path: Path) -> None:
     (tmp_path / "killed.toml").write_text(KILLED)

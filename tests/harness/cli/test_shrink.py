@@ -158,7 +158,7 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: str) -> None
     assert "plan.json is not a plan" in said.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_a_failing_run_shrinks_to_one_fault_and_two_clients(tmp_path: Path) -> None:
     """On real servers: its target shrinks too, and the result runs again with the same plan."""

@@ -18,6 +18,7 @@ from harness.files.log_limit import CUT, MOST
 from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_challenged
 from tests.support.command import run_target
 from tests.support.repository import ROOT
+from tests.support.selection import nightly
 from tests.support.target_files import SUPERSEDED, target_text
 
 PROGRAM = ROOT / "tests/support/line_program.py"
@@ -59,7 +60,7 @@ def run(tmp_path: Path) -> Any:
             {"committed", "observed"},
             marks=pytest.mark.slow,
         ),
-        pytest.param(("forgetful",), (), "valid", {"observed"}, marks=pytest.mark.slow),
+        pytest.param(("forgetful",), (), "valid", {"observed"}, marks=pytest.mark.nightly),
         pytest.param(
             (),
             ("workload.kind=append", "storage.policy=inclusive", "storage.fence_on_acquire=true"),
@@ -88,7 +89,7 @@ def test_a_program_is_run_paused_and_judged(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("tokenless",), ("tokenless", "forgetful")])
+@pytest.mark.parametrize("arguments", [("tokenless",), *nightly((("tokenless", "forgetful"),))])
 def test_a_lock_without_tokens_is_judged_by_real_time(
     run: Any, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
@@ -143,8 +144,8 @@ def test_the_program_and_its_versions_are_recorded(run: Any, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("side", "settings"),
     [
-        ("lock", ("storage.kind=sqlite", "storage.fencing=conditional-update")),
         ("lock", ("storage.kind=sqlite", "storage.fencing=none", 'expect=["stale-write"]')),
+        *nightly(("lock", ("storage.kind=sqlite", "storage.fencing=conditional-update"))),
         ("storage", ("lock.kind=files:FileLock",)),
     ],
 )

@@ -80,6 +80,7 @@ def test_patroni_promotes_a_standby_that_lags_and_rewinds_the_old_primary(starte
         assert surviving(cluster) == ["w1", "w4"]
 
 
+@pytest.mark.nightly
 def test_in_synchronous_mode_a_paused_primary_loses_no_acknowledged_write(started: Any) -> None:
     with started(synchronous=True) as cluster:
         write(cluster, 1)

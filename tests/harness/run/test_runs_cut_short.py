@@ -175,14 +175,14 @@ LATE_MEMBERS = """faults=[
     {kind="delay", target="lock:leader", by="1s", every="3s", lasts="2s"},
 ]"""
 IN_FORCE = [  # with each engine that injects the fault in a way of its own
-    ("local", ("etcd-postgres-delayed-write", LONG), "delay", "client:"),
-    ("local", ("etcd-postgres-server-pauses", LONG), "pause", "lock:etcd-"),
     ("local", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
-    ("local", ("etcd-postgres-throttle", LONG), "throttle", "lock:etcd-"),
-    ("local", ("etcd-postgres-throttle", LONG), "throttle", "client:"),
     ("docker", ("etcd-postgres-kill", LONG), "kill", "storage"),
     ("local", ("etcd-postgres-partition", LONG), "partition", "client:"),
     *nightly(
+        ("local", ("etcd-postgres-delayed-write", LONG), "delay", "client:"),
+        ("local", ("etcd-postgres-server-pauses", LONG), "pause", "lock:etcd-"),
+        ("local", ("etcd-postgres-throttle", LONG), "throttle", "lock:etcd-"),
+        ("local", ("etcd-postgres-throttle", LONG), "throttle", "client:"),
         ("docker", ("etcd-postgres-server-pauses", LONG), "pause", "storage"),
         ("docker", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
         ("docker", ("etcd-postgres-throttle", LONG), "throttle", "lock:etcd-"),

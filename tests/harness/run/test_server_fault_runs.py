@@ -143,8 +143,8 @@ STANDBY = Topology(
     ("target", "engine", "losses"),
     [  # tests of the fault itself use both engines
         ("etcd-postgres-failover-asynchronous", "local", True),
-        ("etcd-postgres-old-primary-cut-off-synchronous", "local", False),
         *nightly(
+            ("etcd-postgres-old-primary-cut-off-synchronous", "local", False),
             ("etcd-postgres-failover", "docker", False),
             ("etcd-postgres-two-primaries", "docker", True),
             ("etcd-postgres-old-primary-cut-off", "docker", True),

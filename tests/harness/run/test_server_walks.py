@@ -26,7 +26,7 @@ CHANGES = (
 
 
 @pytest.mark.engine
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_one_pause_of_a_server_hits_holds_of_several_resources(tmp_path: Path) -> None:
     done = run_until_challenged(
