@@ -46,8 +46,8 @@ class SentNotice:
         self._sent: Callable[[], None] | None = None
         client.meta.events.register(f"before-send.{operation}", self._watch)
 
-    def expect(self, sent: Callable[[], None]) -> None:
-        """Call `sent` once the next request has been sent."""
+    def expect(self, sent: Callable[[], None] | None) -> None:
+        """Call `sent` once the next request has been sent, if given."""
         self._sent = sent
 
     def _watch(self, request: Any, **_more: Any) -> None:
@@ -75,8 +75,10 @@ class _NotifyingBody:
         return body
 
 
-def connect(service: str, settings: Settings, *, region: str = REGION, **options: Any) -> Any:
-    """Make a client of a service; `options` are more of botocore's own."""
+def connect(
+    service: str, settings: Settings, *, region: str = REGION, attempts: int = 1, **options: Any
+) -> Any:
+    """Make a client of a service, which sends a request up to `attempts` times; `options` are botocore's."""
     session = boto3.session.Session(
         botocore_session=botocore.session.Session(_OWN_SETTINGS),
         region_name=region,
@@ -87,7 +89,7 @@ def connect(service: str, settings: Settings, *, region: str = REGION, **options
         service,
         endpoint_url=f"http://{settings.endpoints[0]}",
         config=Config(
-            retries={"mode": "standard", "total_max_attempts": 1},
+            retries={"mode": "standard", "total_max_attempts": attempts},
             connect_timeout=settings.timeout,
             read_timeout=settings.timeout,
             proxies={},  # also ignores those from the environment

@@ -43,10 +43,6 @@ class StoredObject:
     etag: str
 
 
-def unnoticed() -> None:
-    """Do nothing once a request has been sent."""
-
-
 def new_nonce() -> str:
     """Return what no other body has."""
     return secrets.token_hex(8)
@@ -55,8 +51,8 @@ def new_nonce() -> str:
 class Bucket:
     """A bucket, over one connection."""
 
-    def __init__(self, settings: Settings, nonce: Callable[[], str] = new_nonce) -> None:
-        """`nonce` makes what a body has in addition."""
+    def __init__(self, settings: Settings, nonce: Callable[[], str] = new_nonce, attempts: int = 1) -> None:
+        """`nonce` makes what a body has in addition; a request is sent up to `attempts` times."""
         self._where = BucketName()
         if isinstance(settings, S3LockSettings | S3StorageSettings):
             self._where = settings.bucket
@@ -67,6 +63,7 @@ class Bucket:
             "s3",
             settings,
             region=self._where.region,
+            attempts=attempts,
             s3={"addressing_style": "path"},
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
@@ -109,7 +106,7 @@ class Bucket:
         old: StoredObject | None,
         content: dict[str, Any],
         deadline: float,
-        sent: Callable[[], None] = unnoticed,
+        sent: Callable[[], None] | None = None,
     ) -> StoredObject:
         """Put an object in place of the one that was read, or of none; LostRaceError if it has changed."""
         condition = {"IfMatch": old.etag} if old else {"IfNoneMatch": "*"}
@@ -120,7 +117,9 @@ class Bucket:
                 raise LostRaceError(str(error)) from error
             raise
 
-    def put(self, key: str, content: dict[str, Any], deadline: float, sent: Callable[[], None]) -> None:
+    def put(
+        self, key: str, content: dict[str, Any], deadline: float, sent: Callable[[], None] | None = None
+    ) -> None:
         """Put an object, whatever is there."""
         self._put(key, content, deadline, sent, {})
 
@@ -129,7 +128,7 @@ class Bucket:
         key: str,
         content: dict[str, Any],
         deadline: float,
-        sent: Callable[[], None],
+        sent: Callable[[], None] | None,
         condition: dict[str, str],
     ) -> StoredObject:
         self._notice.expect(sent)
@@ -186,7 +185,7 @@ class Bucket:
         elif not self.keeps_versions():
             raise NotApplied(
                 f"the bucket {self._where.name} keeps no versions, which are the order of its writes: "
-                "enable its versioning"
+                "enable its versioning (aws s3api put-bucket-versioning)"
             )
 
     def keeps_versions(self) -> bool:

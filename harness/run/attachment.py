@@ -20,10 +20,10 @@ def belongings(target: Target, folder: Path) -> tuple[Belongings, ...]:
     found = []
     if of_lock and target.lock.kind in locks.REMOVABLE:
         lock = deployment.lock_settings(target, at_lock, folder, 0, deployment.SETTING_UP, folder.name)
-        found.append(Belongings(servers=of_lock, lock=lock))
+        found.append(Belongings(servers=of_lock, settings=lock))
     if deployment.storage_side(target) is target.lock:
         of_storage, at_storage = of_lock, at_lock
     if of_storage and target.storage.kind in storages.REMOVABLE:
         storage = deployment.storage_settings(target, at_storage, folder, deployment.SETTING_UP, folder.name)
-        found.append(Belongings(servers=of_storage, storage=storage))
+        found.append(Belongings(servers=of_storage, settings=storage))
     return tuple(found)

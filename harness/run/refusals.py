@@ -52,8 +52,6 @@ REMEDIES = {
     "fencepost",
     "(accessdenied)": "{side}.user needs s3:* on the bucket and on its objects that begin with fencepost",
     "nosuchbucket": "create it, or name another in {side}.bucket",
-    "keeps no versions": "aws s3api put-bucket-versioning --bucket … "
-    "--versioning-configuration Status=Enabled",
     "invalidaccesskeyid": _CHECK_LOGIN,
     "signaturedoesnotmatch": _CHECK_LOGIN,
     "unrecognizedclient": _CHECK_LOGIN,

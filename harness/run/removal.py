@@ -21,7 +21,7 @@ from harness.network.topology import AttachedSpec
 from harness.processes.cleanup_process import cleanup_process, order_when_due
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.run.refusals import as_error
-from workloads import locks, storages
+from workloads import locks, settings, storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import LockSettings, StorageSettings
 
@@ -35,18 +35,26 @@ class Belongings:
     """What a run may leave on the servers of one side."""
 
     servers: tuple[AttachedSpec, ...]
-    lock: LockSettings | None = None
-    storage: StorageSettings | None = None
-
-    @property
-    def settings(self) -> LockSettings | StorageSettings:
-        """Those of the lock or of the storage, whichever is given."""
-        settings = self.lock or self.storage
-        assert settings is not None  # noqa: S101 - one of them is given
-        return settings
+    settings: LockSettings | StorageSettings
 
     def __str__(self) -> str:
         return f"{self.settings.kind} at {', '.join(str(server.address) for server in self.servers)}"
+
+
+def encoded(belongings: Sequence[Belongings]) -> bytes:
+    """Write them with the name of the type of their settings: a kind may have one of its own."""
+    return msgspec.json.encode(
+        [(each.servers, type(each.settings).__name__, each.settings) for each in belongings]
+    )
+
+
+def decoded(content: bytes | str) -> list[Belongings]:
+    """Read what `encoded` has written."""
+    found = msgspec.json.decode(content, type=list[tuple[tuple[AttachedSpec, ...], str, msgspec.Raw]])
+    return [
+        Belongings(servers=servers, settings=msgspec.json.decode(raw, type=getattr(settings, name)))
+        for servers, name, raw in found
+    ]
 
 
 @contextmanager
@@ -61,7 +69,7 @@ def removed_at_end(belongings: Sequence[Belongings], notify: Callable[[str], Non
         return
     for each in belongings:
         _check(each)
-    with cleanup_process("harness.run.removal", msgspec.json.encode(belongings)) as process:
+    with cleanup_process("harness.run.removal", encoded(belongings)) as process:
         try:
             yield
         except BaseException:
@@ -108,25 +116,25 @@ def _removed(belongings: Belongings) -> int:
     with relay_for(belongings.servers) as relay:
         addresses = [relay.address_of(server) for server in belongings.servers]
         at = tuple(map(str, addresses))
-        settings = belongings.settings
-        if isinstance(settings, LockSettings):
-            return locks.remove(replace(settings, endpoints=at))
-        return storages.remove(replace(settings, endpoints=at, login=addresses[0].login))
+        of = belongings.settings
+        if isinstance(of, LockSettings):
+            return locks.remove(replace(of, endpoints=at))
+        return storages.remove(replace(of, endpoints=at, login=addresses[0].login))
 
 
 def by_hand(belongings: Belongings) -> str:
     """Say how a user can remove what is left."""
-    settings = belongings.settings
-    if settings.kind == "postgres":
+    of = belongings.settings
+    if of.kind == "postgres":
         from workloads.storages.postgres import schema_of  # slow to import
 
-        return f"remove it with: DROP SCHEMA IF EXISTS {schema_of(settings.names)} CASCADE"
-    return f"remove everything there whose name begins with fencepost and contains {settings.names}"
+        return f"remove it with: DROP SCHEMA IF EXISTS {schema_of(of.names)} CASCADE"
+    return f"remove everything there whose name begins with fencepost and contains {of.names}"
 
 
 def main() -> None:
     """Run the command line."""
-    for each in msgspec.json.decode(order_when_due(), type=list[Belongings]):
+    for each in decoded(order_when_due()):
         try:
             remove(each)
         except Exception as error:  # noqa: BLE001 - of any system's library

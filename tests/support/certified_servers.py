@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import boto3
 from kazoo.client import KazooClient
 
 from harness.network.systems import SYSTEMS
 from harness.network.topology import Address
 from tests.support.attached_servers import PASSWORD, POSTGRES, schemas, set_up_postgres, tls_files
+from tests.support.aws_clients import aws_client
 from tests.support.by_hand import Running, running
 from tests.support.certificates import Certificates, certified
 from tests.support.tls_terminator import terminated
@@ -30,6 +30,7 @@ done
 wait
 """
 ADD_USER = 'for port in {ports}; do redis-cli -e -p $port ACL SETUSER {user} on "$0" {rights} || exit; done'
+BUCKET = "fencepost"
 USERS_OF_REDIS = {
     "tester": "'~fencepost*' +@all",
     "half": "'~fencepost*' +@all -xadd -incr",  # which scripts call after they have written
@@ -53,21 +54,19 @@ class Certified:
     postgres: Running
     dynamodb: Running
     dynamodb_over_tls: str  # its address
+    s3: Running
+    s3_over_tls: str
     certificates: Certificates
 
     def left(self) -> list[str]:
         """Everything in the servers that is not their own."""
         keys = (self.redis.says("redis-cli", "-p", str(port), "KEYS", "*").strip() for port in REDIS_PLAIN)
-        client = boto3.client(
-            "dynamodb",
-            endpoint_url=f"http://{self.dynamodb.address(8000)}",
-            region_name="us-east-1",
-            aws_access_key_id="tester",
-            aws_secret_access_key=PASSWORD,
-        )
+        tables = aws_client("dynamodb", self.dynamodb.address(8000)).list_tables()["TableNames"]
+        objects = aws_client("s3", self.s3.address(9000)).list_object_versions(Bucket=BUCKET)
         return [
             *filter(None, keys),
-            *client.list_tables()["TableNames"],
+            *tables,
+            *(each["Key"] for each in objects.get("Versions", ())),
             *schemas(self.postgres, "mutual"),
             *_znodes(self.zookeeper.address(ZOOKEEPER_PLAIN)),
         ]
@@ -100,19 +99,27 @@ def certified_servers(folder: Path) -> Iterator[Certified]:
             )
         )
         dynamodb = stack.enter_context(running("dynamodb", 8000))
+        s3 = stack.enter_context(running("s3", 9000))
         postgres = stack.enter_context(running("postgres", 5432, files=files, command=POSTGRES))
         redis = stack.enter_context(
             running("redis", *REDIS_PLAIN, *REDIS_TLS, files=files, command=["sh", "-c", START_REDIS])
         )
-        over_tls = stack.enter_context(terminated(dynamodb.address(8000), certificates))
+        over_tls, s3_over_tls = (
+            stack.enter_context(terminated(at, certificates))
+            for at in (dynamodb.address(8000), s3.address(9000))
+        )
         set_up_postgres(postgres)
         _set_up_redis(redis)
         for system, at in (
             ("zookeeper", zookeeper.address(ZOOKEEPER_PLAIN)),
             ("dynamodb", dynamodb.address(8000)),
+            ("s3", s3.address(9000)),
         ):
             assert wait_for(partial(SYSTEMS[system].is_usable, Address(*host_and_port(at))))
-        yield Certified(redis, zookeeper, postgres, dynamodb, over_tls, certificates)
+        aws_client("s3", s3.address(9000)).put_bucket_versioning(
+            Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"}
+        )
+        yield Certified(redis, zookeeper, postgres, dynamodb, over_tls, s3, s3_over_tls, certificates)
 
 
 def _set_up_redis(redis: Running) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec
+from tests.support.aws_clients import aws_client
 from tests.support.systems import endpoints, names, nothing, started, storage_settings
 from tests.support.tap import Tap
 from workloads.client import NotApplied, Unknown
@@ -166,8 +167,8 @@ def test_a_truncated_list_of_versions_is_unknown(
         list(open_tapped().versions(key))
 
 
-def test_an_object_of_somebody_else_is_unknown(bucket: Bucket, key: str) -> None:
-    bucket._client.put_object(Bucket="fencepost", Key=key, Body=b"not JSON")
+def test_an_object_of_somebody_else_is_unknown(endpoint: str, bucket: Bucket, key: str) -> None:
+    aws_client("s3", endpoint).put_object(Bucket="fencepost", Key=key, Body=b"not JSON")
 
     with pytest.raises(Unknown, match="not an object of Fencepost"):
         bucket.get(key, bucket.deadline())

@@ -72,7 +72,7 @@ class S3LockService:
         while mine:
             freed = {"owner": "", "epoch": mine.content["epoch"], "expiry": 0}
             try:
-                self._bucket.replace(_key(resource, self._names), mine, freed, deadline)
+                self._bucket.replace(lock_key(resource, self._names), mine, freed, deadline)
             except LostRaceError:  # by a renewal in flight, or by another client
                 mine = self._mine(resource, owner, deadline)
             else:
@@ -87,7 +87,7 @@ class S3LockService:
         """Put a lease that begins now; unless it is answered, the holder does not know its last PUT."""
         self._held.pop((resource, owner), None)
         lease = {"owner": owner, "epoch": epoch, "expiry": self._clock() + self._ttl}
-        put = self._bucket.replace(_key(resource, self._names), old, lease, deadline)
+        put = self._bucket.replace(lock_key(resource, self._names), old, lease, deadline)
         if put.etag:
             self._held[resource, owner] = put
 
@@ -98,12 +98,13 @@ class S3LockService:
     def _read(self, resource: str, deadline: float) -> StoredObject | None:
         """Read the object; every error is NotApplied, since nothing was put."""
         try:
-            return self._bucket.get(_key(resource, self._names), deadline)
+            return self._bucket.get(lock_key(resource, self._names), deadline)
         except Unknown as error:
             raise NotApplied(str(error)) from error
 
 
-def _key(resource: str, names: str) -> str:
+def lock_key(resource: str, names: str = "") -> str:
+    """The key of the object that is the lock."""
     return f"fencepost-lock/{named(names, resource)}"
 
 
@@ -117,4 +118,4 @@ def connect(settings: LockSettings, renewals: Session) -> PollingLock:
 def remove(settings: LockSettings) -> int:
     """Delete all versions of the objects of a run; return how many there were."""
     with closing(Bucket(settings)) as bucket:
-        return bucket.remove(_key("", settings.names))
+        return bucket.remove(lock_key("", settings.names))

@@ -24,7 +24,7 @@ from typing import Any
 from checkers.history.records import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored
 from workloads.commit_room import CommitRoom
-from workloads.s3_bucket import Bucket, LostRaceError, StoredObject, unnoticed
+from workloads.s3_bucket import Bucket, LostRaceError, StoredObject
 from workloads.settings import StorageSettings, named
 
 _NOTHING: dict[str, Any] = {"mark": UNWRITTEN, "token": 0, "value": None}
@@ -45,12 +45,12 @@ class S3Storage:
         written = {"mark": mark, "token": token, "value": value}
         if self._fencing == "if-match":
             self._replace(key, mark, self._policy, lambda _old: written, deadline, sent)
-            return
-        if self._fencing == "epoch-object":
+        elif self._fencing == "epoch-object":
             epoch = _epoch_key(resource, self._names)
             self._replace(epoch, mark, self._policy, lambda _old: {"mark": mark}, deadline, sent)
-            sent = unnoticed
-        self._bucket.put(key, written, deadline, sent)
+            self._bucket.put(key, written, deadline)
+        else:
+            self._bucket.put(key, written, deadline, sent)
 
     def _replace(
         self,
@@ -59,7 +59,7 @@ class S3Storage:
         policy: str,
         change: Callable[[dict[str, Any]], dict[str, Any]],
         deadline: float,
-        sent: Callable[[], None],
+        sent: Callable[[], None] | None = None,
     ) -> None:
         """Change an object whose mark does not refuse the token; Stale if it does.
 
@@ -96,7 +96,7 @@ class S3Storage:
             return {**old, "mark": token, "fence": True}
 
         key, deadline = _key(resource, self._names), self._bucket.deadline()
-        self._replace(key, token, "inclusive", fenced, deadline, unnoticed)
+        self._replace(key, token, "inclusive", fenced, deadline)
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""

