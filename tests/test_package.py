@@ -90,6 +90,7 @@ def test_the_source_distribution_builds_the_same_wheel(checkout: Path, wheel: Pa
     assert only("*.whl", source).read_bytes() == wheel.read_bytes()
 
 
+@pytest.mark.slow
 def test_the_wheel_finds_what_ships_without_a_checkout(wheel: Path, tmp_path: Path) -> None:
     pip(Path(sys.executable), "--no-deps", "--no-index", "--target", tmp_path / "installed", wheel)
 

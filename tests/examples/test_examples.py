@@ -85,6 +85,7 @@ def test_a_stale_write_is_found_with_a_lock_without_tokens(python_locks: Path) -
     assert [notice for notice in document.get("notices", ()) if "no fencing token" in notice]
 
 
+@pytest.mark.slow
 def test_the_adapter_of_redis_py_follows_the_protocol(python_locks: Path) -> None:
     command = shlex.join([sys.executable, "redis_py.py"])
 

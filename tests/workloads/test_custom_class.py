@@ -168,7 +168,7 @@ def test_an_error_outside_of_operations_names_class_method_and_line(
 ) -> None:
     (folder / "raising.py").write_text(RAISING)
 
-    done = run_target(folder, "files.toml", "workload.duration=6s", setting, "faults=[]")
+    done = run_target(folder, "files.toml", "workload.duration=2s", setting, "faults=[]")
 
     assert done.returncode == 3
     assert said in done.stderr
@@ -203,7 +203,7 @@ def test_what_a_class_prints_is_no_part_of_the_document(folder: Path) -> None:
     (folder / "talking.py").write_text(TALKING)
     kinds = ("lock.kind=talking:Lock", "storage.kind=talking:Storage")
 
-    done = run_target(folder, "files.toml", "workload.duration=6s", *kinds, "faults=[]")
+    done = run_target(folder, "files.toml", "workload.duration=2s", *kinds, "faults=[]")
 
     assert json.loads(done.stdout)["target"] == "files"
     assert {"imported", "set up", "asked", "read"} <= set(done.stderr.splitlines())

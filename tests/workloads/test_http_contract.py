@@ -205,7 +205,9 @@ class TestWhatAnAnswerMeans:
             f"/commits: the answer has more than {most}, the most for {described(recorded)} that the clients recorded;"
             " return only the writes and fences whose resource_id starts with the prefix in the request"
         )
-        assert next(sent) < float(most.removesuffix(" MiB")) + 64  # MiB; more than the buffers of sockets hold
+        assert (
+            next(sent) < float(most.removesuffix(" MiB")) + 64
+        )  # MiB; more than the buffers of sockets hold
 
     def test_a_commit_order_may_be_longer_than_the_recording(self) -> None:
         entry = {"resource_id": "r0", "fencing_token": 3, "bytes": "YQo=", "more": "x" * 900}

@@ -40,6 +40,7 @@ def _miss(why: str) -> NoReturn:
     pytest.skip(why)
 
 
+@pytest.mark.slow
 def test_all_102_etcd_logs_of_porcupine_get_its_verdicts(porcupine_module: Path) -> None:
     known = re.findall(
         r"checkJepsen\(t, (\d+), (true|false)\)", (porcupine_module / "porcupine_test.go").read_text()

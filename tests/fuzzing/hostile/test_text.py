@@ -9,13 +9,13 @@ import pytest
 from fuzzing import campaign
 from fuzzing.hostile.outputs import READERS
 from fuzzing.hostile.text import harmless, one_turn, words_of
-from tests.support.selection import nightly
+from tests.support.selection import nightly, slow
 
 SEED = 20261126
-QUICK = "run"
+QUICK, SLOW = "verdict", "run"
 
 
-@pytest.mark.parametrize("reader", [QUICK, *nightly(*(each for each in READERS if each != QUICK))])
+@pytest.mark.parametrize("reader", [QUICK, *slow(SLOW), *nightly(*sorted(READERS.keys() - {QUICK, SLOW}))])
 def test_nothing_of_a_hostile_text_comes_through(reader: str, tmp_path: Path) -> None:
     with campaign.warm([]) as scratch:
         harmless(reader)

@@ -44,6 +44,7 @@ def _verdict(folder: Path) -> dict[str, Any]:
     return judged.document.as_dict()
 
 
+@pytest.mark.slow
 def test_the_first_finding_of_a_run_is_of_its_planted_bug(verdicts: Mapping[str, dict[str, Any]]) -> None:
     leading = {
         name: (first_causes(verdict["findings"])[0]["anomaly"],)

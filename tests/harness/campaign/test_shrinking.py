@@ -91,6 +91,7 @@ def judged(run: Path) -> dict[str, Any]:
     return document.as_dict()
 
 
+@pytest.mark.slow
 def test_the_history_is_shrunk_even_if_no_run_fits(recorded_run: Unpack, tmp_path: Path) -> None:
     recorded = recorded_run("etcd-postgres-unfenced")
     run = replace(finished(job("etcd-postgres-unfenced"), 1, judged(recorded)), seconds=3600.0)

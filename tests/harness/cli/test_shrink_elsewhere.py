@@ -66,7 +66,7 @@ def was_judged(run: Path) -> bool:
 @pytest.mark.parametrize(
     ("target", "code"),
     [
-        pytest.param(CLASS, "examples/own-class/files.py", id="class"),
+        pytest.param(CLASS, "examples/own-class/files.py", id="class", marks=pytest.mark.slow),
         pytest.param(PROGRAM, "tests/support/line_program.py", id="program", marks=pytest.mark.slow),
     ],
 )

@@ -274,6 +274,7 @@ def test_a_received_night_is_not_resumed_with_programs_of_its_own(tmp_path: Path
     assert "mine.toml is" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_campaign_runs_every_class_that_its_file_names(tmp_path: Path) -> None:
     copy(ROOT / "examples/own-class/files.py", tmp_path)
     for name, storage in (("first", "files:FileStorage"), ("second", "sqlite")):

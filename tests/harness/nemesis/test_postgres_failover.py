@@ -84,6 +84,7 @@ def roles(cluster: Cluster) -> list[tuple[bool, int | None]]:
     return [(role.in_recovery, role.timeline) for role in found]
 
 
+@pytest.mark.slow
 def test_every_edge_leads_to_the_standby_and_the_old_primary_follows_it(cluster: Cluster) -> None:
     before = roles(cluster)
     write_on_both(cluster, 1)
@@ -116,6 +117,7 @@ def test_writes_acknowledged_while_the_link_is_held_are_lost(cluster: Cluster) -
     assert surviving(cluster) == ["w1", "w2"]
 
 
+@pytest.mark.slow
 def test_a_synchronous_commit_is_not_acknowledged_while_the_link_is_held(
     synchronous_cluster: Cluster,
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_network_is_fast_again_when_the_block_is_cut_short(cluster: Any) -> No
     assert toxics(cluster) == ["no toxic"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_network_that_stays_fast_is_not_slow(local_cluster: Cluster, monkeypatch: Any) -> None:
     """Toxiproxy slows another client's edge than the probed one.

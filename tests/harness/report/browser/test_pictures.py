@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser
 
 from tools import pictures
@@ -12,6 +13,7 @@ PNG = b"\x89PNG"
 SMALL = 250_000  # bytes
 
 
+@pytest.mark.slow
 def test_each_picture_is_drawn_small_and_in_both_schemes(browser: Browser, tmp_path: Path) -> None:
     pictures.draw(browser, tmp_path)
 
