@@ -43,6 +43,7 @@ def contradictions(sections: Sections) -> Iterator[SettingConflict]:
     yield from _duration(sections)
     yield from _writes(sections)
     yield from _fence_on_acquire(sections)
+    yield from _kills(sections)
     yield from _round_robin(sections)
     yield from _lock_key(sections)
     yield from _manager(sections)
@@ -164,6 +165,19 @@ def _fence_on_acquire(sections: Sections) -> Iterator[SettingConflict]:
         yield SettingConflict(
             ("storage", "fence_on_acquire"), 'raises a mark that storage.fencing "none" ignores'
         )
+
+
+def _kills(sections: Sections) -> Iterator[SettingConflict]:
+    storage = sections.storage
+    if storage is None or storage.order_survives_kill:
+        return
+    for index, fault in sections.faults.items():
+        if fault.kind == "kill" and {"storage", *storage.servers} & set(fault.aim()):
+            yield SettingConflict(
+                ("faults", index, fault.aimed_by),
+                f"kills {storage.kind}, which has the order of its writes only in memory: without it, the "
+                "run could not be judged; kill the lock or a client, or pause the storage",
+            )
 
 
 def _round_robin(sections: Sections) -> Iterator[SettingConflict]:

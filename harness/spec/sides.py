@@ -73,6 +73,9 @@ class LockSide(Side):
 class StorageSide(Side):
     """The settings that all storages have."""
 
+    order_survives_kill: ClassVar[bool] = True
+    """Does a killed server still know the order of its writes after its restart?"""
+
     policy: Policy = "strict"
     """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False

@@ -150,6 +150,7 @@ class S3StorageSection(StorageSide, OfS3):
     """S3: one object per resource, created by its first write; its versions are the order of writes."""
 
     servers: ClassVar[tuple[str, ...]] = ("s3",)
+    order_survives_kill: ClassVar[bool] = False  # gofakes3 keeps versions in memory only
 
     kind: Literal["s3"]
     fencing: Literal["none", "if-match", "epoch-object"]

@@ -10,6 +10,27 @@ from tests.support.target_files import PARTITION, PAUSE, SMALL, errors_in, error
 from workloads.client import GIVES_NONE
 
 
+def test_a_storage_that_forgets_the_order_of_its_writes_is_not_killed() -> None:
+    text = """
+name = "t"
+expect = "valid"
+[lock]
+kind = "s3"
+[storage]
+kind = "s3"
+fencing = "if-match"
+[[faults]]
+kind = "kill"
+target = "{target}"
+every = "5s"
+lasts = "1s"
+"""
+
+    for target in ("storage", "s3"):
+        (error,) = errors_in(text.format(target=target))
+        assert "kills s3, which has the order of its writes only in memory" in error
+
+
 def test_nothing_is_concluded_from_a_fault_with_errors() -> None:
     kill = '[[faults]]\nkind="kill"\ntarget="holder"\nevery="2s"'
     failover = '[[faults]]\nkind="failover"\ntarget="storage"'
