@@ -17,6 +17,7 @@ from tests.support.recorded_runs import RECORDINGS, unpack
 PLANTED = {each.name: each.bug.expected for each in exhibits()}
 
 SEVERAL = {
+    "clock-an-hour-ahead": 2,  # early-grant, by its times and by its tokens
     "code-path-without-the-token": 2,  # stale-write, unfenced-write
     "redlock-one-clock-jumped": 2,  # early-grant, while the clock jumped and later
     "replica-promoted-with-link-held": 2,  # duplicate-token, early-grant
