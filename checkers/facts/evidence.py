@@ -14,7 +14,7 @@ from checkers.facts.appends import with_lists
 from checkers.facts.log_columns import LogColumns
 from checkers.history.columns import FUNCTIONS, Operations
 from checkers.history.commit_columns import Commits
-from checkers.history.memoized import memoized
+from checkers.history.memoized import memoized, of_the_last
 from checkers.history.records import Commit, History, Op
 
 T = TypeVar("T")
@@ -47,10 +47,16 @@ class Evidence:
         return in_columns(self).named(*names)
 
 
+@of_the_last
+def seen_in(history: History) -> Evidence:
+    """Return what the clients saw; its verdict and its report share what is found out about it."""
+    return Evidence(history=history)
+
+
 @memoized
 def as_seen(evidence: Evidence) -> Evidence:
     """Return what the clients saw, without the commit log."""
-    return evidence if evidence.log is None else Evidence(history=evidence.history)
+    return evidence if evidence.log is None else seen_in(evidence.history)
 
 
 def memoized_as_seen(work: Callable[[Evidence], T]) -> Callable[[Evidence], T]:
@@ -72,9 +78,9 @@ def gather(history: History, commits: Iterable[Commit] | None = None, *, same_ru
         HistoryError: no commit fits the history, and the two are not known to be from the same run.
     """
     if commits is None:
-        return Evidence(history=with_lists(history))
+        return seen_in(with_lists(history))
     commits = Commits.of(commits)
-    evidence = Evidence(history=with_lists(history, commits))
+    evidence = seen_in(with_lists(history, commits))
     log = LogColumns.matched(in_columns(evidence), commits)
     if not same_run:
         log.check_same_run()

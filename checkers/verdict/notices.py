@@ -40,8 +40,8 @@ def notices(evidence: Evidence) -> Iterator[str]:
 
 def _never_granted(evidence: Evidence, most: Frequent | None) -> Iterator[str]:
     """Report what the clients got instead: usually the same error in every answer."""
-    acquires = list(evidence.named("acquire"))
-    if not acquires or count_of_grants(evidence):
+    acquires = [] if count_of_grants(evidence) else list(evidence.named("acquire"))
+    if not acquires:
         return
     refused = sum(op.outcome is Outcome.FAIL for op in acquires)
     open_at_end = sum(op.learned is None for op in acquires)

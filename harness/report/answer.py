@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.facts.evidence import Evidence
+from checkers.facts.evidence import seen_in
 from checkers.facts.hindrances import hindrance_of
 from checkers.history.columns import ACQUIRE, RELEASE, Operations
 from checkers.history.records import History
@@ -75,7 +75,7 @@ class _Verdict:
     @property
     def make_one_count(self) -> str:
         """What to do so that a fault counts; the history may show what kept all of them from that."""
-        found = None if self.history is None else hindrance_of(Evidence(history=self.history))
+        found = None if self.history is None else hindrance_of(seen_in(self.history))
         return advice.COUNT_A_FAULT if found is None else f"{capitalized(found.remedy)}."
 
     @property

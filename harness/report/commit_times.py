@@ -10,12 +10,12 @@ several with the same interval share it evenly.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from checkers.facts.appends import with_lists
-from checkers.facts.evidence import Evidence
+from checkers.facts.evidence import seen_in
 from checkers.facts.hits import sent_from
 from checkers.facts.stored_values import numbers_of_stored
 from checkers.history.columns import (
@@ -67,7 +67,7 @@ def accepted(history: History, commits: Sequence[Commit] | None) -> AcceptedWrit
     """Every write that took effect: by the storage's order if there is one, else as clients saw it."""
     history = with_lists(history, commits or ())
     operations = Operations.of(history.operations)
-    sent = sent_from(Evidence(history=replace(history, operations=operations)))
+    sent = sent_from(seen_in(history))
     return (
         _observed(operations, sent) if commits is None else _committed(operations, Commits.of(commits), sent)
     )
