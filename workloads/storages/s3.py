@@ -7,8 +7,8 @@ epoch-object  the mark is in another object: compare and raise it there, then PU
 
 An object holds the mark, the token of the last write, and its value. A fence puts the same
 value with a higher mark. A 412 says only that another write came in between: this one was not
-applied, and the client reads again to know whether the new mark refuses its token. It is
-always the answer to the only PUT of that ETag, because nothing is sent twice.
+applied, and the client reads again to know whether the new mark refuses its token. Nothing
+is sent twice, so a 412 never answers the repetition of a write that took effect.
 
 The commit order is the order of the object's versions. S3 lists the newest first, and
 gofakes3 the oldest; which is the latest is in the answer. Times have a resolution of a

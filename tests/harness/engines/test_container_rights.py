@@ -88,7 +88,7 @@ def use(engine: Engine, client: Any, spec: ServerSpec, run_id: str, folder: Path
     "system",
     [
         "redis",
-        *nightly("postgres", "etcd", "zookeeper", "dynamodb"),
+        *nightly("postgres", "etcd", "zookeeper", "dynamodb", "s3"),
     ],
 )
 def test_our_servers_have_no_capabilities(

@@ -120,6 +120,7 @@ def test_every_fence_rejects_every_stale_write(tmp_path: Path, target: Any) -> N
         "etcd-postgres",
         "zookeeper-zookeeper",
         "zookeeper-dynamodb",
+        "s3-s3",
     ],
 )
 def test_a_fence_rejects_every_stale_write_in_containers(tmp_path: Path, target: str) -> None:

@@ -11,7 +11,7 @@ from harness.run import deployment
 from harness.run.reuse import servers_to_reuse
 from harness.spec import Target
 from tests.support.target_files import read, target_text
-from workloads.settings import Login, Tls
+from workloads.settings import BucketName, Login, S3LockSettings, Tls
 
 ETCD = 'kind = "etcd"\nservers = ["a:2379", "b:2379"]'
 POSTGRES = 'kind = "postgres"\nfencing = "upsert"'
@@ -91,6 +91,10 @@ def test_a_campaign_never_lends_servers_that_already_run() -> None:
             "which clients speak only with ca_file",
         ),
         ('kind = "etcd"\npassword_env = "P"', "or name the servers that already run in lock.servers"),
+        ('kind = "s3"\nservers = ["a:1"]', "need the bucket to use: give bucket"),
+        ('kind = "s3"\nservers = ["a:1", "b:1"]\nbucket = "b"', "must name one server"),
+        ('kind = "s3"\nbucket = "b"', "is for servers that already run: name them in lock.servers"),
+        ('kind = "s3"\nregion = "eu-west-1"', "is for servers that already run"),
         ('kind = "kahuna"\nservers = ["a:1"]', "unknown key in \\[lock\\]"),
         ('kind = "etcd"\nservers = ["a:1"]\npassword = "x"', "does not belong in a target file"),
     ],
@@ -163,10 +167,22 @@ def test_what_endpoints_cannot_have_is_refused(lock: str, fault: str, why: str) 
         target(lock=lock, more=fault)
 
 
-def test_dynamodb_is_started_for_a_lock_of_the_users_own() -> None:
-    found = target(lock='kind = "own:Lock"\nserver = "dynamodb"')
+@pytest.mark.parametrize("server", ["dynamodb", "s3"])
+def test_a_server_of_aws_is_started_for_a_lock_of_the_users_own(server: str) -> None:
+    found = target(lock=f'kind = "own:Lock"\nserver = "{server}"')
 
-    assert [server.name for server in deployment.topology(found, ()).servers] == ["dynamodb-1", "postgres"]
+    assert [each.name for each in deployment.topology(found, ()).servers] == [f"{server}-1", "postgres"]
+
+
+def test_a_client_gets_the_bucket_of_a_user_and_the_name_of_its_server() -> None:
+    found = target(lock='kind = "s3"\nservers = ["s3.example:443"]\nbucket = "mine"\nregion = "eu-west-1"')
+
+    settings = deployment.lock_settings(found, [], Path("run"), 0, 1.0, "run")
+
+    assert isinstance(settings, S3LockSettings)
+    assert settings.bucket == BucketName(
+        name="mine", region="eu-west-1", host="s3.example:443", is_ours=False
+    )
 
 
 SCRIPT = """[[faults]]
