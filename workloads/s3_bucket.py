@@ -97,7 +97,7 @@ class Bucket:
         body = answer["Body"].read()
         try:
             return StoredObject(json.loads(body), answer["ETag"])
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, RecursionError) as error:
             raise Unknown(f"not an object of Fencepost: {body[:80]!r}") from error
 
     def replace(
