@@ -30,6 +30,7 @@ ROOMS = tuple(
         "search",
         "shrink",
         "card",  # a fixed series of runs against a lock library
+        "atlas",  # races for objects on an S3 server
         "campaign",  # many runs, every night
         "cli",
         "pytest_plugin",  # imported by pytest only

@@ -39,7 +39,8 @@ def _seed_number(_context: click.Context, _option: click.Parameter, text: str | 
     raise click.BadParameter(f"{text!r} is not a seed: give the integer that a run printed, such as 7")
 
 
-def _seconds(_context: click.Context, _option: click.Parameter, text: str) -> float:
+def as_seconds(_context: click.Context, _option: click.Parameter, text: str) -> float:
+    """Read a duration."""
     from harness.core.duration import NS, parse_duration
 
     try:
@@ -118,5 +119,5 @@ SEED = click.option("--seed", metavar="N", callback=_seed_number, help="Repeat t
 def max_time_option(means: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make the option --max-time, in seconds; `means` is its help."""
     return click.option(
-        "--max-time", default="10m", show_default=True, metavar="DURATION", callback=_seconds, help=means
+        "--max-time", default="10m", show_default=True, metavar="DURATION", callback=as_seconds, help=means
     )

@@ -9,6 +9,7 @@ import pytest
 
 from checkers.formats import collisions
 from checkers.text import limits, printable
+from harness.atlas import wire
 from harness.campaign import corpus, results, stored
 from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine
@@ -84,6 +85,7 @@ LIMITS = {
     "an entry of a corpus: compressed; each of its files": (corpus._MOST_STORED, corpus._MOST_JUDGED),
     "a line of a program": (pipe.MAX_LINE,),
     "an answer over HTTP": (http_connection.MAX_BODY,),
+    "an answer of S3 to `atlas`": (wire.MOST,),
     "an answer of Redis": (redis_connection.MAX_ANSWER,),
     "a storage's order of writes: beyond 4 times what the clients recorded; all of it": (
         limits.EARLIER_COMMITS,

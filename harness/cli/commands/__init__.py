@@ -1,5 +1,6 @@
 """The commands: one file each, registered here."""
 
+from harness.cli.commands.atlas import atlas
 from harness.cli.commands.campaign import campaign
 from harness.cli.commands.card import card
 from harness.cli.commands.check_client import check_client
@@ -29,6 +30,7 @@ COMMANDS = (
     validate,
     check_client,
     card,
+    atlas,
     targets,
     zoo,
     schema,

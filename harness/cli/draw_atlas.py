@@ -1,0 +1,130 @@
+"""Draw the atlas of one server: what is about to be sent, a paragraph for each cell, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TextIO
+
+from harness.atlas.cells import MEANINGS, Cell, Verdict
+from harness.atlas.history import write_history
+from harness.atlas.race import Operation
+from harness.atlas.removal import remove
+from harness.atlas.survey import Survey
+from harness.core import printing
+from harness.core.errors import ConfigurationError
+from harness.core.exit_codes import ExitCode, of_several
+from harness.core.invocation import typed
+from harness.core.paths import as_seen_from_here
+from harness.files import dated_folders
+from harness.report.sentences import count
+from harness.run.recheck import judge_file
+
+_CODES = {
+    Verdict.ATOMIC: ExitCode.AS_EXPECTED,
+    Verdict.NOT_ATOMIC: ExitCode.VIOLATION,
+    Verdict.IGNORED: ExitCode.VIOLATION,
+    Verdict.UNKNOWN: ExitCode.UNKNOWN,
+}
+
+
+def draw_atlas(survey: Survey, folder: Path, *, text: TextIO, as_json: bool) -> ExitCode:
+    """Run all races, print their cells, and write a history of each that failed.
+
+    Ctrl-C ends it like an error: what was written to the server is removed all the same.
+    """
+
+    def say(line: str) -> None:
+        printing.show(line, to=text)
+
+    say(
+        f"{survey.server.name}: up to {survey.requests:,} requests with {survey.bytes:,} bytes of objects,"
+        f" below {survey.prefix} in the bucket {survey.server.bucket}; then everything there is removed"
+    )
+    codes: list[ExitCode] = []
+    documents: list[dict[str, Any]] = []
+    failed: set[Operation] = set()
+    histories = Histories(folder)
+    with ThreadPoolExecutor(survey.clients) as pool:
+        try:
+            for cell in survey.run(pool):
+                codes.append(_CODES[cell.verdict])
+                failed |= {cell.operation} if cell.doubles else set()
+                documents.append(cell.document() | _shown(cell, histories, say))
+        except KeyboardInterrupt:
+            codes.append(ExitCode.INTERRUPTED)
+            say("interrupted")
+        finally:
+            is_clean = _removed(survey, pool, say)
+    for operation in sorted(failed):
+        say(f"  {operation}: {MEANINGS[operation]}")
+    if not is_clean:
+        codes.append(ExitCode.INFRASTRUCTURE)
+    if as_json:
+        printing.show_document(_document(survey, documents, is_clean=is_clean))
+    return of_several(codes)
+
+
+def _shown(cell: Cell, histories: Histories, say: Callable[[str], None]) -> dict[str, Any]:
+    """Print a cell; return its history and the findings in it."""
+    say(f"  {cell.operation:8} {cell.mode or '':6} {cell.sentence()}")
+    if cell.smallest is None:
+        return {"history": None, "findings": []}
+    file = write_history(histories.folder() / f"{cell.operation}-{cell.mode}", cell.operation, cell.smallest)
+    judged = judge_file(file)
+    findings = sorted({each.anomaly for each in judged.verdict.findings})
+    say(f"                  {', '.join(findings)}: {typed('recheck', as_seen_from_here(file))}")
+    return {"history": str(file), "findings": findings}
+
+
+class Histories:
+    """The folder of this atlas, which is made for its first history."""
+
+    def __init__(self, parent: Path) -> None:
+        """`parent` is the folder for those of all atlases."""
+        self._parent = parent
+        self._folder: Path | None = None
+
+    def folder(self) -> Path:
+        """Return it. Raises ConfigurationError if it cannot be made."""
+        if self._folder is None:
+            try:
+                self._folder = dated_folders.create(self._parent)
+            except OSError as error:
+                raise ConfigurationError(
+                    f"{self._parent}: cannot hold the histories: {error.strerror};"
+                    " name another folder with --atlas"
+                ) from None
+        return self._folder
+
+
+def _removed(survey: Survey, pool: ThreadPoolExecutor, say: Callable[[str], None]) -> bool:
+    """Remove all that was written, and say what is left."""
+    left = (
+        f"not everything below {survey.prefix} in the bucket {survey.server.bucket} could be removed:"
+        " delete all versions there with a client of S3"
+    )
+    if not survey.written:
+        return True
+    try:
+        is_clean = remove(survey.server, survey.prefix, survey.written, pool)
+    except KeyboardInterrupt:
+        say(left)
+        raise
+    say(f"  removed {count(len(survey.written), 'key')}; nothing is left" if is_clean else left)
+    return is_clean
+
+
+def _document(survey: Survey, cells: list[dict[str, Any]], *, is_clean: bool) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "server": survey.server.name,
+        "bucket": survey.server.bucket,
+        "prefix": survey.prefix,
+        "keys": survey.keys,
+        "clients": survey.clients,
+        "size": survey.size,
+        "cells": cells,
+        "everything_removed": is_clean,
+    }
