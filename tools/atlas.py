@@ -1,0 +1,308 @@
+"""Draw the atlas of each S3 server that runs here without an account, and write docs/atlas.md.
+
+The servers are installed outside of this repository, in ~/.cache/fencepost-atlas unless ATLAS_CACHE names
+another folder; that needs Go, Java, Maven and minutes. They run one at a time. What was seen is kept in
+docs/atlas, one folder a server, so that one can be drawn again alone:
+
+    make atlas NAMES="s3proxy-4.1.0"
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.atlas.cells import MEANINGS
+from harness.atlas.race import Mode, Operation
+from harness.atlas.wire import Server, server_at
+
+ROOT = Path(__file__).parents[1]
+FOUND = ROOT / "docs/atlas"
+PAGE = ROOT / "docs/atlas.md"
+CACHE = Path(os.environ.get("ATLAS_CACHE", "~/.cache/fencepost-atlas")).expanduser()
+KEYS = 100
+PATIENCE = 120.0  # s until a server has started
+ENVIRONMENT = {
+    "ROOT_ACCESS_KEY": "atlas",
+    "ROOT_SECRET_KEY": "atlas-secret",
+    "ATLAS_SECRET": "atlas-secret",
+    "BIND_HOST": "127.0.0.1",
+}
+"""Of the servers and of the command: the account of versitygw, and where ministack listens."""
+_CELLS = [(operation, mode) for operation in Operation for mode in Mode]
+_GET = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A server: how it is installed and started; {home} is its folder in the cache, {data} an empty one."""
+
+    name: str
+    install: tuple[str, ...]
+    start: tuple[str, ...]
+    port: int
+    config: str = ""  # of the file {data}/config
+
+    @property
+    def slug(self) -> str:
+        """Its name in names of files."""
+        return self.name.lower().replace(" ", "-")
+
+
+def _versitygw(version: str) -> Tried:
+    return Tried(
+        name=f"versitygw {version}",
+        install=("go", "install", f"github.com/versity/versitygw/cmd/versitygw@v{version}"),
+        start=("{home}/versitygw", "--port", "127.0.0.1:19941", "posix", "{data}"),
+        port=19941,
+    )
+
+
+def _s3mock(version: str) -> Tried:
+    return Tried(
+        name=f"s3mock {version}",
+        install=("mvn", "-q", _GET, f"-Dartifact=com.adobe.testing:s3mock:{version}:jar:exec"),
+        start=("java", "-jar", f"{{home}}/s3mock-{version}-exec.jar", "--server.port=0"),
+        port=9090,
+    )
+
+
+def _python(name: str, requirement: str, *start: str, port: int) -> Tried:
+    return Tried(name=name, install=("pip", "install", "--quiet", requirement), start=start, port=port)
+
+
+SERVERS = (
+    _versitygw("1.0.14"),
+    _versitygw("1.7.0"),
+    _versitygw("1.8.0"),
+    Tried(
+        name="s3proxy 4.1.0",
+        install=("mvn", "-q", _GET, "-Dartifact=org.gaul:s3proxy:4.1.0:jar:jar-with-dependencies"),
+        start=(
+            "java",
+            "-jar",
+            "{home}/s3proxy-4.1.0-jar-with-dependencies.jar",
+            "--properties",
+            "{data}/config",
+        ),
+        port=19942,
+        config=(
+            "s3proxy.endpoint=http://127.0.0.1:19942\ns3proxy.authorization=none\n"
+            "jclouds.provider=filesystem-nio2\njclouds.filesystem.basedir={data}\n"
+            "jclouds.identity=none\njclouds.credential=none\n"
+        ),
+    ),
+    _s3mock("4.11.0"),
+    _s3mock("5.2.0"),
+    _python(
+        "moto 5.2.5", "moto[server,s3]==5.2.5", "{home}/bin/moto_server", "-H127.0.0.1", "-p19943", port=19943
+    ),
+    Tried(
+        name="gofakes3 1.2.0",
+        install=("go", "install", "github.com/johannesboyne/gofakes3/cmd/gofakes3@v1.2.0"),
+        start=("{home}/gofakes3", "-backend", "memory", "-host", "127.0.0.1:19944"),
+        port=19944,
+    ),
+    _python("ministack 1.5.33", "ministack==1.5.33", "{home}/bin/ministack", port=4566),
+)
+
+
+def main(names: Sequence[str]) -> None:
+    """Draw the atlas of these servers, or of all, and the page of all that were ever drawn."""
+    for server in SERVERS:
+        if not names or server.slug in names:
+            _install(server)
+            with tempfile.TemporaryDirectory() as data, _running(server, Path(data)):
+                _draw(server)
+            PAGE.write_text("".join(page()))
+
+
+def _install(server: Tried) -> None:
+    home = CACHE / server.slug
+    if home.exists():
+        return
+    new = home.with_name(f"{home.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    words = list(server.install)
+    if words[0] == "pip":  # in its own environment, where it finds its programs later
+        new = home
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+        words[0] = str(home / "bin/pip")
+    elif words[0] == "mvn":
+        words.append(f"-DoutputDirectory={new}")
+    subprocess.run(words, env=os.environ | {"GOBIN": str(new)}, check=True)
+    if new != home:
+        new.rename(home)
+
+
+@contextmanager
+def _running(server: Tried, data: Path) -> Iterator[None]:
+    places = {"home": CACHE / server.slug, "data": data}
+    if server.config:
+        (data / "config").write_text(server.config.format(**places))
+    words = [word.format(**places) for word in server.start]
+    with (data.parent / f"{data.name}.log").open("w") as log:
+        process = subprocess.Popen(words, cwd=data, env=os.environ | ENVIRONMENT, stdout=log, stderr=log)
+        try:
+            _make_bucket(_at(server), process, log.name)
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+    Path(log.name).unlink()
+
+
+def _at(server: Tried) -> Server:
+    return server_at(
+        f"http://127.0.0.1:{server.port}",
+        bucket="atlas",
+        region="us-east-1",
+        user=ENVIRONMENT["ROOT_ACCESS_KEY"],
+        password=ENVIRONMENT["ROOT_SECRET_KEY"],
+    )
+
+
+def _make_bucket(at: Server, process: subprocess.Popen[bytes], log: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while at.ask(at.request("PUT")).status != 200:  # noqa: PLR2004 - the only success
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise SystemExit(f"{at.name} has not started, or has no bucket: see {log}")
+        time.sleep(0.2)
+
+
+def _draw(server: Tried) -> None:
+    command = [
+        *("fencepost", "atlas", f"http://127.0.0.1:{server.port}", "--bucket", "atlas"),
+        *("--user", "atlas", "--password-env", "ATLAS_SECRET", "--keys", str(KEYS)),
+    ]
+    with tempfile.TemporaryDirectory() as histories:
+        done = subprocess.run(
+            [sys.executable, "-m", "harness.cli", *command[1:], "--format", "json", "--atlas", histories],
+            env=os.environ | ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        found = json.loads(done.stdout)
+        folder = FOUND / server.slug
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for cell in found["cells"]:
+            if cell["history"]:
+                kept = folder / f"{cell['operation']}-{cell['mode']}.jsonl"
+                shutil.copyfile(cell["history"], kept)
+                cell["history"] = f"{server.slug}/{kept.name}"
+    drawn = {"date": f"{dt.datetime.now(dt.UTC):%Y-%m-%d}", "command": command, "exit": done.returncode}
+    (folder / "atlas.json").write_text(f"{json.dumps(drawn | found, indent=1)}\n")
+
+
+def page() -> Iterator[str]:
+    """docs/atlas.md, from the files in docs/atlas."""
+    seen = {server: FOUND / server.slug / "atlas.json" for server in SERVERS}
+    atlases = {server: json.loads(file.read_text()) for server, file in seen.items() if file.exists()}
+    yield HEAD
+    modes = " | ".join(f"{operation} {mode}" for operation, mode in _CELLS)
+    yield f"| server | {modes} | drawn on |\n|---|{'---|' * len(_CELLS)}---|\n"
+    for server, atlas in atlases.items():
+        cells = {(each["operation"], each["mode"]): each for each in atlas["cells"]}
+        shown = " | ".join(_figure(cells, operation, mode) for operation, mode in _CELLS)
+        yield f"| {server.name} | {shown} | {atlas['date']} |\n"
+    yield FOOT
+    for server, atlas in atlases.items():
+        yield f"### {server.name}\n\n```\n{' '.join(atlas['command'])}\n```\n\n"
+        yield from (f"- {line}\n" for line in _lines(atlas))
+        yield "\n"
+
+
+def _figure(cells: dict[tuple[str, str | None], Any], operation: str, mode: str) -> str:
+    cell = cells.get((operation, mode)) or cells.get((operation, None))
+    if cell is None:
+        return "not raced"
+    if cell["mode"] is None or cell["verdict"] == "unknown":
+        return str(cell["verdict"])
+    figure = f"{cell['keys_with_two_winners']}/{cell['keys']}"
+    return f"[**{figure}**](atlas/{cell['history']})" if cell["history"] else figure
+
+
+def _lines(atlas: dict[str, Any]) -> Iterator[str]:
+    for cell in atlas["cells"]:
+        name = " ".join(filter(None, (cell["operation"], cell["mode"])))
+        if cell["reason"]:
+            yield f"{name}: {cell['verdict']}: {cell['reason']}"
+        elif cell["history"]:
+            gone = cell["acknowledged_and_gone"]
+            lost = f"; the acknowledged PUT was gone in {gone}" if gone else ""
+            yield (
+                f"{name}: {cell['keys_with_two_winners']} of {cell['keys']} keys,"
+                f" up to {cell['most_winners']} winners{lost}:"
+                f" `fencepost recheck docs/atlas/{cell['history']}` finds {', '.join(cell['findings'])}"
+            )
+        elif cell["undecided"]:
+            yield f"{name}: {cell['undecided']} of {cell['keys']} keys are undecided"
+    if not any(cell["history"] or cell["reason"] for cell in atlas["cells"]):
+        yield "No key had more than one winner."
+    if not atlas["everything_removed"]:
+        yield "It did not let everything be removed that the races had written."
+
+
+_MEANINGS = "".join(f"- **{operation}**: {meaning}\n" for operation, meaning in MEANINGS.items())
+HEAD = f"""# The atlas of conditional writes
+
+A lock on S3 needs a write that only one client can win: *create this object if there is none*, or *replace it if it is still the one that I read*. Many servers accept these conditions, and refuse them correctly as long as requests come one after another. Some check the condition and write in two steps: then several clients that arrive together all win, and each believes that it holds the lock.
+
+`fencepost atlas` races for objects on your own server, and counts:
+
+```
+export S3_SECRET=…
+fencepost atlas http://127.0.0.1:9000 --bucket mine --user ID --password-env S3_SECRET
+```
+
+It says first how many requests and bytes it sends. It works in one bucket, below a prefix that no one else has (`fencepost-atlas-…/`), neither stops nor kills anything, and removes all versions of what it wrote, also after Ctrl-C or an error. If it cannot, it says so. A request whose answer was lost may still arrive after that.
+
+| operation | what the clients send | at most one may succeed |
+|---|---|---|
+| create | each a `PUT` with `If-None-Match: *` | yes |
+| replace | each a `PUT` with `If-Match` and the same ETag | yes |
+| delete | one a `PUT`, one a `DELETE`, both with `If-Match` and the same ETag | yes |
+
+| mode | when the bytes leave |
+|---|---|
+| burst | each request at once |
+| held | all but the last byte of each request, then all last bytes |
+| slow | each body in four pieces, all clients in step |
+
+First each condition is tried without a race. A server that accepts a second create, or a wrong ETag, ignores the condition, and nothing is raced.
+
+**What counts.** A 2xx is a win; 404, 409 and 412 are refusals. Anything else leaves open who won: a lost answer, a timeout, a server error, another refusal. A key with two winners is one too many, whatever else was lost. An operation is called atomic if no key had two winners, and at least nine in ten had exactly one and lost no answer. That is what these races showed, not a proof.
+
+**What it means** if a key has more than one winner:
+
+{_MEANINGS}
+For each operation and mode that failed, one race is written as `atlas/TIME/…/history.jsonl`, which `fencepost recheck` judges like any history. A `PUT` that won is a grant whose token is the epoch in its body, so two of them are a duplicate-token. A `PUT` and a `DELETE` of the same version are two writes with the same token, of which a fence accepts one: a stale-write.
+
+Exit codes: 0, all atomic; 1, a key had two winners, or a condition is ignored; 2, unknown; 3, the server cannot be reached, or something is left there; 4, wrong use.
+
+## Figures
+
+Keys with more than one winner, of those that 16 clients raced for (one `PUT` and one `DELETE` for *delete*), each server with its defaults, on one machine with two busy cores. A figure links the history of one such race. `make atlas` makes this page.
+
+"""  # noqa: E501 - a paragraph is a line
+FOOT = """
+versitygw stores files (`posix`), s3proxy too (`filesystem-nio2`), gofakes3 is in memory. Another backend may give other figures.
+
+"""  # noqa: E501 - as above
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
