@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from xml.etree import ElementTree as ET
@@ -16,22 +17,32 @@ _Version = tuple[str, str]
 """A key and the id of a version; "" means the newest."""
 
 
-def remove(server: Server, prefix: str, written: Sequence[str], pool: Executor) -> bool:
-    """Remove every version below a prefix, and return whether nothing is left.
+class Left(enum.Enum):
+    """What is left below the prefix."""
+
+    NOTHING = enum.auto()
+    UNLISTED = enum.auto()  # no object; older versions, if the bucket keeps them
+    SOMETHING = enum.auto()
+
+
+def remove(server: Server, prefix: str, written: Sequence[str], most: int, pool: Executor) -> Left:
+    """Remove every version below a prefix, of which there are at most `most`.
 
     From a server that lists no versions, the keys in `written` are deleted. A server without versions
     may ignore their ids, or refuse them: then the objects are deleted without.
     """
     found = _listed(server, prefix)
     if found is None:
-        return _delete(server, [(key, "") for key in written], pool)
+        return Left.UNLISTED if _delete(server, [(key, "") for key in written], pool) else Left.SOMETHING
     for by_id in (True, False):
         before: list[_Version] = []
-        while found and found != before:
+        deleted = 0
+        while found and found != before and deleted < most:
             before = found
+            deleted += len(found)
             _delete(server, [(key, version if by_id else "") for key, version in found], pool)
             found = _listed(server, prefix)
-    return found == []
+    return Left.NOTHING if found == [] else Left.SOMETHING
 
 
 def _delete(server: Server, versions: Sequence[_Version], pool: Executor) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from harness.atlas.cells import MEANINGS, Cell, Verdict
 from harness.atlas.history import write_history
 from harness.atlas.race import Operation
-from harness.atlas.removal import remove
+from harness.atlas.removal import Left, remove
 from harness.atlas.survey import Survey
 from harness.core import printing
 from harness.core.errors import ConfigurationError
@@ -26,6 +27,14 @@ _CODES = {
     Verdict.NOT_ATOMIC: ExitCode.VIOLATION,
     Verdict.IGNORED: ExitCode.VIOLATION,
     Verdict.UNKNOWN: ExitCode.UNKNOWN,
+}
+
+_LEFT = {
+    Left.NOTHING: "  removed {keys}; nothing is left",
+    Left.UNLISTED: (
+        "  removed {keys}; the server does not list versions: if the bucket keeps them, they are left {where}"
+    ),
+    Left.SOMETHING: "not everything {where} could be removed: delete all versions there with a client of S3",
 }
 
 
@@ -45,78 +54,62 @@ def draw_atlas(survey: Survey, folder: Path, *, text: TextIO, as_json: bool) -> 
     codes: list[ExitCode] = []
     documents: list[dict[str, Any]] = []
     failed: set[Operation] = set()
-    histories = Histories(folder)
+    new_folder = cache(partial(_new_folder, folder))  # for the first history
     with ThreadPoolExecutor(survey.clients) as pool:
         try:
             for cell in survey.run(pool):
                 codes.append(_CODES[cell.verdict])
                 failed |= {cell.operation} if cell.doubles else set()
-                documents.append(cell.document() | _shown(cell, histories, say))
+                documents.append(cell.document() | _shown(cell, new_folder, say))
         except KeyboardInterrupt:
             codes.append(ExitCode.INTERRUPTED)
             say("interrupted")
         finally:
-            is_clean = _removed(survey, pool, say)
+            left = _removed(survey, pool, say)
     for operation in sorted(failed):
         say(f"  {operation}: {MEANINGS[operation]}")
-    if not is_clean:
+    if left is Left.SOMETHING:
         codes.append(ExitCode.INFRASTRUCTURE)
     if as_json:
-        printing.show_document(_document(survey, documents, is_clean=is_clean))
+        printing.show_document(_document(survey, documents, left))
     return of_several(codes)
 
 
-def _shown(cell: Cell, histories: Histories, say: Callable[[str], None]) -> dict[str, Any]:
+def _shown(cell: Cell, new_folder: Callable[[], Path], say: Callable[[str], None]) -> dict[str, Any]:
     """Print a cell; return its history and the findings in it."""
     say(f"  {cell.operation:8} {cell.mode or '':6} {cell.sentence()}")
     if cell.smallest is None:
         return {"history": None, "findings": []}
-    file = write_history(histories.folder() / f"{cell.operation}-{cell.mode}", cell.operation, cell.smallest)
+    file = write_history(new_folder() / f"{cell.operation}-{cell.mode}", cell.operation, cell.smallest)
     judged = judge_file(file)
     findings = sorted({each.anomaly for each in judged.verdict.findings})
     say(f"                  {', '.join(findings)}: {typed('recheck', as_seen_from_here(file))}")
     return {"history": str(file), "findings": findings}
 
 
-class Histories:
-    """The folder of this atlas, which is made for its first history."""
-
-    def __init__(self, parent: Path) -> None:
-        """`parent` is the folder for those of all atlases."""
-        self._parent = parent
-        self._folder: Path | None = None
-
-    def folder(self) -> Path:
-        """Return it. Raises ConfigurationError if it cannot be made."""
-        if self._folder is None:
-            try:
-                self._folder = dated_folders.create(self._parent)
-            except OSError as error:
-                raise ConfigurationError(
-                    f"{self._parent}: cannot hold the histories: {error.strerror};"
-                    " name another folder with --atlas"
-                ) from None
-        return self._folder
-
-
-def _removed(survey: Survey, pool: ThreadPoolExecutor, say: Callable[[str], None]) -> bool:
-    """Remove all that was written, and say what is left."""
-    left = (
-        f"not everything below {survey.prefix} in the bucket {survey.server.bucket} could be removed:"
-        " delete all versions there with a client of S3"
-    )
-    if not survey.written:
-        return True
+def _new_folder(parent: Path) -> Path:
     try:
-        is_clean = remove(survey.server, survey.prefix, survey.written, pool)
-    except KeyboardInterrupt:
-        say(left)
-        raise
-    say(f"  removed {count(len(survey.written), 'key')}; nothing is left" if is_clean else left)
-    return is_clean
+        return dated_folders.create(parent)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{parent}: cannot hold the histories: {error.strerror}; name another folder with --atlas"
+        ) from None
 
 
-def _document(survey: Survey, cells: list[dict[str, Any]], *, is_clean: bool) -> dict[str, Any]:
+def _removed(survey: Survey, pool: ThreadPoolExecutor, say: Callable[[str], None]) -> Left:
+    """Remove all that was written, and say what is left."""
+    left = Left.SOMETHING
+    where = f"below {survey.prefix} in the bucket {survey.server.bucket}"
+    if not survey.written:
+        return Left.NOTHING
+    try:
+        left = remove(survey.server, survey.prefix, survey.written, survey.requests, pool)
+    finally:  # also after another Ctrl-C
+        say(_LEFT[left].format(where=where, keys=count(len(survey.written), "key")))
+    return left
+
+
+def _document(survey: Survey, cells: list[dict[str, Any]], left: Left) -> dict[str, Any]:
     return {
         "schema": 1,
         "server": survey.server.name,
@@ -126,5 +119,5 @@ def _document(survey: Survey, cells: list[dict[str, Any]], *, is_clean: bool) ->
         "clients": survey.clients,
         "size": survey.size,
         "cells": cells,
-        "everything_removed": is_clean,
+        "left": left.name.lower(),
     }

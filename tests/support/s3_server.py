@@ -25,7 +25,7 @@ class Store(ThreadingHTTPServer):
     request_queue_size = 256
 
     def __init__(self, wrong: str, *, lists_versions: bool) -> None:
-        """`wrong`: "", "races", "ignores", "closes", "closes half", "fails", "refuses", "keeps", "lists everything"."""
+        """`wrong`: "", "races", "ignores", "closes", "closes half", "fails", "refuses", "keeps", "lists everything", "lists more"."""
         super().__init__(("127.0.0.1", 0), Handler)
         self.wrong = wrong
         self.lists_versions = lists_versions
@@ -118,6 +118,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         shown = "" if self.server.wrong == "lists everything" else prefix
         keys = [key for key in sorted(self.server.objects, reverse=True) if key.startswith(shown)][:20]
+        if self.server.wrong == "lists more":
+            keys = [f"{prefix}{len(self.server.asked)}"]
         versions = "".join(f"<Version><Key>{key}</Key></Version>" for key in keys)
         self._send(200, f"<ListVersionsResult>{versions}</ListVersionsResult>".encode())
 
