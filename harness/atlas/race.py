@@ -22,6 +22,7 @@ WRONG_ETAG = f'"{"0" * 32}"'
 _REFUSALS = {GONE, 409, 412}
 _SUCCESS = range(200, 300)
 _PIECES = 4
+_RANDOM = secrets.SystemRandom()
 _PAUSE = 0.03  # s between the pieces, for all of them to arrive
 
 
@@ -135,12 +136,13 @@ class Racers:
                 exchanges = [stack.enter_context(self.server.exchange(each)) for each in requests]
             except OSError:
                 return ()  # nothing has been sent
+            order = _RANDOM.sample(range(len(requests)), len(requests))
             called = time.monotonic_ns()
             for step, pieces in enumerate(zip(*(pieces_of(each, mode) for each in requests), strict=True)):
                 if step:
                     time.sleep(_PAUSE)
-                for exchange, piece in zip(exchanges, pieces, strict=True):
-                    exchange.send(piece)
+                for client in order:
+                    exchanges[client].send(pieces[client])
 
             def finished(client: int) -> Attempt:
                 status = exchanges[client].answer().status
