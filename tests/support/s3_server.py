@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import ssl
 import threading
-import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,9 +13,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.support.certificates import Certificates
+from tests.support.waiting import PATIENCE
 
 BUCKET = "races"
-DISK = 0.03  # s between the condition and the write of a server that is not atomic
+
+
+def is_raced(key: str, headers: Any) -> bool:
+    """Is it a conditional request, and not one that checks whether conditions count at all?"""
+    is_conditional = "If-Match" in headers or "If-None-Match" in headers
+    return is_conditional and not key.endswith("-check")
 
 
 class Store(ThreadingHTTPServer):
@@ -32,6 +38,8 @@ class Store(ThreadingHTTPServer):
         self.objects: dict[str, bytes] = {}
         self.asked: list[tuple[str, str, int]] = []  # method, path, bytes
         self.lock = threading.Lock()
+        self.checked = threading.Condition()
+        self.waiting: Counter[str] = Counter()
 
     @property
     def url(self) -> str:
@@ -45,10 +53,18 @@ class Store(ThreadingHTTPServer):
         """Put an object, or delete it if there is no body; return the status."""
         if self.wrong == "races":
             status = self._condition(key, headers)
-            time.sleep(DISK)
+            if is_raced(key, headers):
+                self._wait_for_another(key)
             return status or self._store(key, body)
         with self.lock:
             return self._condition(key, headers) or self._store(key, body)
+
+    def _wait_for_another(self, key: str) -> None:
+        """Wait between the condition and the write until another client has got as far."""
+        with self.checked:
+            self.waiting[key] += 1
+            self.checked.notify_all()
+            self.checked.wait_for(lambda: self.waiting[key] > 1, PATIENCE)
 
     def _condition(self, key: str, headers: Any) -> int:
         if self.wrong == "ignores":
@@ -85,10 +101,7 @@ class Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         key = parts.path.removeprefix(f"/{BUCKET}").removeprefix("/")
         self.server.asked.append((self.command, self.path, len(body)))
-        is_raced = not key.endswith(("-check", "/first")) and (
-            "If-Match" in self.headers or "If-None-Match" in self.headers
-        )
-        if is_raced and self._goes_wrong(body):
+        if is_raced(key, self.headers) and self._goes_wrong(body):
             return
         if self.server.wrong == "refuses":
             self._send(403, b"<Error><Code>InvalidAccessKeyId</Code></Error>")
