@@ -13,6 +13,8 @@ from harness.atlas.wire import Server
 
 _PAGE = 500  # versions; their names stay far below the limit of an answer
 _AT_ONCE = 16
+_LISTINGS = {"ListVersionsResult", "ListBucketVersionsResult", "ListBucketResult"}
+"""What S3 calls a listing of versions, and what gofakes3 and s3mock call it."""
 _Version = tuple[str, str]
 """A key and the id of a version; "" means the newest."""
 
@@ -72,8 +74,8 @@ def _listed(server: Server, prefix: str) -> list[_Version] | None:
         listing = ET.fromstring(answer.body)  # noqa: S314 - expat limits the expansion, we the size
     except ET.ParseError:
         return None
-    if not listing.tag.endswith("ListVersionsResult"):
-        return None
+    if _name(listing) not in _LISTINGS or any(_name(each) == "Contents" for each in listing):
+        return None  # such as a listing of objects, by a server that overlooks "versions"
     found = [
         {_name(part): part.text or "" for part in each}
         for each in listing

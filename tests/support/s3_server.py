@@ -35,6 +35,7 @@ class Store(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.wrong = wrong
         self.lists_versions = lists_versions
+        self.listing, self.more = "ListVersionsResult", ""
         self.objects: dict[str, bytes] = {}
         self.asked: list[tuple[str, str, int]] = []  # method, path, bytes
         self.lock = threading.Lock()
@@ -134,7 +135,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.wrong == "lists more":
             keys = [f"{prefix}{len(self.server.asked)}"]
         versions = "".join(f"<Version><Key>{key}</Key></Version>" for key in keys)
-        self._send(200, f"<ListVersionsResult>{versions}</ListVersionsResult>".encode())
+        listing = self.server.listing
+        self._send(200, f"<{listing}>{versions}{self.server.more}</{listing}>".encode())
 
     def _send(self, status: int, body: bytes = b"", etag: str = "") -> None:
         self.send_response(status)

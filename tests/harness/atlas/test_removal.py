@@ -35,6 +35,24 @@ def test_everything_below_the_prefix_is_removed(lists_versions: bool, left: Left
         assert list(store.objects) == ["another"]
 
 
+@pytest.mark.parametrize("listing", ["ListBucketVersionsResult", "ListBucketResult"])
+def test_listings_have_other_names_on_other_servers(listing: str, pool: Executor) -> None:
+    with s3_server() as store:
+        store.listing = listing
+        store.objects = dict.fromkeys([*KEYS, "another"], b"")
+
+        assert removed(store, pool) is Left.NOTHING
+        assert list(store.objects) == ["another"]
+
+
+def test_a_listing_of_objects_is_none_of_versions(pool: Executor) -> None:
+    with s3_server() as store:
+        store.listing, store.more = "ListBucketResult", "<Contents/>"
+        store.objects = dict.fromkeys(KEYS, b"")
+
+        assert removed(store, pool) is Left.UNLISTED
+
+
 def test_an_endless_listing_ends(pool: Executor) -> None:
     with s3_server("lists more") as store:
         store.objects = dict.fromkeys(KEYS, b"")
