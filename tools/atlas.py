@@ -271,7 +271,7 @@ def _lines(atlas: dict[str, Any]) -> Iterator[str]:
 _MEANINGS = "".join(f"- **{operation}**: {meaning}\n" for operation, meaning in MEANINGS.items())
 HEAD = f"""# The atlas of conditional writes
 
-A lock on S3 needs a write that only one client can win: *create this object if there is none*, or *replace it if it is still the one that I read*. Many servers accept these conditions, and refuse them correctly as long as requests come one after another. Some check the condition and write in two steps: then several clients that arrive together all win, and each believes that it holds the lock.
+A lock on S3 needs a write that only one client can win: it creates an object if there is none, or replaces the one that the client has read. Many servers accept these conditions, and refuse them correctly as long as requests come one after another. Some check the condition and write in two steps: then several clients that arrive together all win, and each believes that it holds the lock.
 
 `fencepost atlas` races for objects on your own server, and counts:
 
