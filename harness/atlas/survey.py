@@ -40,13 +40,13 @@ class Survey:
     def requests(self) -> int:
         """How many requests it sends before it removes what it wrote, if every operation is raced."""
         clients = self.clients
-        return self._sum({_CREATE: (2, clients), _REPLACE: (3, 1 + clients), _DELETE: (3, 4)})
+        return self._sum({_CREATE: (2, clients), _REPLACE: (4, 1 + clients), _DELETE: (4, 4)})
 
     @property
     def bytes(self) -> int:
         """How many bytes of objects that is."""
         clients = self.clients
-        return self.size * self._sum({_CREATE: (2, clients), _REPLACE: (3, 1 + clients), _DELETE: (1, 2)})
+        return self.size * self._sum({_CREATE: (2, clients), _REPLACE: (4, 1 + clients), _DELETE: (2, 2)})
 
     def _sum(self, of: dict[Operation, tuple[int, int]]) -> int:
         """Add what each operation's check and each of its races take, and one for the first request."""
@@ -105,30 +105,35 @@ class Survey:
         is_create = operation is _CREATE
         method = "DELETE" if operation is _DELETE else "PUT"
 
-        def changed(condition: dict[str, str]) -> Answer:
+        def changed(method: str, condition: dict[str, str]) -> Answer:
             body = body_of("check", 1, self.size) if method == "PUT" else b""
             return server.ask(server.request(method, key, body, condition))
+
+        def accepted(what: str, answer: Answer) -> Cell | None:
+            """Return a cell unless what must be refused was refused."""
+            match outcome_of(answer.status):
+                case Outcome.OK:
+                    said = f"{what} was accepted: {_described(answer)}, without any race"
+                    return Cell(operation=operation, is_ignored=True, reason=said)
+                case Outcome.INFO:
+                    return _unraced(operation, f"{what} was not refused as by S3: {_described(answer)}")
+            return None
 
         first = put(server, key, self.size, ABSENT if is_create else None)
         if outcome_of(first.status) is not Outcome.OK:
             what = "with If-None-Match: * of a new object" if is_create else "of a new object"
             return _unraced(operation, f"a PUT {what} was not accepted: {_described(first)}")
-        wrong = changed(ABSENT if is_create else {"If-Match": WRONG_ETAG})
+        wrong = changed(method, ABSENT if is_create else {"If-Match": WRONG_ETAG})
         what = "a second PUT with If-None-Match: *" if is_create else f"a {method} with the ETag of no object"
-        match outcome_of(wrong.status):
-            case Outcome.OK:
-                ignored = f"{what} was accepted: {_described(wrong)}, without any race"
-                return Cell(operation=operation, is_ignored=True, reason=ignored)
-            case Outcome.INFO:
-                return _unraced(operation, f"{what} was not refused as by S3: {_described(wrong)}")
-        if is_create:
-            return None
-        right = changed({"If-Match": first.etag})
+        found = accepted(what, wrong)
+        if is_create or found:
+            return found
+        right = changed(method, {"If-Match": first.etag})
         if outcome_of(right.status) is not Outcome.OK:
-            return _unraced(
-                operation, f"a {method} with the right ETag was not accepted: {_described(right)}"
-            )
-        return None
+            refused = f"a {method} with the right ETag was not accepted: {_described(right)}"
+            return _unraced(operation, refused)
+        fate = "deleted" if operation is _DELETE else "replaced"
+        return accepted(f"a PUT with the ETag of a {fate} object", changed("PUT", {"If-Match": first.etag}))
 
     def _raced(self, operation: Operation, mode: Mode, racers: Racers) -> Cell:
         races: list[Race] = []

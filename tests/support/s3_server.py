@@ -31,7 +31,8 @@ class Store(ThreadingHTTPServer):
     request_queue_size = 256
 
     def __init__(self, wrong: str, *, lists_versions: bool) -> None:
-        """`wrong`: "", "races", "ignores", "closes", "closes half", "fails", "refuses", "keeps", "lists everything", "lists more"."""
+        """`wrong`: "", "races", "ignores", "closes", "closes half", "fails", "refuses", "keeps", "lists everything", "lists more",
+        "ignores on absence"."""
         super().__init__(("127.0.0.1", 0), Handler)
         self.wrong = wrong
         self.lists_versions = lists_versions
@@ -71,6 +72,8 @@ class Store(ThreadingHTTPServer):
         if self.wrong == "ignores":
             return 0
         exists = key in self.objects
+        if self.wrong == "ignores on absence" and not exists:
+            return 0
         if headers["If-None-Match"] == "*" and exists:
             return 412
         if headers["If-Match"] and headers["If-Match"] != self.etag(key):

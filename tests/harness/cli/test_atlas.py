@@ -107,6 +107,15 @@ def test_an_ignored_condition_is_not_raced(tmp_path: Path) -> None:
     assert store.objects == {}
 
 
+def test_the_etag_of_a_deleted_object_must_be_refused(tmp_path: Path) -> None:
+    with s3_server("ignores on absence") as store:
+        done = drawn(tmp_path, store.url, "--only=delete")
+
+    assert done.returncode == 1, done.stderr
+    assert "ignored: a PUT with the ETag of a deleted object was accepted" in done.stdout
+    assert store.objects == {}
+
+
 @pytest.mark.parametrize("wrong", ["closes", "closes half", "fails"])
 def test_lost_answers_are_unknown_not_refusals(wrong: str, tmp_path: Path) -> None:
     with s3_server(wrong) as store:
