@@ -294,7 +294,7 @@ It says first how many requests and bytes it sends. It works in one bucket, belo
 | held | all but the last byte of each request, then all last bytes |
 | slow | each body in four pieces, all clients in step |
 
-First each condition is tried without a race. A server that accepts a second create, or a wrong ETag, ignores the condition, and nothing is raced.
+First each condition is tried without a race. A server that accepts a second create, a wrong ETag, or that of an object that is replaced or deleted, ignores the condition, and nothing is raced.
 
 **What counts.** A 2xx is a win; 404, 409 and 412 are refusals. Anything else leaves open who won: a timeout, a closed connection, a server error, another refusal. One key with two winners is enough, whatever answers were lost. An operation is called atomic if no key had two winners, and at least nine in ten had exactly one and lost no answer. That is what these races showed, not a proof.
 
@@ -313,7 +313,7 @@ Keys with more than one winner, of those that 16 clients raced for (one `PUT` an
 
 """  # noqa: E501 - a paragraph is a line
 FOOT = """
-versitygw (`posix`) and s3proxy (`filesystem-nio2`) store files, and gofakes3 keeps objects in memory. Other backends may give other figures. moto, s3mock, gofakes3 and ministack are made for tests: a test of a lock on one of them may pass or fail for a reason that your real server does not have.
+versitygw (`posix`) and s3proxy (`filesystem-nio2`) store files, and gofakes3 keeps objects in memory. Other backends may give other figures. No bucket keeps versions here; in one that does, versitygw 1.8.0 accepts a `PUT` with the ETag of a deleted object, without any race. moto, s3mock, gofakes3 and ministack are made for tests: a test of a lock on one of them may pass or fail for a reason that your real server does not have.
 
 """  # noqa: E501 - as above
 
