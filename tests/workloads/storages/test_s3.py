@@ -183,7 +183,7 @@ def overtake_after_the_read(
     monkeypatch.setattr(storage._bucket, "get", overtaken)
 
 
-def test_a_write_that_loses_every_race_is_not_applied_at_its_deadline(
+def test_a_write_that_loses_every_race_ends_at_its_deadline(
     open_storage: Any,
     resource: str,
     commits_of: Callable[..., list[tuple[Any, Any]]],
@@ -194,8 +194,8 @@ def test_a_write_that_loses_every_race_is_not_applied_at_its_deadline(
         storage, lambda: other.write(resource, 1, "other", nothing), monkeypatch, times=10**6
     )
 
-    with pytest.raises(NotApplied, match=r"no time was left|did not answer|timed out"):
-        storage.write(resource, 2, "never", nothing)
+    with pytest.raises((NotApplied, Unknown), match=r"no time was left|[Tt]imed out|[Rr]ead timeout"):
+        storage.write(resource, 2, "never", nothing)  # unknown if its last PUT was sent just in time
 
     assert {token for token, _ in commits_of(resource)} == {1}
 
