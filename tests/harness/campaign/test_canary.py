@@ -59,14 +59,7 @@ def test_a_night_that_finds_its_canary_is_green() -> None:
         ((finished(BUG),), "equality-fence-twin was not run"),
         ((), "equality-fence was not run; equality-fence-twin was not run"),
     ],
-    ids=[
-        "not found",
-        "unknown",
-        "infrastructure",
-        "its twin accused",
-        "its twin not run",
-        "not run",
-    ],
+    ids=["not found", "unknown", "infrastructure", "its twin accused", "its twin not run", "not run"],
 )
 def test_a_night_that_misses_its_canary_is_red(tmp_path: Path, runs: tuple[Finished, ...], why: str) -> None:
     night = assessed(*runs, finished(ORDINARY))

@@ -35,10 +35,7 @@ faults = ["pause"]
 
 
 def found(folder: Path, runs: Sequence[Finished], *, mine: Path | None = None) -> tuple[Issue, ...]:
-    made = msgspec.structs.replace(
-        plan(*(run.job for run in runs)),
-        file=str(folder / "nightly.toml"),
-    )
+    made = msgspec.structs.replace(plan(*(run.job for run in runs)), file=str(folder / "nightly.toml"))
     if mine:
         made.cells[0] = replace(made.cells[0], file=str(mine))
     night = Night.create(folder / "nights", made, SOURCE)

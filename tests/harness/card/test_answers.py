@@ -124,12 +124,7 @@ TOKENS = {"grants_with_token": 9}
             "not shown",
             "no lock that was held then was released afterwards with ok",
         ),
-        (
-            "survives_restart",
-            [run("restart", kept=4, anomalies={"early-grant": 1})],
-            "no",
-            "early-grant ×1",
-        ),
+        ("survives_restart", [run("restart", kept=4, anomalies={"early-grant": 1})], "no", "early-grant ×1"),
         (
             "survives_restart",
             [run("restart", kept=2, gone=1)],
@@ -171,12 +166,7 @@ TOKENS = {"grants_with_token": 9}
             "no",
             "duplicate-token ×70",
         ),
-        (
-            "safe_with_fence",
-            [run("pause", "acquired")],
-            "not shown",
-            "no such run was made",
-        ),
+        ("safe_with_fence", [run("pause", "acquired")], "not shown", "no such run was made"),
         (
             "safe_with_fence",
             [run("pause", "acquired", fenced=True, coverage={"stale_writes_rejected": 4})],

@@ -29,8 +29,7 @@ def refused_and_ok(history: list[Op]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "counted"),
-    [(Outcome.FAIL, (1, 0)), (Outcome.OK, (0, 1)), (Outcome.INFO, (0, 0))],
+    ("outcome", "counted"), [(Outcome.FAIL, (1, 0)), (Outcome.OK, (0, 1)), (Outcome.INFO, (0, 0))]
 )
 def test_a_refused_release_shows_that_the_lock_was_lost(outcome: Outcome, counted: tuple[int, int]) -> None:
     history = [
@@ -76,10 +75,7 @@ def test_only_a_grant_that_surely_came_later_takes_the_lock_away(
     assert refused_and_ok(history) == counted
 
 
-@pytest.mark.parametrize(
-    ("moment", "found"),
-    [(2, []), (3, ["a"]), (8, ["a"]), (9, [])],
-)
+@pytest.mark.parametrize(("moment", "found"), [(2, []), (3, ["a"]), (8, ["a"]), (9, [])])
 def test_releases_after_a_fault_are_of_locks_held_at_its_beginning(moment: int, found: list[str]) -> None:
     history = [op("acquire", "a", 1, 2), op("release", "a", 9, 10), op("acquire", "b", 11, 12)]
 
@@ -88,12 +84,7 @@ def test_releases_after_a_fault_are_of_locks_held_at_its_beginning(moment: int, 
 
 @pytest.mark.parametrize(
     ("lease", "counts"),
-    [
-        ({"ttl": None}, True),
-        ({"ttl": 8}, True),
-        ({"ttl": 7}, False),
-        ({"ttl": 7, "attempt": 2}, True),
-    ],
+    [({"ttl": None}, True), ({"ttl": 8}, True), ({"ttl": 7}, False), ({"ttl": 7, "attempt": 2}, True)],
 )
 def test_a_release_after_the_end_of_its_lease_shows_nothing(lease: dict[str, int], counts: bool) -> None:
     history = [replace(op("acquire", "a", 1, 3), **lease), op("release", "a", 9, 10, Outcome.FAIL)]

@@ -161,11 +161,7 @@ def test_an_unknown_kind_is_a_mistake_of_the_command(checked: Any) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
-        (
-            'start["timeout_ms"] / 1000}',
-            "None}",
-            "acquire while the lock's servers are stopped: no answer",
-        ),
+        ('start["timeout_ms"] / 1000}', "None}", "acquire while the lock's servers are stopped: no answer"),
         (
             "        if not self._lock(resource).acquire(blocking_timeout=wait, token=owner):",
             """        try:

@@ -85,10 +85,7 @@ def test_a_model_that_cannot_judge_an_exported_run_names_the_way_out(
         ),
         (("recheck", CAS, "--model", "none"), ", ".join(sorted(MODELS))),
         (("recheck", CAS, "--model", "cas-register", "--commits", CAS), "--commits"),
-        (
-            ("recheck", "/", "--model", "set"),
-            "/ is not a run folder: it has no history.jsonl",
-        ),
+        (("recheck", "/", "--model", "set"), "/ is not a run folder: it has no history.jsonl"),
         (("import", CAS, "--model", "cas-register"), "cannot express a cas-register"),
         (
             ("import", FOREIGN / "mutex.invalid.edn", "--model", "mutex"),

@@ -184,9 +184,7 @@ def test_a_stop_request_for_any_holder_spares_the_successor(state: SharedState) 
     os.waitpid(process.pid, 0)
 
 
-def test_an_accepted_write_with_a_higher_token_supersedes_a_hold(
-    folder: Path,
-) -> None:
+def test_an_accepted_write_with_a_higher_token_supersedes_a_hold(folder: Path) -> None:
     with pool.started(2, 2, 0, folder) as started:
         other = SharedProgress(started.state, 1, ("r0", "r1"))
 

@@ -195,16 +195,10 @@ def test_a_pause_at_write_sent_follows_the_programs_event(run: Any, tmp_path: Pa
             "mine: client.command: there is no executable program ./not-here from the current folder, /",
         ),
         pytest.param(
-            [sys.executable, "nothing.py"],
-            3,
-            "ended with status 2; its last lines:",
-            marks=pytest.mark.slow,
+            [sys.executable, "nothing.py"], 3, "ended with status 2; its last lines:", marks=pytest.mark.slow
         ),
         pytest.param(
-            ["echo", "hello"],
-            3,
-            "did not become ready: the program said hello: ",
-            marks=pytest.mark.slow,
+            ["echo", "hello"], 3, "did not become ready: the program said hello: ", marks=pytest.mark.slow
         ),
         ([sys.executable, "-c", "raise RuntimeError('my words')"], 3, "RuntimeError: my words"),
     ],

@@ -174,21 +174,14 @@ def test_a_certificate_that_is_not_accepted_is_named_with_the_remedy(
     (tmp_path / "of-another").mkdir()
     made, other = certified(tmp_path, **server), certified(tmp_path / "of-another")
     trusted = (made if its_own else other).authority
-    with (
-        demanding(made, ssl.TLSVersion.TLSv1_3) as at,
-        pytest.raises(ConfigurationError, match=remedy + "$"),
-    ):
+    with demanding(made, ssl.TLSVersion.TLSv1_3) as at, pytest.raises(ConfigurationError, match=remedy + "$"):
         check([spec(at, "redis", str(trusted))])
 
 
 def files_of(folder: Path) -> dict[str, str]:
     """An authority, and a certificate of it with its key."""
     made = certified(folder)
-    return {
-        "ca_file": str(made.authority),
-        "cert_file": str(made.certificate),
-        "key_file": str(made.key),
-    }
+    return {"ca_file": str(made.authority), "cert_file": str(made.certificate), "key_file": str(made.key)}
 
 
 @contextmanager

@@ -89,10 +89,7 @@ def test_everything_carries_the_marks_of_its_run(things: Any, docker_cluster: An
 def test_nothing_is_left_behind(
     start: Start, things: Any, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
 ) -> None:
-    with (
-        pytest.raises(KeyboardInterrupt),
-        start(make_topology()),
-    ):
+    with pytest.raises(KeyboardInterrupt), start(make_topology()):
         raise KeyboardInterrupt
 
     assert things(run_id) == []
@@ -252,10 +249,7 @@ def test_an_unusable_engine_is_refused(
     monkeypatch.setenv("DOCKER_HOST", host)
 
     assert why in str(docker_engine.refusal(postgres_from(None)))
-    with (
-        pytest.raises(EngineUnavailableError, match=why),
-        start(postgres_from(None)),
-    ):
+    with pytest.raises(EngineUnavailableError, match=why), start(postgres_from(None)):
         pass
 
 
@@ -268,11 +262,7 @@ def test_a_removed_container_is_named(start: Start, client: Any, run_id: str) ->
         cluster.check()
         client.api.remove_container(containers_of(client, run_id)["redis-1"].id, force=True)
 
-        for act in (
-            cluster.check,
-            lambda: cluster.kill(["redis-1"]),
-            lambda: cluster.restart(["redis-1"]),
-        ):
+        for act in (cluster.check, lambda: cluster.kill(["redis-1"]), lambda: cluster.restart(["redis-1"])):
             with pytest.raises(ServerNotReadyError, match=gone):
                 act()
         assert set(cluster.logs()) == {"toxiproxy"}

@@ -187,12 +187,7 @@ def test_only_its_server_can_read_a_file_with_a_password(run: Run) -> None:
 def test_shown_settings_hide_the_password(run: Run) -> None:
     at = run.addresses["postgres"]
     settings = StorageSettings(
-        kind="postgres",
-        endpoints=(str(at),),
-        fencing="none",
-        policy="strict",
-        timeout=5,
-        login=at.login,
+        kind="postgres", endpoints=(str(at),), fencing="none", policy="strict", timeout=5, login=at.login
     )
 
     assert at.login.password not in f"{settings} {at} {at!r}"

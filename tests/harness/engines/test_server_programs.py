@@ -140,11 +140,7 @@ def test_only_releases_of_etcd_that_keep_data_are_killed(
 @pytest.mark.engine
 @pytest.mark.parametrize("system", SOURCES)
 def test_a_server_on_path_is_started_and_recorded(
-    local_engine: Engine,
-    run_id: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    system: str,
+    local_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
 ) -> None:
     source = SOURCES[system]
     link = tmp_path / "bin" / source.program

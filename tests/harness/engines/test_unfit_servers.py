@@ -79,10 +79,7 @@ def test_a_server_that_does_not_answer_is_not_ready_yet() -> None:
     assert not any(is_ready(system, Address("127.0.0.1", 1)) for system in SYSTEMS)
 
 
-@pytest.mark.parametrize(
-    "system",
-    ["redis", *slow("etcd", "postgres")],
-)
+@pytest.mark.parametrize("system", ["redis", *slow("etcd", "postgres")])
 def test_a_server_that_is_too_old_is_refused(
     local_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
 ) -> None:

@@ -273,9 +273,7 @@ def waiter(state: SharedState, client: int) -> psutil.Process:
     return psutil.Process(pid)
 
 
-def test_a_waiter_stops_while_a_holder_is_at_its_stop_point(
-    state: SharedState,
-) -> None:
+def test_a_waiter_stops_while_a_holder_is_at_its_stop_point(state: SharedState) -> None:
     holding, waiting = holder(state, 0, "acquired", "before-write"), waiter(state, 1)
 
     try:

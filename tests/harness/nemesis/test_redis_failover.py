@@ -109,9 +109,7 @@ def reached_replica(connection: RedisConnection, milliseconds: int) -> Any:
     return connection.execute("WAIT", 1, milliseconds) == 1
 
 
-def test_every_edge_leads_to_the_replica_and_the_old_primary_follows_it(
-    cluster_of_each_engine: Any,
-) -> None:
+def test_every_edge_leads_to_the_replica_and_the_old_primary_follows_it(cluster_of_each_engine: Any) -> None:
     cluster = cluster_of_each_engine
     before, replica = answering(cluster), redis_server.run_id(at(cluster, "redis-replica"))
     count_to_one(cluster)

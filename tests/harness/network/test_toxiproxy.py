@@ -30,11 +30,7 @@ def toxiproxy(local_cluster: Cluster) -> Iterator[Any]:
 
 @pytest.mark.parametrize(
     ("direction", "streams"),
-    [
-        ("both", {"upstream", "downstream"}),
-        ("to-server", {"upstream"}),
-        ("to-client", {"downstream"}),
-    ],
+    [("both", {"upstream", "downstream"}), ("to-server", {"upstream"}), ("to-client", {"downstream"})],
 )
 def test_a_cut_shows_in_its_direction_until_it_is_healed(
     toxiproxy: Any, direction: Any, streams: set[str]

@@ -313,7 +313,4 @@ def test_workers_of_xdist_run_targets_on_real_servers(project: pytest.Pytester) 
     result.assert_outcomes(passed=2)
     assert {
         report.parent.parent.name for report in project.path.glob("kept/*/fencepost/*/2*/report.html")
-    } == {
-        "mine",
-        "yours",
-    }
+    } == {"mine", "yours"}

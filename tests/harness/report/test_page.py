@@ -67,8 +67,7 @@ def test_a_value_with_a_hyphen_is_not_broken_and_its_markup_is_escaped(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("count", "said"),
-    [(1, "The stale write that was"), (2, "The first of the stale writes that were")],
+    ("count", "said"), [(1, "The stale write that was"), (2, "The first of the stale writes that were")]
 )
 def test_refused_writes_are_the_first_of_them_only_where_there_are_more(
     tmp_path: Path, count: int, said: str
@@ -85,9 +84,7 @@ def test_the_first_line_numbers_are_said_to_be_of_the_history(tmp_path: Path) ->
     assert page.index("Line numbers refer to history.jsonl") < page.index("The operations that prove it")
 
 
-def test_a_violation_without_a_cause_says_so_on_the_page(
-    tmp_path: Path,
-) -> None:
+def test_a_violation_without_a_cause_says_so_on_the_page(tmp_path: Path) -> None:
     unexplained, none = (
         FINDING | {"cause": None},
         "Cause: none; no fault or late call in this run explains it.",

@@ -22,10 +22,7 @@ def op(f: str, *, token: int | None = None) -> Op:
             (op("acquire", token=1), op("write", token=1)),
             {"lost-update": "no appends", "stale-read": "no reads"},
         ),
-        (
-            (op("acquire"), op("append")),
-            {"duplicate-token": "no tokens", "token-regression": "no tokens"},
-        ),
+        ((op("acquire"), op("append")), {"duplicate-token": "no tokens", "token-regression": "no tokens"}),
     ],
 )
 def test_the_run_lacked(operations: tuple[Op, ...], lacking: dict[str, str]) -> None:

@@ -74,11 +74,7 @@ def side_of(servers: Certified, kind: str) -> dict[str, Any]:
 
 def certificates_of(servers: Certified) -> dict[str, str]:
     made = servers.certificates
-    return {
-        "ca_file": str(made.authority),
-        "cert_file": str(made.certificate),
-        "key_file": str(made.key),
-    }
+    return {"ca_file": str(made.authority), "cert_file": str(made.certificate), "key_file": str(made.key)}
 
 
 def write(folder: Path, lock: Section, storage: Section, **more: Any) -> str:

@@ -19,9 +19,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_shows_the_current_stage_in_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_terminal_shows_the_current_stage_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     screen = Terminal()
 

@@ -114,15 +114,7 @@ def test_every_fence_rejects_every_stale_write(tmp_path: Path, target: Any) -> N
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
-@pytest.mark.parametrize(
-    "target",
-    [
-        "etcd-postgres",
-        "zookeeper-zookeeper",
-        "zookeeper-dynamodb",
-        "s3-s3",
-    ],
-)
+@pytest.mark.parametrize("target", ["etcd-postgres", "zookeeper-zookeeper", "zookeeper-dynamodb", "s3-s3"])
 def test_a_fence_rejects_every_stale_write_in_containers(tmp_path: Path, target: str) -> None:
     code, verdict, _ = challenged_run(target, "docker", tmp_path, counted("stale_writes_rejected"))
 

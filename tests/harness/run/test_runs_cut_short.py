@@ -123,11 +123,7 @@ def end(process: Popen[Any]) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "interruption"),
-    [
-        ("local", signal.SIGINT),
-        ("local", signal.SIGTERM),
-        *nightly(("docker", signal.SIGINT)),
-    ],
+    [("local", signal.SIGINT), ("local", signal.SIGTERM), *nightly(("docker", signal.SIGINT))],
     indirect=["engine"],
 )
 def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(

@@ -75,10 +75,7 @@ def test_a_signature_names_the_faults_that_were_in_force_at_once() -> None:
     touching = [fault("pause", "client:4", 0, 6), fault("pause", "storage", 6, 9)]
 
     assert signature(apart) == {frozenset({"pause client"}), frozenset({"pause storage"})}
-    assert signature(together) == {
-        frozenset({"pause client"}),
-        frozenset({"pause client", "pause storage"}),
-    }
+    assert signature(together) == {frozenset({"pause client"}), frozenset({"pause client", "pause storage"})}
     assert signature(touching) == signature(together)
 
 
@@ -110,8 +107,7 @@ def test_rare_ways_in_which_faults_come_together_mean_more(once: int, twice: int
 
 
 @pytest.mark.parametrize(
-    ("once", "twice", "left"),
-    [(4, 0, 0.9 * 6), (4, 2, 0.9 * 4), (1, 0, 0), (2, 1, 0.9 * 2), (0, 3, 0)],
+    ("once", "twice", "left"), [(4, 0, 0.9 * 6), (4, 2, 0.9 * 4), (1, 0, 0), (2, 1, 0.9 * 2), (0, 3, 0)]
 )
 def test_the_estimate_is_that_of_chao(once: int, twice: int, left: float) -> None:
     """Of ten runs; some behaviors are seen in one of them, some in two."""

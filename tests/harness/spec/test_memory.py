@@ -66,10 +66,7 @@ def test_servers_that_already_run_have_no_limit_of_ours() -> None:
 
 @pytest.mark.parametrize(
     ("lock", "storage"),
-    [
-        ('kind = "m:C"\nmemory = "1GB"', POSTGRES),
-        (ETCD, 'kind = "m:C"\nfencing = "x"\nmemory = "1GB"'),
-    ],
+    [('kind = "m:C"\nmemory = "1GB"', POSTGRES), (ETCD, 'kind = "m:C"\nfencing = "x"\nmemory = "1GB"')],
 )
 def test_a_class_without_servers_has_none_to_limit(lock: str, storage: str) -> None:
     error = error_in(target_text(lock=lock, storage=storage))

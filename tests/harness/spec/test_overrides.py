@@ -48,10 +48,7 @@ def test_the_source_of_an_overridden_target_gives_the_same_target(tmp_path: Path
         ("=3", "--set =3: write it as key=value, such as workload.clients=10"),
         ("name.first=x", "--set name.first=x: the target has no such key"),
         ("faults.9.at=acquired", "--set faults.9.at=acquired: the target has no such key"),
-        (
-            "workload.clients.x=3",
-            "--set workload.clients.x=3: the target has no such key",
-        ),
+        ("workload.clients.x=3", "--set workload.clients.x=3: the target has no such key"),
         (
             "workload.writes.x=3",
             "--set workload.writes.x=3: workload.writes: must be a whole number without quotes, such as 3",
@@ -105,10 +102,7 @@ def test_an_overridden_target_keeps_its_text_and_lists_the_changes(tmp_path: Pat
     twice = load(again, ["workload.duration=7s", "lock.nodes=1"]).source
 
     assert head_comment(target.source).startswith("A fence alone does not protect a read-modify-write")
-    assert dict(changed_in(target.source)) == {
-        "workload.duration": '"6s"',
-        "faults.0.at": '"write-sent"',
-    }
+    assert dict(changed_in(target.source)) == {"workload.duration": '"6s"', "faults.0.at": '"write-sent"'}
     assert head_comment(twice) == head_comment(target.source)
     assert dict(changed_in(twice)) == dict(changed_in(target.source)) | {
         "workload.duration": '"7s"',

@@ -65,10 +65,7 @@ def test_faults_are_distinguished_by_kind() -> None:
 
 
 def test_another_minimum_does_not_replace_the_default_one() -> None:
-    assert read(SMALL + "[require]\ngrants = 3\n").require == {
-        "stale_writes_attempted": 1,
-        "grants": 3,
-    }
+    assert read(SMALL + "[require]\ngrants = 3\n").require == {"stale_writes_attempted": 1, "grants": 3}
     assert read(SMALL + "[require]\nstale_writes_attempted = 0\n").require == {"stale_writes_attempted": 0}
 
 

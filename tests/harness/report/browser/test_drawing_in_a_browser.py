@@ -239,13 +239,7 @@ def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
         pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.nightly),
     ],
 )
-@pytest.mark.parametrize(
-    "name",
-    [
-        "unfenced",
-        *nightly("fenced", "quiet"),
-    ],
-)
+@pytest.mark.parametrize("name", ["unfenced", *nightly("fenced", "quiet")])
 def test_axe_finds_nothing_serious(
     visitor: Visitor, request: pytest.FixtureRequest, name: str, scheme: str, viewport: dict[str, int]
 ) -> None:

@@ -27,14 +27,7 @@ def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -
     assert broken == []
 
 
-@pytest.mark.parametrize(
-    "width",
-    [
-        *nightly(390, 375, 360),
-        320,
-        *nightly(305),
-    ],
-)
+@pytest.mark.parametrize("width", [*nightly(390, 375, 360), 320, *nightly(305)])
 @pytest.mark.parametrize("name", ["etcd-postgres", "etcd-postgres-unfenced"])
 def test_a_narrow_screen_needs_no_sideways_scrolling(
     visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
