@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.foreign_histories import (
-    written,
-)
+from tests.support.foreign_histories import written
 
 
 @pytest.fixture

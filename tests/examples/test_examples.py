@@ -120,9 +120,7 @@ def test_the_python_client_without_the_comparison_accepts_stale_writes(python_cl
 
 
 @pytest.mark.nightly
-def test_the_python_client_with_a_separate_incr_gets_a_newer_token(
-    python_client: Path,
-) -> None:
+def test_the_python_client_with_a_separate_incr_gets_a_newer_token(python_client: Path) -> None:
     document = verdict(run(python_client, "separate-incr.toml", seconds=12))
 
     plan = json.loads((python_client / "runs/python-client-separate-incr/latest/plan.json").read_bytes())

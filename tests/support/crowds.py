@@ -32,10 +32,7 @@ def crowd(rng: random.Random, kind: str, most: int = 3) -> Run:
         commits = [replace(each, value=None) if each.value == null else each for each in commits]
     faults = next((run.history.faults for run in runs if run.history.faults), ())
     history = History(
-        header=header,
-        operations=_renumbered(operations),
-        faults=faults,
-        notices=first.history.notices,
+        header=header, operations=_renumbered(operations), faults=faults, notices=first.history.notices
     )
     return Run(kind, history, tuple(replace(each, seq=seq) for seq, each in enumerate(commits, start=1)))
 

@@ -54,10 +54,7 @@ def _is_new(line: str, forms: set[str]) -> bool:
 
 def _paragraphs(verdict: Verdict) -> Iterator[list[str]]:
     """Reasons and notices, then the summary, the story and the steps of each finding."""
-    yield [
-        *(f"reason: {each}" for each in verdict.reasons),
-        *(f"notice: {each}" for each in verdict.notices),
-    ]
+    yield [*(f"reason: {each}" for each in verdict.reasons), *(f"notice: {each}" for each in verdict.notices)]
     for finding in (*verdict.findings, *verdict.counted):
         yield [
             f"{finding.anomaly}: {finding.summary}",

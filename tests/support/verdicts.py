@@ -13,13 +13,7 @@ from checkers.vocabulary.verdict import reasons_of
 
 Fields = Mapping[str, Any]
 
-_FINDING: Fields = {
-    "anomaly": "stale-write",
-    "resource": "r0",
-    "summary": "!",
-    "operations": [],
-    "steps": [],
-}
+_FINDING: Fields = {"anomaly": "stale-write", "resource": "r0", "summary": "!", "operations": [], "steps": []}
 _VERDICT: Fields = {
     "schema": 1,
     "verdict": "valid",

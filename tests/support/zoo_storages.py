@@ -10,12 +10,7 @@ from harness.engines.engine import Cluster
 from harness.spec import load
 from harness.spec.reading import shipped_folder
 from tests.support.stopped import frozen
-from tests.support.systems import (
-    commits_of,
-    endpoints,
-    nothing,
-    storage_settings,
-)
+from tests.support.systems import commits_of, endpoints, nothing, storage_settings
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
 from workloads.storages import load_kind, postgres, redis

@@ -132,8 +132,7 @@ def test_a_link_to_a_file_of_the_repository_leads_there(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("run", "said"),
-    [("etcd-postgres-unfenced", "stale-write"), ("etcd-postgres", "The fence held")],
+    ("run", "said"), [("etcd-postgres-unfenced", "stale-write"), ("etcd-postgres", "The fence held")]
 )
 def test_a_link_to_a_recorded_run_leads_to_its_report(site: Path, run: str, said: str) -> None:
     linked = html_of(site, ROOT / "docs/real-reports.md")

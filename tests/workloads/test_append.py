@@ -18,8 +18,7 @@ def test_the_list_of_a_commit_is_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
-    ["None", "[", "{}", "7", '"ab"', "[7]", "[[]]", "[NaN]", '["\\ud800"]', '["\ud800"]', "[" * 1_000],
+    "said", ["None", "[", "{}", "7", '"ab"', "[7]", "[[]]", "[NaN]", '["\\ud800"]', '["\ud800"]', "[" * 1_000]
 )
 def test_a_text_that_is_no_list_of_texts_is_refused(said: str) -> None:
     with pytest.raises(Unknown, match="not a list of texts: ") as caught:

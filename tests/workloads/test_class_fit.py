@@ -96,10 +96,7 @@ def test_a_storage_that_takes_every_call_fits(found: type) -> None:
     ("found", "said"),
     [
         (lock(release=None), " has no release: it needs acquire, release, revoke, reconnect, close"),
-        (
-            lock(__init__=lambda self, settings: None),
-            " takes settings, and is called with settings, session",
-        ),
+        (lock(__init__=lambda self, settings: None), " takes settings, and is called with settings, session"),
         (lock(acquire=lambda self: None), ".acquire takes no arguments, and is called with resource, owner"),
         (lock(acquire=awaited), ".acquire is a coroutine function, and nothing awaits it"),
         (lock(close=lambda self, timeout: None), ".close takes timeout, and is called without arguments"),

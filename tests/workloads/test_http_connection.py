@@ -111,9 +111,7 @@ class TestConnection:
 
         assert len(requests) == 3
 
-    def test_an_idle_connection_closed_by_the_server_is_reopened_before_use(
-        self,
-    ) -> None:
+    def test_an_idle_connection_closed_by_the_server_is_reopened_before_use(self) -> None:
         with answering(answer({"resource_id": "r0"}), b"") as (endpoint, _):
             connection = HttpConnection(endpoint, TIMEOUT)
             connection.call("/write", {})

@@ -12,13 +12,7 @@ from typing import Any
 import pytest
 
 from checkers.text.limits import MIB, described
-from tests.support.http_servers import (
-    answer,
-    answering,
-    closing_storage,
-    grant,
-    lock_at,
-)
+from tests.support.http_servers import answer, answering, closing_storage, grant, lock_at
 from tests.support.systems import nothing, storage_settings
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import load_kind

@@ -86,9 +86,7 @@ def test_a_proof_that_is_not_wrong_by_itself_stays_a_finding() -> None:
     ]
 
 
-def test_an_unexplained_finding_stays_and_is_in_the_reasons(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_unexplained_finding_stays_and_is_in_the_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     def speechless(_narrator: Any, _conflict: Any) -> NoReturn:
         raise ZeroDivisionError("no words")
 

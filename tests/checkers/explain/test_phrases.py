@@ -30,10 +30,7 @@ WRITE: Mapping[str, Any] = {"f": "write", "resource": "r0"}
     [
         (1, "at 20 ns (line 3), and process 1 sent its write only later, at 30 ns (line 4)"),
         (1_000, "at 20.000 µs (line 3), and process 1 sent its write only later, at 30.000 µs (line 4)"),
-        (
-            1_000_000,
-            "at 20.000 ms (line 3), and process 1 sent its write only later, at 30.000 ms (line 4)",
-        ),
+        (1_000_000, "at 20.000 ms (line 3), and process 1 sent its write only later, at 30.000 ms (line 4)"),
         (
             1_000_000_000,
             "at 20.000 s (line 3), and process 1 sent its write only later, at 30.000 s (line 4)",

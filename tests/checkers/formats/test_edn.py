@@ -61,12 +61,7 @@ def test_any_text_is_forms_or_an_error(text: str) -> None:
     assert all(1 <= line <= text.count("\n") + 1 for line in lines)
 
 
-_NAMESPACED = {
-    Symbol("a.b/c"): 1,
-    Keyword("d/e"): 2,
-    Keyword("f"): 3,
-    "g": {Keyword("h/i"): ()},
-}
+_NAMESPACED = {Symbol("a.b/c"): 1, Keyword("d/e"): 2, Keyword("f"): 3, "g": {Keyword("h/i"): ()}}
 
 
 @pytest.mark.parametrize(

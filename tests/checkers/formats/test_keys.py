@@ -52,9 +52,7 @@ def test_a_cas_of_another_form_is_refused_with_the_forms_that_are_read(
         formats.operations(refused, "cas-register")
 
 
-def test_an_answer_about_another_key_is_refused_in_the_words_of_the_file(
-    file: Callable[[Any], Path],
-) -> None:
+def test_an_answer_about_another_key_is_refused_in_the_words_of_the_file(file: Callable[[Any], Path]) -> None:
     wrong = history('["a" 1 2]').replace('["a" 2]', '["b" true]')
 
     with pytest.raises(HistoryError, match=r':6: \["b" true\] is the answer to a request for the key "a"$'):

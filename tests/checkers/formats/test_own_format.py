@@ -19,13 +19,7 @@ from checkers.models.judge import judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
-from tests.support.foreign_histories import (
-    FOLDER,
-    calls,
-    events,
-    meaning,
-    precedence,
-)
+from tests.support.foreign_histories import FOLDER, calls, events, meaning, precedence
 from tests.support.foreign_verdicts import verdict_of
 from tests.support.repository import HISTORIES
 

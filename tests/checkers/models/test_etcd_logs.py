@@ -16,10 +16,7 @@ from checkers.formats.event import Event
 from checkers.formats.text import Text
 from checkers.formats.writing import export
 from checkers.text.errors import HistoryError
-from tests.support.foreign_histories import (
-    calls,
-    events,
-)
+from tests.support.foreign_histories import calls, events
 from tests.support.foreign_verdicts import verdict_of
 
 
@@ -44,9 +41,7 @@ def test_what_a_failed_cas_found_is_a_read_in_an_etcd_log(file: Callable[[Any], 
     assert [line.split(" - ")[1] for line in lines] == ["0\t:invoke\t:read\tnil\n", "0\t:ok\t:read\t3\n"]
 
 
-def test_an_etcd_log_cannot_express_a_cas_that_failed_on_a_match(
-    file: Callable[[Any], Path],
-) -> None:
+def test_an_etcd_log_cannot_express_a_cas_that_failed_on_a_match(file: Callable[[Any], Path]) -> None:
     with pytest.raises(HistoryError, match=r"history:2: an etcd log cannot express"):
         export(formats.read(file(CAS % 1)), "porcupine-etcd")
 

@@ -24,12 +24,7 @@ def test_an_unknown_model_is_answered_with_the_known_ones(name: str, hint: str) 
 
 
 @pytest.mark.parametrize(
-    "judge",
-    [
-        judge_register,
-        judge_mutex,
-        lambda operations: search(operations, MODELS["register"]()),
-    ],
+    "judge", [judge_register, judge_mutex, lambda operations: search(operations, MODELS["register"]())]
 )
 def test_an_operation_that_returned_before_it_was_called_is_refused(judge: Callable[..., Any]) -> None:
     with pytest.raises(ModelError, match=r"called=10, returned=5.*returned before it was called"):

@@ -10,15 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.history.records import Outcome
-from checkers.models.objects import (
-    IMPOSSIBLE,
-    MODELS,
-    CasRegister,
-    Model,
-    Mutex,
-    OwnedMutex,
-    Register,
-)
+from checkers.models.objects import IMPOSSIBLE, MODELS, CasRegister, Model, Mutex, OwnedMutex, Register
 from checkers.models.search import search
 from checkers.text.errors import ModelError
 from checkers.vocabulary.verdict import Validity
@@ -192,9 +184,7 @@ def test_a_read_is_checked_as_one_though_its_kind_has_changes_too() -> None:
 
 
 @pytest.mark.parametrize("before", [(), ("a",), ("b",), ("a", "b")], ids=str)
-def test_each_way_to_a_state_that_no_other_covers_is_kept(
-    before: tuple[str, ...],
-) -> None:
+def test_each_way_to_a_state_that_no_other_covers_is_kept(before: tuple[str, ...]) -> None:
     """Unanswered writes of a and b: some were seen before c was written, the others are seen after it."""
     after = [value for value in "ab" if value not in before]
     history = [

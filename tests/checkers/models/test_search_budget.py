@@ -13,15 +13,7 @@ import pytest
 from checkers.history.operation import Operation
 from checkers.models.budget import MIB, Budget, Resource
 from checkers.models.model_verdict import GaveUp
-from checkers.models.objects import (
-    CasRegister,
-    Counter,
-    KeyValue,
-    Model,
-    ReentrantMutex,
-    Register,
-    Set,
-)
+from checkers.models.objects import CasRegister, Counter, KeyValue, Model, ReentrantMutex, Register, Set
 from checkers.models.objects.model import key_of
 from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity

@@ -119,9 +119,7 @@ def test_double_grants_are_those_that_no_fault_explains() -> None:
         return accused(double_grants, of_locks(case[0], events_of(case[1])))
 
     assert not disagreements(
-        random_histories(make, "double grants"),
-        fast,
-        lambda case: pairwise.double_grants(*case),
+        random_histories(make, "double grants"), fast, lambda case: pairwise.double_grants(*case)
     )
 
 

@@ -86,10 +86,7 @@ def test_a_log_against_real_time_is_never_the_expected_stale_write() -> None:
     late = write(2, 1, 4, 5)
 
     verdict = judged(
-        [A, B, late],
-        commits((1, "v0"), (1, "v2"), (2, "v1")),
-        policy="inclusive",
-        expect=("stale-write",),
+        [A, B, late], commits((1, "v0"), (1, "v2"), (2, "v1")), policy="inclusive", expect=("stale-write",)
     )
 
     assert not verdict.as_expected

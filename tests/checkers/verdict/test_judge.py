@@ -207,11 +207,7 @@ def test_the_document_has_every_field_and_every_name_that_was_looked_for() -> No
         "notices",
         "interrupted",
     ]
-    assert (document["schema"], document["verdict"], document["expected"]) == (
-        1,
-        "invalid",
-        ["stale-write"],
-    )
+    assert (document["schema"], document["verdict"], document["expected"]) == (1, "invalid", ["stale-write"])
     looked_for = {name for each in (*COMMITTED, *AS_SEEN, *OTHERS) for name in each.decides}
     assert set(document["anomalies"]) == looked_for
     assert set(document["coverage"]) == set(COVERAGE)

@@ -12,10 +12,7 @@ from fuzzing.hostile.shells import SHELLS, Pasted, commands, paste
 def test_the_words_of_a_command_are_noted(shell: str) -> None:
     line = "cd / && PYTHONPATH=/x fencepost run '/a b/$(touch PWNED)/'\"'\"'' --seed 7"
 
-    assert paste([line], shell) == (
-        [Pasted(line, (("run", "/a b/$(touch PWNED)/'", "--seed", "7"),))],
-        False,
-    )
+    assert paste([line], shell) == ([Pasted(line, (("run", "/a b/$(touch PWNED)/'", "--seed", "7"),))], False)
 
 
 @pytest.mark.parametrize("shell", SHELLS)

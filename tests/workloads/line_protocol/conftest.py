@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from harness.processes.program import ProgramCommand
-from tests.support.client_programs import (
-    SETTINGS,
-    TIMEOUT,
-    program,
-)
+from tests.support.client_programs import SETTINGS, TIMEOUT, program
 from workloads.line_protocol.program_client import ProgramClient
 
 

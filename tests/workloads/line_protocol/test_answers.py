@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.client_programs import (
-    command_of,
-    lock_of,
-    storage_of,
-)
+from tests.support.client_programs import command_of, lock_of, storage_of
 from workloads.client import NotApplied, Stale, Unknown
 
 

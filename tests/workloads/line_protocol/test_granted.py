@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from harness.clients.recorder import RecordedSession
-from tests.support.client_programs import (
-    storage_of,
-)
+from tests.support.client_programs import storage_of
 from tests.support.systems import TTL, Memory
 from tests.support.waiting import wait_for
 from workloads.client import NotApplied, Unknown

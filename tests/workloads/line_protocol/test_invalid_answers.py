@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 
 from harness.processes.program import RunningProgram
-from tests.support.client_programs import (
-    SETTINGS,
-    TIMEOUT,
-    command_of,
-    storage_of,
-)
+from tests.support.client_programs import SETTINGS, TIMEOUT, command_of, storage_of
 from tests.support.waiting import SOON, wait_for
 from workloads.client import NotApplied, Unknown
 from workloads.commit_room import CommitRoom

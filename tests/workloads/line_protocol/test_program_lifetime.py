@@ -17,11 +17,7 @@ import pytest
 from harness.nemesis.pause import pause
 from harness.processes.process_tree import is_stopped
 from harness.processes.program import ProgramCommand
-from tests.support.client_programs import (
-    command_of,
-    lock_of,
-    storage_of,
-)
+from tests.support.client_programs import command_of, lock_of, storage_of
 from tests.support.waiting import PATIENCE, wait_for
 from workloads.client import Unknown
 from workloads.line_protocol.clients import ProgramStorage

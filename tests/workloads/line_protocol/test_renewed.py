@@ -26,10 +26,7 @@ else:
 
 
 def renewals(
-    speak: Any,
-    resource: str = "r0",
-    owner: str = "0-1",
-    called: str = "time.monotonic_ns() - 500_000_000",
+    speak: Any, resource: str = "r0", owner: str = "0-1", called: str = "time.monotonic_ns() - 500_000_000"
 ) -> Any:
     client = speak(RENEWS.format(resource=resource, owner=owner, called=called))
     lock, memory = lock_of(client)

@@ -55,10 +55,7 @@ def open_lock(kind: Any, servers: Any, monkeypatch: pytest.MonkeyPatch) -> Itera
     system, _, token = LOCKS[kind]
 
     def open_one(
-        client: Any = 0,
-        timeout: float = 1.0,
-        granted: Any = lambda _resource, _owner: None,
-        ttl: int = TTL,
+        client: Any = 0, timeout: float = 1.0, granted: Any = lambda _resource, _owner: None, ttl: int = TTL
     ) -> Any:
         memory = Memory()
         session = RecordedSession(memory, process=10 + client, stride=100, granted=granted)

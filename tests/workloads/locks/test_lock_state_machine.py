@@ -93,10 +93,7 @@ SERVICES = {"etcd": etcd_service, "redis": redis_service}
 
 @pytest.fixture(params=SERVICES)
 def service(
-    request: pytest.FixtureRequest,
-    local_engine: Engine,
-    tmp_path: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest, local_engine: Engine, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Service]:
     """A service whose clients do not wait for a taken lock."""
     monkeypatch.setattr(etcd, "PATIENCE", 0)

@@ -31,9 +31,7 @@ def connect(addresses: list[str], client: Any = 0) -> Any:
     return redlock.connect(settings, RecordedSession(Memory(), process=10 + client, stride=100))
 
 
-def test_a_server_with_a_pending_delete_does_not_count(
-    addresses: list[str],
-) -> None:
+def test_a_server_with_a_pending_delete_does_not_count(addresses: list[str]) -> None:
     tap = Tap("redis", addresses[:3])
     tap.withheld = b"'DEL'"
     with (

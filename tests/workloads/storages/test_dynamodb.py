@@ -12,14 +12,7 @@ from harness.engines.engine import Cluster, Engine
 from harness.network.probe import reply
 from harness.network.topology import ServerSpec
 from tests.support import systems
-from tests.support.systems import (
-    endpoints,
-    names,
-    nothing,
-    started,
-    storage_clients,
-    storage_settings,
-)
+from tests.support.systems import endpoints, names, nothing, started, storage_clients, storage_settings
 from tests.support.tap import Tap
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import dynamodb as storages

@@ -141,11 +141,7 @@ def test_a_write_that_is_sent_again_is_refused_because_of_itself(
     ids=["bug", "twin"],
 )
 def test_a_mark_in_another_object_is_out_of_date_once_it_is_raised(
-    endpoint: str,
-    resource: str,
-    monkeypatch: pytest.MonkeyPatch,
-    fencing: str,
-    log: list[tuple[int, str]],
+    endpoint: str, resource: str, monkeypatch: pytest.MonkeyPatch, fencing: str, log: list[tuple[int, str]]
 ) -> None:
     settings = storage_settings("s3", [endpoint], fencing=fencing)
     load_kind("s3").set_up(settings, [])

@@ -13,13 +13,7 @@ from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Cluster
 from harness.spec import load
 from harness.spec.reading import shipped_folder
-from tests.support.systems import (
-    Memory,
-    endpoints,
-    lock_settings,
-    nothing,
-    password_of,
-)
+from tests.support.systems import Memory, endpoints, lock_settings, nothing, password_of
 from tests.support.tap import Tap
 from tests.support.waiting import wait_for
 from tests.support.zoo_storages import DEADLINE, RESOURCE, asked, outcome
