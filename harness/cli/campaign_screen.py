@@ -121,7 +121,7 @@ def live(screen: CampaignScreen) -> Iterator[None]:
 
     with Live(
         get_renderable=screen.picture,
-        console=_console(screen.stream),
+        console=Console(file=screen.stream, highlight=False, markup=False, emoji=False),
         refresh_per_second=_PER_SECOND,
         transient=True,
         redirect_stdout=False,
@@ -140,10 +140,6 @@ def clock(ns: int) -> str:
     hours, rest = divmod(seconds, 3600)
     minutes, seconds = divmod(rest, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-
-
-def _console(stream: TextIO) -> Console:
-    return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
 def _named(job: Job) -> str:

@@ -68,10 +68,7 @@ def _make(request: RunRequest, engine: Engine) -> RunAnswer:
     again = ("--engine", engine.name)
     place = ("--seed", str(request.seed), "--runs", request.runs, request.target)
     options = RunOptions(
-        seed=request.seed,
-        runs=Path(request.runs),
-        command=("fencepost", "run", *again, *place),
-        again=again,
+        seed=request.seed, runs=Path(request.runs), command=("fencepost", "run", *again, *place), again=again
     )
     documents: list[VerdictDocument] = []
     errors: list[str] = []

@@ -88,7 +88,8 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
         folder = RunFolder.create(stack.enter_context(temporary_folder()), NAME)
         stack.enter_context(log_limit.limited(folder.path / LOGS))
         stack.enter_context(removed_at_end(belongings(target, folder.path), say))
-        command = ProgramCommand.of_run(_words(target), folder.run_id)
+        words = target.client.command if target.client else ()
+        command = ProgramCommand.of_run(words, folder.run_id)
         stack.enter_context(programs_killed_at_end(folder.run_id))
         stack.enter_context(process_tree.no_orphans())
         cluster = stack.enter_context(chosen.start(topology, folder.run_id, folder.path, say))
@@ -102,13 +103,9 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
                 found = shorten(check.found, LONGEST_LINE)
                 show(f"{'ok   ' if check.fits else 'WRONG'} {check.request}: {found}")
         except ProgramError as error:
-            raise ConfigurationError(f"{command}: {error}", *programs.last_lines()) from error
+            raise ConfigurationError(f"{command}: {error}", *last_lines(programs.log, LAST_LINES)) from error
     show(f"{misfits} of these do not fit: see docs/adapters.md" if misfits else "everything fits")
     return ExitCode.VIOLATION if misfits else ExitCode.AS_EXPECTED
-
-
-def _words(target: Target) -> tuple[str, ...]:
-    return target.client.command if target.client else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +122,7 @@ class _Programs:
         """Start it as a client."""
         task = deployment.task(self.target, self.cluster, self.folder.path, 0, client, self.command)
         fields = start_fields(client, task.lock, task.storage, self.sides)
-        return ProgramClient(lambda: self.command.start(self._log), fields, task.storage.timeout)
+        return ProgramClient(lambda: self.command.start(self.log), fields, task.storage.timeout)
 
     def admin(self) -> AdminClient:
         """Return the program without a client, for its set-up."""
@@ -143,12 +140,9 @@ class _Programs:
         finally:
             self.cluster.resume(servers)
 
-    def last_lines(self) -> tuple[str, ...]:
-        """The last lines of the program's standard error."""
-        return last_lines(self._log, LAST_LINES)
-
     @property
-    def _log(self) -> Path:
+    def log(self) -> Path:
+        """The program's standard error."""
         return self.folder.path / LOGS / "client.log"
 
 

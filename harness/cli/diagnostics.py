@@ -197,12 +197,9 @@ def _leftovers() -> Look:
     if notes.refused:
         return f"invalid notes of earlier runs: {'; '.join(notes.refused)}", "inspect and remove them"
     if dead:
-        return f"there are some, of {_killed(dead)}", "fencepost clean"
+        killed = "1 run that was killed" if dead == 1 else f"{dead} runs that were killed"
+        return f"there are some, of {killed}", "fencepost clean"
     return f"none{_in_progress(alive)}", ""
-
-
-def _killed(dead: int) -> str:
-    return "1 run that was killed" if dead == 1 else f"{dead} runs that were killed"
 
 
 def _in_progress(alive: int) -> str:

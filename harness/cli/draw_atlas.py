@@ -71,7 +71,19 @@ def draw_atlas(survey: Survey, folder: Path, *, text: TextIO, as_json: bool) -> 
     if left is Left.SOMETHING:
         codes.append(ExitCode.INFRASTRUCTURE)
     if as_json:
-        printing.show_document(_document(survey, documents, left))
+        printing.show_document(
+            {
+                "schema": 1,
+                "server": survey.server.name,
+                "bucket": survey.server.bucket,
+                "prefix": survey.prefix,
+                "keys": survey.keys,
+                "clients": survey.clients,
+                "size": survey.size,
+                "cells": documents,
+                "left": left.name.lower(),
+            }
+        )
     return of_several(codes)
 
 
@@ -107,17 +119,3 @@ def _removed(survey: Survey, pool: ThreadPoolExecutor, say: Callable[[str], None
     finally:  # also after another Ctrl-C
         say(_LEFT[left].format(where=where, keys=count(len(survey.written), "key")))
     return left
-
-
-def _document(survey: Survey, cells: list[dict[str, Any]], left: Left) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "server": survey.server.name,
-        "bucket": survey.server.bucket,
-        "prefix": survey.prefix,
-        "keys": survey.keys,
-        "clients": survey.clients,
-        "size": survey.size,
-        "cells": cells,
-        "left": left.name.lower(),
-    }

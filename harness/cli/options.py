@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import click
 from harness.core.suggestions import did_you_mean
 
 LONGEST_SEED = 20  # digits
+FORMATS = click.Choice(["text", "json"])
+
+with_default = partial(click.option, show_default=True)
 
 MODELS = (
     "cas-register",
@@ -31,6 +35,19 @@ def as_path(_context: click.Context, _option: click.Parameter, path: Path | None
     from harness.core.paths import path_of
 
     return None if path is None else path_of(str(path))
+
+
+def folder_option(
+    default: str, means: str, *names: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make the option with the name of its default, for a folder; `means` is its help."""
+    kind = click.Path(path_type=Path, file_okay=False)
+    return with_default(f"--{default}", *names, default=default, type=kind, callback=as_path, help=means)
+
+
+def format_option(means: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make the option --format; `means` says what it prints as JSON, and where."""
+    return click.option("--format", "output", default="text", type=FORMATS, help=f"json: {means}")
 
 
 def _seed_number(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
@@ -69,16 +86,8 @@ INITIAL = click.option(
     metavar="JSON",
     help="The object's initial value, such as 0. Default: nil, an empty set, 0 or a free lock, by model.",
 )
-FORMATS = click.Choice(["text", "json"])
 HISTORY = click.argument("history", metavar="HISTORY|RUN")
-RUNS = click.option(
-    "--runs",
-    default="runs",
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    callback=as_path,
-    help="The folder that contains the run folders.",
-)
+RUNS = folder_option("runs", "The folder that contains the run folders.")
 OUTPUT = click.option(
     "-o",
     "--output",
@@ -94,13 +103,7 @@ VERBOSE = click.option(
     is_flag=True,
     help="Also print every proof, all counts, the dangerous moments and windows, and each checker.",
 )
-FORMAT = click.option(
-    "--format",
-    "output",
-    default="text",
-    type=FORMATS,
-    help="json: one verdict per line on stdout, everything else on stderr.",
-)
+FORMAT = format_option("one verdict per line on stdout, everything else on stderr.")
 ENGINE = click.option(
     "--engine",
     default="auto",
@@ -118,6 +121,4 @@ SEED = click.option("--seed", metavar="N", callback=_seed_number, help="Repeat t
 
 def max_time_option(means: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make the option --max-time, in seconds; `means` is its help."""
-    return click.option(
-        "--max-time", default="10m", show_default=True, metavar="DURATION", callback=as_seconds, help=means
-    )
+    return with_default("--max-time", default="10m", metavar="DURATION", callback=as_seconds, help=means)

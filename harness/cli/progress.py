@@ -23,49 +23,31 @@ def progress(stream: TextIO, plain_every: float = _PLAIN_EVERY) -> Iterator[Call
     less than `plain_every` seconds is not printed.
     """
     live = stream.isatty() and os.environ.get("TERM") != "dumb"
-    line = _StatusLine(stream, live=live)
+    doing, began = "", 0.0
     ended = threading.Event()
+
+    def write(text: str) -> None:
+        stream.write(text)
+        stream.flush()
+
+    def begin(stage: str) -> None:
+        nonlocal doing, began
+        doing, began = shorten(stage), time.monotonic()
+        if live:
+            write(f"{_CLEAR}{doing} …")
 
     def tick() -> None:
         while not ended.wait(_LIVE_EVERY if live else plain_every):
-            line.refresh()
+            if doing:
+                text = f"{doing} … {time.monotonic() - began:.0f} s"
+                write(f"{_CLEAR}{text}" if live else f"{text}\n")
 
     ticking = threading.Thread(target=tick, name="progress", daemon=True)
     ticking.start()
     try:
-        yield line.begin
+        yield begin
     finally:
         ended.set()
         ticking.join()
-        line.clear()
-
-
-class _StatusLine:
-    """One line about the current stage."""
-
-    def __init__(self, stream: TextIO, *, live: bool) -> None:
-        self._stream = stream
-        self._live = live
-        self._doing = ""
-        self._began = 0.0
-
-    def begin(self, doing: str) -> None:
-        """Start another stage."""
-        self._doing, self._began = shorten(doing), time.monotonic()
-        if self._live:
-            self._write(f"{_CLEAR}{self._doing} …")
-
-    def refresh(self) -> None:
-        """Print the stage again, with its time."""
-        if self._doing:
-            text = f"{self._doing} … {time.monotonic() - self._began:.0f} s"
-            self._write(f"{_CLEAR}{text}" if self._live else f"{text}\n")
-
-    def clear(self) -> None:
-        """Clear the line on a terminal."""
-        if self._live:
-            self._write(_CLEAR)
-
-    def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
+        if live:
+            write(_CLEAR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from collections.abc import Sequence
@@ -13,24 +14,24 @@ from pathlib import Path
 from harness.campaign import campaign_file, canary, corpus, outputs, schedule
 from harness.campaign.assessment import Assessment, in_force
 from harness.campaign.campaign import CampaignRunner, workers_here
-from harness.campaign.cells import CampaignCell, Expansion, expand
+from harness.campaign.cells import CampaignCell, expand
 from harness.campaign.dask_executor import DaskExecutor
 from harness.campaign.execution import TARGETS
+from harness.campaign.github import annotate, append_summary, warn
+from harness.campaign.issues import issues
 from harness.campaign.merge import merge
 from harness.campaign.night import Night, NightPlan
 from harness.campaign.results import Results
 from harness.campaign.schedule import Job
 from harness.campaign.shrinking import Shrinking
-from harness.campaign.summary import headline, lines
-from harness.cli import results_file
+from harness.campaign.summary import headline, lines, markdown
 from harness.cli.campaign_screen import CampaignScreen, clock, live
-from harness.cli.github_actions import tell_github
 from harness.cli.trust import require_trust
 from harness.core.errors import FencepostError
 from harness.core.exit_codes import ExitCode, of_error, of_several
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
-from harness.core.printing import say, show
+from harness.core.printing import pass_on, say, show
 from harness.engines.choice import EngineName, choose
 from harness.engines.engine import Engine
 from harness.files.environment import git_commit, tested_commit
@@ -64,7 +65,7 @@ def dry(options: CampaignOptions, rng: random.Random) -> int:
     """Print the runs of a campaign in their order, how long each takes, and which cannot run here."""
     campaign = campaign_file.load(options.file)
     engine = None if options.dask else choose(options.engine, say)
-    selected = _selected(options, campaign, _expanded(campaign), rng, engine)
+    selected = _selected(options, campaign, rng, engine)
     jobs = selected.jobs
     workers = options.workers or campaign.workers or workers_here()
     for job in jobs:
@@ -169,7 +170,7 @@ def _made(
             raise
         assessment, code = outputs.write(night, results, allow_unknown=options.allow_unknown)
     _sum_up(screen, assessment, night, left)
-    tell_github(screen, assessment, night, allow_unknown=options.allow_unknown)
+    _tell_github(screen, assessment, night, allow_unknown=options.allow_unknown)
     return code
 
 
@@ -197,12 +198,7 @@ def _shrink(
 
 
 def merge_shards(
-    folders: Sequence[Path],
-    campaign: Path | None,
-    results: Path | None,
-    nights: Path,
-    *,
-    allow_unknown: bool,
+    folders: Sequence[Path], campaign: Path | None, results: Path | None, nights: Path, *, allow_unknown: bool
 ) -> int:
     """Join shards into one night, judge it again, and sum it up."""
     known = _writable(results)
@@ -211,7 +207,7 @@ def merge_shards(
     assessment, code = outputs.write(night, known, allow_unknown=allow_unknown)
     screen = CampaignScreen(sys.stdout, documents=False)
     _sum_up(screen, assessment, night, night.open_jobs())
-    tell_github(screen, assessment, night, allow_unknown=allow_unknown)
+    _tell_github(screen, assessment, night, allow_unknown=allow_unknown)
     return code
 
 
@@ -219,8 +215,16 @@ def _writable(file: Path | None) -> Results | None:
     """Open the results, and fail before anything is run if they could not be stored afterwards."""
     if file is None:
         return None
-    results = results_file.opened(file)
+    results = opened(file)
     results.check_writable()
+    return results
+
+
+def opened(file: Path) -> Results:
+    """Open the results of all nights, and say if other users can change them."""
+    results = Results(file)
+    if results.exposed:
+        say(results.exposed)
     return results
 
 
@@ -232,7 +236,7 @@ def resumed(command: Sequence[str]) -> str:
 
 def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: random.Random) -> Night:
     engine = choose(options.engine, say)
-    selected = _selected(options, campaign, _expanded(campaign), rng, None if options.dask else engine)
+    selected = _selected(options, campaign, rng, None if options.dask else engine)
     plan = NightPlan(
         campaign=campaign.name,
         file=str(options.file.absolute()),
@@ -249,15 +253,6 @@ def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: ra
     return Night.create(options.nights, plan, options.file.read_text(encoding="utf-8-sig"))
 
 
-def _expanded(campaign: campaign_file.Campaign) -> Expansion:
-    expansion = expand(campaign)
-    for sentence in expansion.empty:
-        say(sentence)
-    if not expansion.cells:
-        say("no target was selected")
-    return expansion
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Selected:
     """What a night will run: the cells of the file, and its canary."""
@@ -268,19 +263,21 @@ class _Selected:
 
 
 def _selected(
-    options: CampaignOptions,
-    campaign: campaign_file.Campaign,
-    expansion: Expansion,
-    rng: random.Random,
-    engine: Engine | None,
+    options: CampaignOptions, campaign: campaign_file.Campaign, rng: random.Random, engine: Engine | None
 ) -> _Selected:
     """Select the runs of a night, on an engine of this machine; None: elsewhere."""
+    expansion = expand(campaign)
+    for sentence in expansion.empty:
+        say(sentence)
+    if not expansion.cells:
+        say("no target was selected")
     now = datetime.now(UTC)
+    has_canary = options.shard is None or options.shard[0] == 1  # of several shards, the first one
 
     def can_run(bug: str) -> bool:
         return engine is None or not any(_refusal(cell, engine) for cell in canary.cells(bug))
 
-    bug = canary.chosen(campaign.canary, now.date(), can_run) if _has_canary(options) else ""
+    bug = canary.chosen(campaign.canary, now.date(), can_run) if has_canary else ""
     planted = canary.cells(bug) if bug and expansion.cells else ()
     known = options.results is not None and options.results.exists()
     started = now.isoformat(timespec="seconds")
@@ -296,11 +293,6 @@ def _selected(
     return _Selected(cells=(*planted, *expansion.cells), jobs=(*first, *jobs), canary=bug if planted else "")
 
 
-def _has_canary(options: CampaignOptions) -> bool:
-    """With several shards, the first one has the canary."""
-    return options.shard is None or options.shard[0] == 1
-
-
 def _sum_up(screen: CampaignScreen, assessment: Assessment, night: Night, left: Sequence[Job]) -> None:
     """Print how the night went, and where everything is."""
     screen.write("")
@@ -313,10 +305,20 @@ def _sum_up(screen: CampaignScreen, assessment: Assessment, night: Night, left: 
         screen.write(f"  {job.cell}, run {job.repeat}, seed {job.seed}")
     screen.write(f"{assessment.campaign}: {headline(assessment)}")
     folder = as_seen_from_here(night.path)
-    for name, file in (
-        ("folder", ""),
-        ("page", outputs.PAGE),
-        ("summary", outputs.SUMMARY),
-        ("JUnit", outputs.JUNIT),
-    ):
+    files = {"folder": "", "page": outputs.PAGE, "summary": outputs.SUMMARY, "JUnit": outputs.JUNIT}
+    for name, file in files.items():
         screen.write(f"  {name:<10} {folder / file}")
+
+
+def _tell_github(
+    screen: CampaignScreen, assessment: Assessment, night: Night, *, allow_unknown: bool
+) -> None:
+    """Add the night to the job's summary, and annotate the lines of its files, if a workflow runs it."""
+    if file := os.environ.get("GITHUB_STEP_SUMMARY"):
+        try:
+            append_summary(Path(file), markdown(night, assessment))
+        except OSError as error:
+            say(f"the job's summary stays as it is: {file}: {error.strerror}")
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        commands = annotate(issues(night, assessment), outputs.repository(), allow_unknown=allow_unknown)
+        pass_on((f"{command}\n" for command in (*commands, *warn(assessment))), screen.stream)

@@ -64,11 +64,11 @@ def _without_null(schema: Any) -> Any:
         return [_without_null(item) for item in schema if item != {"type": "null"}]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: _without_null(value) for key, value in schema.items() if not _says_null(key, value)}
+    kept = {
+        key: _without_null(value)
+        for key, value in schema.items()
+        if not (key == "default" and value is None) and not (key == "title" and isinstance(value, str))
+    }
     if len(kept.get("anyOf", ())) == 1:
         kept |= kept.pop("anyOf")[0]
     return kept
-
-
-def _says_null(key: str, value: object) -> bool:
-    return (key == "default" and value is None) or (key == "title" and isinstance(value, str))

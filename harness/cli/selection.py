@@ -56,11 +56,12 @@ def file_or_folder(word: str, runs: Path) -> Path:
     no such file. Raises ConfigurationError if there is nothing, or a target file in place of a run.
     """
     path, below = path_of(word), path_of(str(runs / word))
-    newest = None if path.exists() and _is_path(word) else _newest(runs, word)
+    is_path = "/" in word or bool(Path(word).suffix)
+    newest = None if path.exists() and is_path else _newest(runs, word)
     if newest is not None:
         if path.exists() and not path.samefile(below):
-            meant = f"{word} is taken as the newest run of that target, {newest}"
-            say(f"{meant}; for {_kind(path)} write ./{word}")
+            kind = "the folder" if path.is_dir() else "the file"
+            say(f"{word} is taken as the newest run of that target, {newest}; for {kind} write ./{word}")
         return newest
     if path.is_file():
         return _no_target_file(path, runs)
@@ -148,14 +149,6 @@ def _newest(runs: Path, word: str) -> Path | None:
         return None
     found = _run_in(runs / word)
     return found if is_run(found) else None
-
-
-def _is_path(word: str) -> bool:
-    return "/" in word or bool(Path(word).suffix)
-
-
-def _kind(path: Path) -> str:
-    return "the folder" if path.is_dir() else "the file"
 
 
 def _no_target_file(file: Path, runs: Path) -> Path:

@@ -137,7 +137,7 @@ def show_all(
     rows: list[ExhibitResult] = []
     with console(text) as screen:
         live = text is not None and text.isatty()  # elsewhere a run's own lines would break up the table
-        watch = screen.show if live else _ignore
+        watch = screen.show if live else lambda _event: None
         noted = replace(options, notify=screen.show)
         screen.write(
             [StyledLine(_columns(chosen, "bug", "expected", "found", "after", "twin"), LineTone.FAINT)]
@@ -154,10 +154,6 @@ def show_all(
             shown(row.as_json())
         screen.write(_summary(rows, time.monotonic() - began))
     return of_several(row.code for row in rows)
-
-
-def _ignore(_event: Event) -> None:
-    """Ignore an event."""
 
 
 def _outcome(

@@ -238,11 +238,7 @@ def _needs_toxiproxy(topology: Topology) -> bool:
 
 
 def _start(
-    topology: Topology,
-    run_id: str,
-    supervisor: Supervisor,
-    toxiproxy: Path | None,
-    attached: Attached,
+    topology: Topology, run_id: str, supervisor: Supervisor, toxiproxy: Path | None, attached: Attached
 ) -> LocalCluster:
     for _ in range(ATTEMPTS - 1):
         try:
@@ -255,11 +251,7 @@ def _start(
 
 
 def _start_once(
-    topology: Topology,
-    run_id: str,
-    supervisor: Supervisor,
-    program: Path | None,
-    attached: Attached,
+    topology: Topology, run_id: str, supervisor: Supervisor, program: Path | None, attached: Attached
 ) -> LocalCluster:
     supervisor.make()
     api, *addresses = ports.free_addresses(1 + len(topology.servers) + len(links(topology)))

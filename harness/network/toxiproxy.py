@@ -267,12 +267,7 @@ class Toxiproxy:
         self, way: Way, kind: ToxicKind, attributes: Mapping[str, int], streams: frozenset[Stream]
     ) -> None:
         for stream in streams:
-            toxic = {
-                "name": f"{kind}-{stream}",
-                "type": kind,
-                "stream": stream,
-                "attributes": attributes,
-            }
+            toxic = {"name": f"{kind}-{stream}", "type": kind, "stream": stream, "attributes": attributes}
             self._ask(way, "post", "/toxics", json=toxic)
 
     def _expect(self, fault: str, way: Way, **toxics: Any) -> WayState:

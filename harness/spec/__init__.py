@@ -9,11 +9,4 @@ from harness.spec.models import Target, WorkloadSpec
 from harness.spec.reading import load, shipped
 from harness.spec.storages import StorageSpec
 
-__all__ = [
-    "LockSpec",
-    "StorageSpec",
-    "Target",
-    "WorkloadSpec",
-    "load",
-    "shipped",
-]
+__all__ = ["LockSpec", "StorageSpec", "Target", "WorkloadSpec", "load", "shipped"]

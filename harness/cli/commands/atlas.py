@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from harness.cli.options import FORMATS, as_path, as_seconds
+from harness.cli.options import as_seconds, folder_option, format_option, with_default
 from harness.cli.output import text_stream
 
 OPERATIONS = click.Choice(["create", "replace", "delete"])
@@ -15,70 +16,40 @@ OPERATIONS = click.Choice(["create", "replace", "delete"])
 @click.command(short_help="Race for objects on your S3 server: which conditional writes are atomic?")
 @click.argument("endpoint")
 @click.option("--bucket", metavar="NAME", required=True, help="A bucket that exists.")
-@click.option("--region", default="us-east-1", show_default=True, help="The region to sign requests for.")
+@with_default("--region", default="us-east-1", help="The region to sign requests for.")
 @click.option(
     "--user", metavar="ID", help="The access key id. Default: one that servers without accounts take."
 )
 @click.option("--password-env", metavar="VARIABLE", help="The environment variable with its secret key.")
-@click.option(
+@with_default(
     "--keys",
     type=click.IntRange(1, 100_000),
     default=200,
-    show_default=True,
     help="Objects to race for, of each operation in each mode.",
 )
-@click.option(
-    "--clients",
-    type=click.IntRange(2, 256),
-    default=16,
-    show_default=True,
-    help="Clients that race for one object.",
-)
-@click.option(
-    "--size",
-    type=click.IntRange(256, 2**24),
-    default=1024,
-    show_default=True,
-    help="Bytes of an object.",
-)
-@click.option(
+@with_default("--clients", type=click.IntRange(2, 256), default=16, help="Clients that race for one object.")
+@with_default("--size", type=click.IntRange(256, 2**24), default=1024, help="Bytes of an object.")
+@with_default(
     "--timeout",
     metavar="DURATION",
     default="10s",
-    show_default=True,
     callback=as_seconds,
     help="How long to wait for an answer.",
 )
 @click.option("--only", type=OPERATIONS, multiple=True, help="Race only this operation (repeatable).")
-@click.option(
-    "--atlas",
-    "folder",
-    default="atlas",
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    callback=as_path,
-    help="The folder for the folders with the histories of races that went wrong.",
-)
-@click.option(
-    "--format",
-    "output",
-    default="text",
-    type=FORMATS,
-    help="json: all results on stdout, everything else on stderr.",
-)
+@folder_option("atlas", "The folder for the folders with the histories of races that went wrong.", "folder")
+@format_option("all results on stdout, everything else on stderr.")
 def atlas(
     endpoint: str,
     bucket: str,
     region: str,
     user: str | None,
     password_env: str | None,
-    keys: int,
-    clients: int,
-    size: int,
     timeout: float,
     only: tuple[str, ...],
     folder: Path,
     output: str,
+    **races: Any,
 ) -> int:
     """Race clients for objects on the S3 server at ENDPOINT, and count the objects that several of them won.
 
@@ -93,5 +64,5 @@ def atlas(
 
     server = server_at(endpoint, bucket=bucket, region=region, timeout=timeout, **account(user, password_env))
     operations = [each for each in Operation if not only or each in only]
-    survey = Survey(server=server, operations=operations, keys=keys, clients=clients, size=size)
+    survey = Survey(server=server, operations=operations, **races)
     return draw_atlas(survey, folder, text=text_stream(output), as_json=output == "json")

@@ -7,12 +7,12 @@ import random
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from checkers.text.nearest import nearest
-from harness.cli.options import ENGINE, FORMATS, as_path
+from harness.cli.options import ENGINE, as_path, folder_option, format_option
 from harness.core.exit_codes import ExitCode
 from harness.core.printing import say, show
 from harness.core.shipped import shipped_files
@@ -20,14 +20,7 @@ from harness.core.shipped import shipped_files
 if TYPE_CHECKING:
     from harness.campaign.stored import Seed
 
-NIGHTS = click.option(
-    "--nights",
-    default="nights",
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    callback=as_path,
-    help="The folder that contains the nights' folders.",
-)
+NIGHTS = folder_option("nights", "The folder that contains the nights' folders.")
 HISTORY = click.option(
     "--history",
     "results",
@@ -53,12 +46,10 @@ class _CampaignGroup(click.Group):
     """`campaign FILE` is short for `campaign run FILE`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] not in {*self.commands, "-h", "--help"} and not self._is_misspelled(args[0]):
-            args = ["run", *args]
+        if args and args[0] not in {*self.commands, "-h", "--help"}:
+            is_misspelled = nearest(args[0], self.commands) is not None and not Path(args[0]).exists()
+            args = args if is_misspelled else ["run", *args]
         return super().parse_args(ctx, args)
-
-    def _is_misspelled(self, word: str) -> bool:
-        return nearest(word, self.commands) is not None and not Path(word).exists()
 
 
 @click.group(cls=_CampaignGroup, short_help="Run many targets, every night.")
@@ -101,47 +92,15 @@ def _shard(_context: click.Context, _option: click.Parameter, text: str | None) 
 @ALLOW_UNKNOWN
 @HISTORY
 @NIGHTS
-@click.option(
-    "--format",
-    "output",
-    default="text",
-    type=FORMATS,
-    help="json: a document per finished run on stdout, one per line; everything else on stderr.",
-)
-def run(
-    file: Path,
-    engine: Literal["auto", "docker", "local"],
-    workers: int | None,
-    dask: str | None,
-    shard: tuple[int, int] | None,
-    resume: bool,
-    dry_run: bool,
-    fail_fast: bool,
-    allow_unknown: bool,
-    results: Path | None,
-    nights: Path,
-    output: str,
-) -> int:
+@format_option("a document per finished run on stdout, one per line; everything else on stderr.")
+def run(dry_run: bool, output: str, **chosen: Any) -> int:
     """Run every cell of a campaign file, and say what is new, fixed or flaky since earlier nights.
 
     FILE is a campaign file, or the name of one that ships: `local` needs Python alone, `nightly` Docker.
     """
     from harness.cli.run_campaign import CampaignOptions, dry, run_campaign
 
-    options = CampaignOptions(
-        file=file,
-        engine=engine,
-        workers=workers,
-        shard=shard,
-        resume=resume,
-        fail_fast=fail_fast,
-        allow_unknown=allow_unknown,
-        results=results,
-        nights=nights,
-        json=output == "json",
-        dask=dask,
-        command=tuple(sys.argv[1:]),
-    )
+    options = CampaignOptions(**chosen, json=output == "json", command=tuple(sys.argv[1:]))
     return dry(options, random.Random()) if dry_run else run_campaign(options, random.SystemRandom())
 
 
@@ -203,7 +162,7 @@ def recheck(results: Path) -> int:
     nothing that is stored; the exit code is 1 if a run is judged differently.
     """
     from harness.campaign.recheck_history import recheck as judged_again
-    from harness.cli.results_file import opened
+    from harness.cli.run_campaign import opened
 
     found = []
     for each in judged_again(opened(results)):
@@ -227,23 +186,18 @@ def recheck(results: Path) -> int:
 def seeds(results: Path, targets: Path | None) -> None:
     """Print the fastest failing run of every fingerprint, with the command that repeats it."""
     from harness.campaign.fingerprint import is_of_older_form
-    from harness.cli.results_file import opened
+    from harness.cli.run_campaign import opened
     from harness.report.sentences import times
 
     known = opened(results).seeds()
     if not known:
         say(f"{results}: no run has failed")
     for seed in known:
-        rate = f"failed {times(seed.failed)}, {_passed(seed.passed)} since"
+        passed = f"passed {times(seed.passed)}" if seed.passed else "never passed"
         form = " (of an earlier version)" if is_of_older_form(seed.fingerprint) else ""
+        rate = f"failed {times(seed.failed)}, {passed} since"
         show(f"{seed.fingerprint}{form}  {seed.cell}, {seed.seconds:.0f} s, {rate}")
         show(*(f"  {line}" for line in _repeated(seed, targets)))
-
-
-def _passed(number: int) -> str:
-    from harness.report.sentences import times
-
-    return f"passed {times(number)}" if number else "never passed"
 
 
 def _repeated(seed: Seed, targets: Path | None) -> Iterator[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
-from harness.cli.options import ENGINE, FORMATS, OVERRIDES, SEED, as_path
+from harness.cli.options import ENGINE, OVERRIDES, SEED, folder_option, format_option, with_default
 from harness.cli.output import text_stream
 from harness.core.printing import say
 
@@ -16,21 +16,19 @@ from harness.core.printing import say
 @click.command(short_help="Judge a lock library by a fixed series of runs.")
 @click.argument("command")
 @click.option("--lock", metavar="KIND", required=True, help="The lock service that it uses: redis, etcd, …")
-@click.option("--storage", metavar="KIND", default="postgres", show_default=True, help="What it protects.")
-@click.option(
+@with_default("--storage", metavar="KIND", default="postgres", help="What it protects.")
+@with_default(
     "--fencing",
     metavar="NAME",
     default="conditional-update",
-    show_default=True,
     help="How the storage fences writes in the fenced runs.",
 )
 @click.option("--no-token", is_flag=True, help="It gives no fencing token: leave out the fenced runs.")
 @click.option("--name", help="Its name on the card. Default: the program's name.")
-@click.option(
+@with_default(
     "--duration",
     metavar="TIME",
     default="10s",
-    show_default=True,
     help="Of each run; a restart or a failover gets four times as long.",
 )
 @click.option(
@@ -39,38 +37,21 @@ from harness.core.printing import say
     multiple=True,
     help="Make only this run of the series, such as pause-acquired-fenced (repeatable).",
 )
-@click.option(
-    "--cards",
-    default="cards",
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    callback=as_path,
-    help="The folder for the card's own folder, with its runs.",
-)
-@click.option(
-    "--format",
-    "output",
-    default="text",
-    type=FORMATS,
-    help="json: the card on stdout, everything else on stderr.",
-)
+@folder_option("cards", "The folder for the card's own folder, with its runs.")
+@format_option("the card on stdout, everything else on stderr.")
 @OVERRIDES
 @ENGINE
 @SEED
 def card(
     command: str,
-    lock: str,
-    storage: str,
-    fencing: str,
     no_token: bool,
     name: str | None,
-    duration: str,
     only: tuple[str, ...],
     cards: Path,
     output: str,
-    overrides: tuple[str, ...],
     engine: Literal["auto", "docker", "local"],
     seed: int | None,
+    **settings: Any,
 ) -> int:
     """Run a fixed series against COMMAND, a lock behind the line protocol, and print its card.
 
@@ -83,16 +64,8 @@ def card(
     from harness.engines.choice import choose
     from harness.run.runner import RunOptions
 
-    subject = Subject(
-        name=name or name_of(command),
-        command=command,
-        lock=lock,
-        storage=storage,
-        fencing=fencing,
-        duration=duration,
-        gives_token=not no_token,
-        overrides=overrides,
-    )
+    name = name or name_of(command)
+    subject = Subject(name=name, command=command, gives_token=not no_token, **settings)
     chosen = choose(engine, say)
     options = RunOptions(seed=seed, command=("fencepost", *sys.argv[1:]), again=("--engine", chosen.name))
     return make_card(

@@ -6,37 +6,30 @@ from typing import Literal
 
 import click
 
-from harness.cli.options import ENGINE, OVERRIDES
+from harness.cli.options import ENGINE, OVERRIDES, with_default
 
 
 @click.command(short_help="Check that a program follows the line protocol.")
 @click.argument("command")
-@click.option(
-    "--side",
-    type=click.Choice(["both", "lock", "storage"]),
-    default="both",
-    show_default=True,
-    help="What the program does.",
+@with_default(
+    "--side", type=click.Choice(["both", "lock", "storage"]), default="both", help="What the program does."
 )
-@click.option(
+@with_default(
     "--lock",
     metavar="KIND",
     default="client",
-    show_default=True,
     help="The lock service to start for it, such as etcd; client: none, it brings its own.",
 )
-@click.option(
+@with_default(
     "--storage",
     metavar="KIND",
     default="client",
-    show_default=True,
     help="The storage to start for it, such as postgres; client: none, it brings its own.",
 )
-@click.option(
+@with_default(
     "--fencing",
     metavar="HOW",
     default="none",
-    show_default=True,
     help="How the storage fences writes, such as conditional-update.",
 )
 @OVERRIDES

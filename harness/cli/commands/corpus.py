@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import RUNS, as_path
+from harness.cli.options import RUNS, as_path, folder_option
 from harness.core.printing import say, show
 
 FOLDER = "corpus"
@@ -19,15 +19,7 @@ def corpus() -> None:
 
 @corpus.command(short_help="Store a run with its verdict.")
 @click.argument("recorded", metavar="RUN")
-@click.option(
-    "--corpus",
-    "folder",
-    default=FOLDER,
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    callback=as_path,
-    help="The folder of the corpus.",
-)
+@folder_option(FOLDER, "The folder of the corpus.", "folder")
 @RUNS
 def add(recorded: str, folder: Path, runs: Path) -> None:
     """Store a run: its verdict, its plan, and the lines that prove its first finding (or all lines)."""

@@ -36,11 +36,28 @@ def recheck(
     With --model, also judge histories of Jepsen (EDN, JSON), Knossos and Porcupine: a file, - for standard
     input, or a folder with one, such as those of Jepsen's store/.
     """
-    if model is not None:
-        return _recheck_by_model(recorded, commits, model, initial, verbose, output, runs)
-    from harness.cli.recheck_history import recheck_and_print
-    from harness.cli.selection import STANDARD_INPUT, file_or_folder, foreign_history, history_of, is_run
+    from harness.cli.selection import (
+        STANDARD_INPUT,
+        any_history,
+        file_or_folder,
+        foreign_history,
+        history_of,
+        is_run,
+    )
     from harness.core.errors import ConfigurationError
+
+    if model is not None:
+        from harness.cli.foreign_histories import recheck_by_model
+
+        if commits is not None:
+            raise ConfigurationError(
+                "--commits does not work with --model: a model has no commit log; drop one of them"
+            )
+        path = any_history(recorded, runs)
+        return recheck_by_model(
+            path, model, initial, verbose=verbose, text=text_stream(output), judged=documents(output)
+        )
+    from harness.cli.recheck_history import recheck_and_print
 
     if initial is not None:
         raise ConfigurationError("--initial goes with --model: a Fencepost history has its own initial value")
@@ -51,27 +68,4 @@ def recheck(
         path = foreign_history(path) or history_of(path)  # another tool's says how to judge it
     return recheck_and_print(
         path, commits, verbose=verbose, text=text_stream(output), judged=documents(output)
-    )
-
-
-def _recheck_by_model(
-    recorded: str,
-    commits: Path | None,
-    model: str,
-    initial: str | None,
-    verbose: bool,
-    output: str,
-    runs: Path,
-) -> int:
-    from harness.cli.foreign_histories import recheck_by_model
-    from harness.cli.selection import any_history
-    from harness.core.errors import ConfigurationError
-
-    if commits is not None:
-        raise ConfigurationError(
-            "--commits does not work with --model: a model has no commit log; drop one of them"
-        )
-    path = any_history(recorded, runs)
-    return recheck_by_model(
-        path, model, initial, verbose=verbose, text=text_stream(output), judged=documents(output)
     )

@@ -7,16 +7,15 @@ from typing import Literal
 
 import click
 
-from harness.cli.options import ENGINE, RUNS, TRUST, max_time_option
+from harness.cli.options import ENGINE, RUNS, TRUST, max_time_option, with_default
 
 
 @click.command(short_help="Reduce a failing run to a minimal one.")
 @click.argument("recorded", metavar="RUN")
 @click.option("--no-runs", is_flag=True, help="Shrink only the history: start no servers.")
-@click.option(
+@with_default(
     "--repeat",
     default=20,
-    show_default=True,
     type=click.IntRange(min=1),
     help="How often the smallest target runs, to tell how often it fails.",
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from harness.cli.options import FORMATS
+from harness.cli.options import format_option
 from harness.cli.output import described
 from harness.core.printing import show, show_document
 
 
 @click.command()
-@click.option("--format", "output", default="text", type=FORMATS, help="json: one list, on stdout.")
+@format_option("one list, on stdout.")
 def targets(output: str) -> None:
     """List the shipped targets."""
     from harness.spec import load, shipped

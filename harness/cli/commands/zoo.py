@@ -8,7 +8,7 @@ from typing import Literal
 
 import click
 
-from harness.cli.options import ENGINE, FORMATS, RUNS, SEED
+from harness.cli.options import ENGINE, RUNS, SEED, format_option
 from harness.cli.output import documents, text_stream
 from harness.core.printing import say
 
@@ -17,13 +17,7 @@ from harness.core.printing import say
 @click.argument("names", metavar="[BUG]...", nargs=-1)
 @ENGINE
 @SEED
-@click.option(
-    "--format",
-    "output",
-    default="text",
-    type=FORMATS,
-    help="json: one bug per line on stdout, the rest on stderr.",
-)
+@format_option("one bug per line on stdout, the rest on stderr.")
 @RUNS
 def zoo(
     names: tuple[str, ...],
