@@ -252,11 +252,7 @@ def _client(
     clients = len(state.clients)
     progress = SharedProgress(state, client, task.resources, task.lock.ttl)
     renewals = RecordedSession(
-        recorder,
-        clients + client,
-        2 * clients,
-        granted=progress.granted,
-        leases=progress,
+        recorder, clients + client, 2 * clients, granted=progress.granted, leases=progress
     )
     lock, storage = _sides(client, task, renewals, programs)
     return Client(

@@ -207,8 +207,7 @@ def missing_victim(key: Key, target: str, sections: OtherSections) -> Iterator[S
     if int(number) >= count:
         name = "client:" if kind == "client" else "holder:r"
         yield SettingConflict(
-            key,
-            f"does not exist: workload.{what} is {count}, so the last is {name}{count - 1}",
+            key, f"does not exist: workload.{what} is {count}, so the last is {name}{count - 1}"
         )
 
 

@@ -170,12 +170,7 @@ Hazards = Annotated[
     Literal["all"] | tuple[str, ...],
     BeforeValidator(_hazards),
     WithJsonSchema(
-        {
-            "anyOf": [
-                {"const": "all"},
-                {"type": "array", "items": {"type": "string"}, "minItems": 1},
-            ]
-        }
+        {"anyOf": [{"const": "all"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
     ),
 ]
 Side = Annotated[

@@ -17,11 +17,7 @@ from checkers.vocabulary.hazards import Cell, End, Hit, Point
 TAKES = {End.BEFORE_EXPIRY: 0.5, End.EXPIRED: 1.2, End.REGRANTED: 1.5, End.SUPERSEDED: 1.5}
 """TTLs before the end of a run in which a pause no longer begins: it could not end as it should."""
 
-BY_LUCK = {
-    End.EXPIRED: End.BEFORE_EXPIRY,
-    End.REGRANTED: End.EXPIRED,
-    End.SUPERSEDED: End.EXPIRED,
-}
+BY_LUCK = {End.EXPIRED: End.BEFORE_EXPIRY, End.REGRANTED: End.EXPIRED, End.SUPERSEDED: End.EXPIRED}
 """What may have become of some holds at the end of a pause that aims at this for others."""
 
 

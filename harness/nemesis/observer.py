@@ -36,12 +36,7 @@ class Observer:
     ) -> Iterator[int]:
         """Keep a fault in force for the block; yield since when (ns). `hold` is called once it is."""
         seen = ObservedFault(
-            kind=fault.kind,
-            target=target,
-            resource=None,
-            owner=None,
-            at=fault.at,
-            requested=requested,
+            kind=fault.kind, target=target, resource=None, owner=None, at=fault.at, requested=requested
         )
         self.log.add(seen)
         with in_force as now:

@@ -19,13 +19,7 @@ from harness.nemesis.fault import InjectedFault
 from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers, raise_all
 from harness.nemesis.leader import servers_now, side_of
 from harness.nemesis.member_links import MemberDirection
-from harness.nemesis.member_partition import (
-    Shape,
-    divided,
-    never_split,
-    partition_members,
-    sides_of,
-)
+from harness.nemesis.member_partition import Shape, divided, never_split, partition_members, sides_of
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Need

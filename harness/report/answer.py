@@ -130,14 +130,7 @@ class _Verdict:
         return in_words(self.document.interrupted)
 
     def says(
-        self,
-        tone: Tone,
-        label: str,
-        happened: str,
-        *,
-        matters: str,
-        remedy: str,
-        about: Sequence[str] = (),
+        self, tone: Tone, label: str, happened: str, *, matters: str, remedy: str, about: Sequence[str] = ()
     ) -> RunAnswer:
         """Make an answer, with the parts that all have in common."""
         document = self.document

@@ -18,17 +18,7 @@ from checkers.facts.appends import with_lists
 from checkers.facts.evidence import seen_in
 from checkers.facts.hits import sent_from
 from checkers.facts.stored_values import numbers_of_stored
-from checkers.history.columns import (
-    ABSENT,
-    APPEND,
-    NEVER,
-    OK,
-    WRITE,
-    Columns,
-    Flags,
-    Ints,
-    Operations,
-)
+from checkers.history.columns import ABSENT, APPEND, NEVER, OK, WRITE, Columns, Flags, Ints, Operations
 from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.ranks import stable_order
 from checkers.history.reader import Commit, History, Op

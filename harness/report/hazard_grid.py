@@ -25,11 +25,7 @@ _ENDED = {
     End.SUPERSEDED: "once another client had written",
 }
 _ANY = "*"
-_FATES = {
-    Fate.DELIVERED: "",
-    Fate.DELAYED: ", messages arriving afterwards",
-    Fate.LOST: ", messages lost",
-}
+_FATES = {Fate.DELIVERED: "", Fate.DELAYED: ", messages arriving afterwards", Fate.LOST: ", messages lost"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +57,7 @@ def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards 
     if seen is None:
         return None
     known = table or HazardTable()
-    return Hazards(
-        grids=tuple(_grids(seen, known)),
-        impossible=tuple(_impossible(seen, known)),
-    )
+    return Hazards(grids=tuple(_grids(seen, known)), impossible=tuple(_impossible(seen, known)))
 
 
 def _impossible(seen: HazardsDocument, table: HazardTable) -> Iterator[tuple[str, tuple[str, ...]]]:

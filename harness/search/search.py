@@ -80,9 +80,7 @@ def search(target: Target, engine: Engine, options: RunOptions, *, seconds: floa
 
 
 def _next(
-    target: Target,
-    closest: Sequence[tuple[Closeness, int, tuple[PlannedFault, ...]]],
-    rng: random.Random,
+    target: Target, closest: Sequence[tuple[Closeness, int, tuple[PlannedFault, ...]]], rng: random.Random
 ) -> tuple[int, tuple[PlannedFault, ...] | None]:
     """The seed and the plan of the next run; None: the plan that the seed gives."""
     with_moments = [each for each in closest if any(fault.moments for fault in each[2])]

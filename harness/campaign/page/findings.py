@@ -81,10 +81,7 @@ def undecided(assessment: Assessment, links: Links) -> tuple[Undecided, ...]:
 
 
 def _group(
-    night: Night,
-    shape: str,
-    members: Sequence[tuple[CellResult, AssessedRun]],
-    earlier: Iterable[Remembered],
+    night: Night, shape: str, members: Sequence[tuple[CellResult, AssessedRun]], earlier: Iterable[Remembered]
 ) -> FailureGroup:
     result, first = members[0]
     past = [*earlier]
