@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from harness.engines.local_systems import never
+from harness.nemesis.faults import hits_servers
 from harness.run import deployment
 from harness.spec import Target, load, shipped
 from harness.spec.locks import LOCKS
@@ -60,12 +61,12 @@ def _special(target: Target) -> Iterator[str]:
     if manager := getattr(target.storage, "manager", None):
         yield manager.title()
     pauses = [fault for fault in target.faults if fault.kind == "pause"]
-    if any(fault.every and not fault.hits_servers for fault in pauses):
+    if any(fault.every and not hits_servers(fault) for fault in pauses):
         yield "pauses at any moment"
-    if any(fault.hits_servers for fault in pauses):
+    if any(hits_servers(fault) for fault in pauses):
         yield "pauses of servers"
     yield from dict.fromkeys(
-        f"{fault.kind} of members" if fault.kind in OF_MEMBERS and fault.hits_servers else fault.kind
+        f"{fault.kind} of members" if fault.kind in OF_MEMBERS and hits_servers(fault) else fault.kind
         for fault in target.faults
         if fault.kind != "pause"
     )

@@ -15,13 +15,12 @@ from functools import partial
 from checkers.vocabulary.hazards import End
 from harness.clients.shared_state import NOBODY, SharedState
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
-from harness.nemesis.fault import InjectedFault, then
-from harness.nemesis.faults import ClientFault, hits_servers, name_of
+from harness.nemesis.fault import InForce, then
+from harness.nemesis.faults import ClientFault, hits_servers, name_of, sides_hit
 from harness.nemesis.fields import WAITER
 from harness.nemesis.observer import NO_HOLD, Hold, Observer
-from harness.nemesis.overlap import sides_hit
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import NOTHING, Need, Reservations
+from harness.nemesis.reservations import NOTHING, Needs, Reservations
 from harness.nemesis.stop_points import aim_of
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
 from harness.nemesis.windows import (
@@ -162,12 +161,12 @@ class ClientFaults:
         for client in range(len(self.reach.processes)):
             self._continue(client)
 
-    def needs(self, fault: ClientFault, client: int) -> AbstractSet[Need]:
+    def needs(self, fault: ClientFault, client: int) -> Needs:
         """Return everything that a fault reserves, but the client; for servers, that is any."""
         needs = fault.needs(self.reach) if hits_servers(fault) else fault.needs(self.reach, client)
         return needs | self._sides(fault)
 
-    def _sides(self, fault: ClientFault) -> AbstractSet[Need]:
+    def _sides(self, fault: ClientFault) -> Needs:
         return NOTHING if self.overlap else sides_hit(fault, self.reach.sides)
 
     def is_free(self, fault: ClientFault) -> bool:
@@ -188,7 +187,7 @@ class ClientFaults:
         """
         endangered = self.endangered(client)
         go_on = partial(self._go_on, client)
-        in_force: AbstractContextManager[InjectedFault]
+        in_force: InForce
         name, hold = f"client:{client}", self._hold_of(client)
         if hits_servers(fault):
             name, hold = self.reach.recorded(fault.target), NO_HOLD
@@ -227,7 +226,7 @@ class ClientFaults:
         self,
         fault: ClientFault,
         fitting: Callable[[], Iterable[int]],
-        needs: Callable[[int], AbstractSet[Need]],
+        needs: Callable[[int], Needs],
         last: int,
         why: str,
     ) -> Reserved:
@@ -260,7 +259,7 @@ class ClientFaults:
             return nullcontext()
         return request.reserving(self.state.clients[client].resource)
 
-    def let_go(self, client: int, needs: AbstractSet[Need] = NOTHING) -> None:
+    def let_go(self, client: int, needs: Needs = NOTHING) -> None:
         """Continue a client that has stopped itself or is about to, and release what was reserved with it."""
         with self.reservations.released_at_end(client, needs):
             self._go_on(client)
@@ -273,7 +272,7 @@ class ClientFaults:
         self,
         request: StopRequest,
         fault: ClientFault,
-        needs: Callable[[int], AbstractSet[Need]] = lambda _client: NOTHING,
+        needs: Callable[[int], Needs] = lambda _client: NOTHING,
     ) -> tuple[int, str | None]:
         """Reserve the client that stopped itself, and what it takes to hit it.
 

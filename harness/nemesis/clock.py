@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from checkers.vocabulary.fault_kinds import KINDS, FaultKind
-from harness.core.duration import DURATION_PATTERN, NS, Span, format_duration, parse_duration
+from harness.core.duration import DURATION_PATTERN, NS, format_duration, parse_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
+from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
-from harness.nemesis.fault import InjectedFault
+from harness.nemesis.fault import InForce, InjectedFault, Wait
 from harness.nemesis.fields import Servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import Need
+from harness.nemesis.reservations import Needs
 from harness.network.clock_shift import Shift
 from harness.network.systems import SYSTEMS, ServerClock
 from harness.network.topology import Server
-
-if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
 
 WHY_NOT = {"kahuna": ": Fencepost has no image of it that preloads its library"}
 SHORTEST_JUMP = 2 * NS["s"]
@@ -66,7 +63,6 @@ class ClockSpec(BaseModel):
     neutral: ClassVar[Mapping[str, object]] = {"target": "lock", "jump": "1h", "drift": 0.0}
     engine_need: ClassVar[Literal["clocks"]] = "clocks"
     at: ClassVar[None] = None
-    hits_servers: ClassVar[bool] = True
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 
@@ -110,13 +106,11 @@ class ClockSpec(BaseModel):
         """Return the side or server whose clock moves."""
         return (self.target,)
 
-    def needs(self, reach: FaultReach) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach) -> Needs:
         """Return the servers; they still answer, so no edges."""
         return {*reach.servers(self.aim())}
 
-    def in_force(
-        self, reach: FaultReach, _wait: Callable[[Span], None]
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force(self, reach: FaultReach, _wait: Wait) -> InForce:
         """Move the clocks."""
         servers = reach.servers(self.aim())
         return clock_moved(

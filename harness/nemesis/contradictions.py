@@ -13,6 +13,7 @@ from typing import Protocol
 from checkers.text.nearest import nearest
 from harness.core.duration import Span, format_duration
 from harness.core.suggestions import did_you_mean
+from harness.nemesis.fields import WAITER, is_victim
 
 Key = tuple[str | int, ...]
 
@@ -93,8 +94,8 @@ class WorkloadSection(Protocol):
         """How long the clients work, ns."""
 
 
-class AnyFault(Protocol):
-    """A section [[faults]]."""
+class NamedFault(Protocol):
+    """A fault by what it is called in windows."""
 
     @property
     def kind(self) -> str:
@@ -105,15 +106,15 @@ class AnyFault(Protocol):
         """The client, side or server that it hits."""
 
     @property
-    def hits_servers(self) -> bool:
-        """Does it hit servers, not a client?"""
+    def at(self) -> str | None:
+        """The stop point."""
+
+
+class AnyFault(NamedFault, Protocol):
+    """A section [[faults]]."""
 
     def aim(self) -> tuple[str, ...]:
         """Return the sides or servers that the file names."""
-
-    @property
-    def at(self) -> str | None:
-        """The stop point."""
 
     @property
     def when(self) -> str | None:
@@ -180,6 +181,11 @@ def contradictions(index: int, fault: AnyFault, sections: OtherSections) -> Iter
     yield from _servers(index, fault, sections)
     yield from fault.contradictions(index, sections)
     yield from _lengths(index, fault, sections)
+
+
+def hits_servers(fault: NamedFault) -> bool:
+    """Does a fault hit servers, not a client? Only a pause can hit a client that waits."""
+    return not is_victim(fault.target) and (fault.kind, fault.target) != ("pause", WAITER)
 
 
 def sides(sections: OtherSections) -> Mapping[str, LockSection | StorageSection | None]:

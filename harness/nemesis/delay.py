@@ -7,39 +7,29 @@ waiting for the answer and closed its connection. So a write can arrive after it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from checkers.vocabulary.fault_kinds import FaultKind
-from harness.core.duration import NS, Span, format_duration
+from harness.core.duration import NS, format_duration
 from harness.core.fields import STRICT, Duration, Length
-from harness.nemesis.contradictions import OtherSections, SettingConflict, ns
+from harness.engines.engine import Cluster
+from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers, ns
 from harness.nemesis.edge_probes import Probes, ms, proxies_of
-from harness.nemesis.fault import InjectedFault
-from harness.nemesis.fields import Side, VictimOrMember, is_victim, named_servers, raise_all
+from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
+from harness.nemesis.fields import Side, VictimOrMember, named_servers, raise_all
 from harness.nemesis.leader import servers_now, side_of
 from harness.nemesis.member_delay import MemberDelay, delay_members
 from harness.nemesis.member_links import MemberDirection
 from harness.nemesis.member_partition import never_split
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import Need
-from harness.nemesis.stop_points import (
-    GoOn,
-    Until,
-    check_aimed_servers,
-    check_times,
-    never_granted,
-    never_read,
-)
+from harness.nemesis.reservations import Needs
+from harness.nemesis.stop_points import Until, check_aimed_servers, check_times, never_granted, never_read
 from harness.network.topology import NetworkEdge
-
-if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
 
 LONGEST = 50 * NS["s"]
 LEAST = 500 * NS["ms"]
@@ -88,8 +78,8 @@ class DelaySpec(BaseModel):
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:
-        raise_all([*(self._unlike_members() if self.hits_servers else self._unlike_a_client())])
-        if self.hits_servers:
+        raise_all([*(self._unlike_members() if hits_servers(self) else self._unlike_a_client())])
+        if hits_servers(self):
             check_aimed_servers(self)
         else:
             check_times(self)
@@ -111,24 +101,19 @@ class DelaySpec(BaseModel):
             yield "only messages between members are late by a fixed time: give no by, direction or over"
 
     @property
-    def hits_servers(self) -> bool:
-        """Does it delay messages between members, not those of a client?"""
-        return not is_victim(self.target)
-
-    @property
     def engine_need(self) -> Literal["partitions", "split"]:
         """What the engine must be able to do: delay messages on edges, or on links between members."""
-        return "split" if self.hits_servers else "partitions"
+        return "split" if hits_servers(self) else "partitions"
 
     @property
     def aimed_by(self) -> str:
         """The key that names the servers."""
-        return "target" if self.hits_servers else "to"
+        return "target" if hits_servers(self) else "to"
 
     @property
     def unserved(self) -> str:
         """The error if no server is started for it."""
-        if self.hits_servers:
+        if hits_servers(self):
             return "no message within {} can be delayed"
         return "no message to {} can be held back"
 
@@ -136,22 +121,18 @@ class DelaySpec(BaseModel):
         """Return the sides or servers that the messages are for, or the member that is hit."""
         return named_servers(self.side) if self.side else (side_of(self.target),)
 
-    def needs(self, reach: FaultReach, client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, client: int | None = None) -> Needs:
         """Return the edges on which messages are held back, or the members."""
         servers = reach.servers(self.aim())
         if client is not None:
             return {NetworkEdge(client, server) for server in servers}
         return set(reach.siblings(servers[0]))
 
-    def in_force_on(
-        self, reach: FaultReach, client: int, go_on: GoOn | None
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force_on(self, reach: FaultReach, client: int, go_on: GoOn | None) -> InForce:
         """Hold back what a client sends from now on."""
         return delay(reach.cluster, client, reach.servers(self.aim()), go_on or (lambda: None))
 
-    def in_force(
-        self, reach: FaultReach, wait: Callable[[Span], None]
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force(self, reach: FaultReach, wait: Wait) -> InForce:
         """Delay messages between a member and the others."""
         name, (member,) = servers_now(reach, self.target)
         others = tuple(other for other in reach.siblings(member) if other != member)
@@ -163,7 +144,7 @@ class DelaySpec(BaseModel):
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
         lasts, every = ns(self.lasts, sections.lock), ns(self.every, sections.lock)
-        if self.hits_servers:
+        if hits_servers(self):
             yield from never_split(index, self.target, None, sections, "delayed")
             if self.over and lasts and every and lasts < every <= lasts + self.over:
                 yield SettingConflict(

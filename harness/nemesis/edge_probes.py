@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster
+from harness.nemesis.fault import InjectedFault
 from harness.network.member_systems import keeps_silence
 from harness.network.probe import SentProbe, answers, replies, requests
 from harness.network.topology import Address, Link, NetworkEdge, Way
@@ -146,6 +147,23 @@ class HeldRequests:
             seen = f"what was held back on {_list(lost)} had no answer"
             raise FaultNotInstalledError(f"end of the {self.kind}", self.target, seen)
         return time.monotonic() - started
+
+
+@contextmanager
+def silenced(probes: Probes, stop: Callable[[], str], go_on: Callable[[], str]) -> Iterator[InjectedFault]:
+    """Stop servers until the block ends: both functions return what was observed of them."""
+    before = probes.prove_whole()
+    try:
+        stopped = stop()
+        since = time.monotonic_ns()
+        silence = probes.prove_silent(before)
+        evidence = f"{stopped}; answers took {ms(before)} before, none came in {ms(silence)} since"
+        fault = InjectedFault(probes.kind, probes.target, evidence=evidence, since=since)
+        yield fault
+    finally:
+        running = go_on()
+        taken = probes.prove_whole_again()
+    fault.healed = f"{running}, and answered over every edge within {ms(taken)}"
 
 
 def proxies_of(cluster: Cluster, kind: str, target: str) -> Toxiproxy:

@@ -7,25 +7,23 @@ to the replica stays open, and nothing arrives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from checkers.vocabulary.fault_kinds import KINDS, FaultKind
-from harness.core.duration import NS, Span, format_duration
+from harness.core.duration import NS, format_duration
 from harness.core.fields import STRICT, Length
 from harness.nemesis import patroni_failover
 from harness.nemesis.contradictions import OtherSections, SettingConflict, ns, sides
-from harness.nemesis.fault import InjectedFault
+from harness.nemesis.fault import InForce, Wait
 from harness.nemesis.moments import When
 from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.redis_failover import redis_failover
-from harness.nemesis.reservations import Need
+from harness.nemesis.reservations import Needs
 from harness.network.topology import REPLICA, STANDBY, Link
 
 LONGEST_HELD = 50 * NS["s"]
@@ -49,7 +47,6 @@ class FailoverSpec(BaseModel):
     neutral: ClassVar[Mapping[str, object]] = {"target": "lock"}
     engine_need: ClassVar[None] = None
     at: ClassVar[None] = None
-    hits_servers: ClassVar[bool] = True
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
     every: ClassVar[None] = None
@@ -83,13 +80,11 @@ class FailoverSpec(BaseModel):
         """Return the side whose replica is promoted."""
         return (self.target,)
 
-    def needs(self, reach: FaultReach) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach) -> Needs:
         """Return the servers, and the edges to them, which are redirected."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(
-        self, reach: FaultReach, wait: Callable[[Span], None]
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force(self, reach: FaultReach, wait: Wait) -> InForce:
         """Promote the replica; `wait` waits for a duration or until the end of the run."""
         primary, replica = reach.servers(self.aim())
         hold = partial(wait, self.held) if self.held else None

@@ -1,9 +1,13 @@
 """A fault: in force once it was observed, not once it was requested."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+
+from harness.core.duration import Span
 
 
 @dataclass(slots=True)
@@ -20,10 +24,15 @@ class InjectedFault:
     ends: bool = True  # False: it cannot be healed, such as the kill of a client
 
 
+InForce = AbstractContextManager[InjectedFault]
+Wait = Callable[[Span], None]
+"""Waits for a duration, or until the end of the run."""
+GoOn = Callable[[], None]
+"""Continues the client that stopped itself, once the fault has begun."""
+
+
 @contextmanager
-def then(
-    in_force: AbstractContextManager[InjectedFault], go_on: Callable[[], None]
-) -> Iterator[InjectedFault]:
+def then(in_force: InForce, go_on: GoOn) -> Iterator[InjectedFault]:
     """Let a holder go on once a fault on others is in force."""
     with in_force as fault:
         if fault.since is None:

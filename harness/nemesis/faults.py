@@ -7,16 +7,20 @@ from an engine, its injection, and the proofs that it is in force and that it is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Protocol, TypeGuard, get_args
+from typing import Annotated, TypeGuard, get_args
 
 from pydantic import Field
 
+from harness.nemesis import contradictions
 from harness.nemesis.clock import ClockSpec
+from harness.nemesis.contradictions import NamedFault
 from harness.nemesis.delay import DelaySpec
 from harness.nemesis.failover import FailoverSpec
 from harness.nemesis.kill import KillSpec
 from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
+from harness.nemesis.reach import ServersOfSides, servers_hit
+from harness.nemesis.reservations import Needs
 from harness.nemesis.script import ScriptSpec
 from harness.nemesis.slow import SlowSpec
 from harness.nemesis.throttle import ThrottleSpec
@@ -39,30 +43,14 @@ FAULTS: Mapping[str, type[ClientFault | ServerFault]] = {
 """All faults, by kind."""
 
 
-class Named(Protocol):
-    """A fault, with what it is called by."""
-
-    @property
-    def kind(self) -> str:
-        """Such as pause."""
-
-    @property
-    def target(self) -> str:
-        """What it hits."""
-
-    @property
-    def at(self) -> str | None:
-        """The stop point."""
-
-
-def name_of(fault: Named) -> str:
+def name_of(fault: NamedFault) -> str:
     """Return what a fault is called in windows, such as "pause holder before-write"."""
     return " ".join(filter(None, (fault.kind, fault.target, fault.at)))
 
 
 def hits_client(fault: ClientFault | ServerFault) -> TypeGuard[ClientFault]:
     """Does it hit a client?"""
-    return not fault.hits_servers
+    return not hits_servers(fault)
 
 
 def begins_at_stop_point(fault: ClientFault | ServerFault) -> TypeGuard[ClientFault]:
@@ -82,4 +70,18 @@ def aims_at_hazards(fault: ClientFault | ServerFault) -> TypeGuard[PauseSpec]:
 
 def hits_servers(fault: ClientFault | ServerFault) -> TypeGuard[ServerFault]:
     """Does it hit servers?"""
-    return fault.hits_servers
+    return contradictions.hits_servers(fault)
+
+
+CLIENTS = "side:clients"  # no name of a server has a colon
+
+
+def sides_hit(fault: ClientFault | ServerFault, sides: ServersOfSides) -> Needs:
+    """Return the sides that a fault hits, which it reserves with `overlap = false` in the target.
+
+    A client that is cut off from servers is on both sides of the cut.
+    """
+    servers = servers_hit(fault.aim(), sides)
+    hit = {f"side:{side}" for side, names in sides.items() if set(names) & set(servers)}
+    cuts_off_client = isinstance(fault, PartitionSpec) and fault.along is not None
+    return hit | ({CLIENTS} if hits_client(fault) or cuts_off_client else set())

@@ -47,7 +47,7 @@ def _victim(text: str) -> str:
 
 
 def is_victim(text: str) -> bool:
-    """Does a target name a client? Otherwise it names servers."""
+    """Does a target name a holder or a client?"""
     return re.match(VICTIM_PATTERN, text) is not None
 
 

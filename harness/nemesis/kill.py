@@ -5,32 +5,27 @@ A client that is killed stays dead until the end of the run: its lock must go to
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, model_validator
 
 from checkers.vocabulary.fault_kinds import KINDS, FaultKind
-from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
-from harness.nemesis.contradictions import OtherSections, SettingConflict
-from harness.nemesis.edge_probes import Probes, ms
-from harness.nemesis.fault import InjectedFault
-from harness.nemesis.fields import VictimOrServers, is_victim
+from harness.engines.engine import Cluster
+from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers
+from harness.nemesis.edge_probes import Probes, silenced
+from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
+from harness.nemesis.fields import VictimOrServers
 from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import Need
-from harness.nemesis.stop_points import GoOn, StopPoint, check_aimed_servers, never_granted, never_read
+from harness.nemesis.reservations import Needs
+from harness.nemesis.stop_points import StopPoint, check_aimed_servers, never_granted, never_read
 from harness.network.topology import NetworkEdge
 from harness.processes import process_tree
-
-if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
 
 
 class KillSpec(BaseModel):
@@ -65,40 +60,31 @@ class KillSpec(BaseModel):
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:
-        if self.hits_servers:
+        if hits_servers(self):
             check_aimed_servers(self)
         elif self.every or self.lasts or self.orderly:
             raise ValueError("a client is killed once and not restarted: give no every, lasts or orderly")
         return self
 
     @property
-    def hits_servers(self) -> bool:
-        """Does it hit servers, not a client?"""
-        return not is_victim(self.target)
-
-    @property
     def engine_need(self) -> Literal["killed"] | None:
         """What the engine must be able to do: end servers and restart them."""
-        return "killed" if self.hits_servers else None
+        return "killed" if hits_servers(self) else None
 
     def aim(self) -> tuple[str, ...]:
         """Return the side or server that is killed; none if a client is."""
-        return aimed_at(self.target) if self.hits_servers else ()
+        return aimed_at(self.target) if hits_servers(self) else ()
 
-    def needs(self, reach: FaultReach, _client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, _client: int | None = None) -> Needs:
         """Return the servers, and the edges over which the kill is proved; nothing if a client is hit."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(
-        self, reach: FaultReach, _wait: Callable[[Span], None]
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force(self, reach: FaultReach, _wait: Wait) -> InForce:
         """Kill the servers."""
         name, servers = servers_now(reach, self.target)
         return kill(reach.cluster, name, servers, reach.edges(servers), orderly=self.orderly)
 
-    def in_force_on(
-        self, reach: FaultReach, client: int, _go_on: GoOn | None
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force_on(self, reach: FaultReach, client: int, _go_on: GoOn | None) -> InForce:
         """Kill a client, which may have stopped itself at the stop point."""
         return kill_client(reach, client)
 
@@ -114,7 +100,7 @@ def kill(
     cluster: Cluster,
     target: str,
     servers: Sequence[str],
-    edges: AbstractSet[NetworkEdge],
+    edges: Iterable[NetworkEdge],
     *,
     orderly: bool = False,
 ) -> Iterator[InjectedFault]:
@@ -124,23 +110,14 @@ def kill(
     Healed means: each server is usable, and answers over every edge.
     Raises FaultNotInstalledError if that is not observed, ServerNotReadyError if a server does not restart.
     """
-    probes = Probes.of(cluster, "kill", target, edges)
-    before = probes.prove_whole()
-    try:
-        ended = cluster.kill(servers, orderly=orderly)
-        since = time.monotonic_ns()
-        silence = probes.prove_silent(before)
-        fault = InjectedFault(
-            "kill",
-            target,
-            evidence=f"{ended}; answers took {ms(before)} before, none came in {ms(silence)} since",
-            since=since,
-        )
-        yield fault
-    finally:
+
+    def restart() -> str:
         cluster.restart(servers)
-        taken = probes.prove_whole_again()
-    fault.healed = f"{', '.join(servers)} usable again, and answered over every edge within {ms(taken)}"
+        return f"{', '.join(servers)} usable again"
+
+    probes = Probes.of(cluster, "kill", target, edges)
+    with silenced(probes, lambda: cluster.kill(servers, orderly=orderly), restart) as fault:
+        yield fault
 
 
 @contextmanager

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
 from harness.nemesis.fields import names_in
 from harness.nemesis.reach import FaultReach
 from harness.network.systems import SYSTEMS
-
-if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
 
 LEADER = ":leader"
 ELECTION = 10.0  # s until a member must lead; usually 2

@@ -8,15 +8,15 @@ some members say is late by then, but never stops.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness.core.duration import NS, Span, format_duration
 from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster
 from harness.nemesis.edge_probes import ms
-from harness.nemesis.fault import InjectedFault
+from harness.nemesis.fault import InjectedFault, Wait
 from harness.nemesis.member_links import (
     MemberDirection,
     Sides,
@@ -26,11 +26,6 @@ from harness.nemesis.member_links import (
     prove_one_cluster,
     reports,
 )
-
-if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
-
-Wait = Callable[[Span], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

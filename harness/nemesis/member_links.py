@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from harness.engines.engine import Cluster
 from harness.nemesis.edge_probes import HEALING, Probes
 from harness.network.member_systems import MEMBERS, members_of
 from harness.network.systems import SYSTEMS
@@ -18,7 +19,6 @@ from harness.network.topology import Address, Direction, Link, NetworkEdge, Serv
 from harness.processes.server_failure import not_ready
 
 if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
     from harness.network.toxiproxy import Toxiproxy
 
 MemberDirection = Literal["both", "outgoing", "incoming"]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from harness.clients.shared_state import ANY
 from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
 from harness.nemesis.edge_probes import ms
 from harness.nemesis.fault import InjectedFault
@@ -31,9 +32,6 @@ from harness.nemesis.reach import FaultReach
 from harness.nemesis.triggers import Victim
 from harness.network.member_systems import MEMBERS
 from harness.network.topology import FOLLOWERS, NetworkEdge
-
-if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
 
 Shape = Literal["isolated", "halves", "bridge"]
 POLL = 0.05  # s

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from harness.clients.shared_state import SharedState
 from harness.core.duration import NS, format_duration
-from harness.nemesis.contradictions import AnyFault, LockSection, OtherSections, SettingConflict
+from harness.nemesis.contradictions import AnyFault, LockSection, OtherSections, SettingConflict, hits_servers
 from workloads.locks.renewals import PER_TTL
 
 Moment = Literal["lease-ending", "second-waiter"]
@@ -86,6 +86,6 @@ def _always_renewed(
 
 def _stops_renewals(other: AnyFault, fault: AnyFault, lock: LockSection) -> bool:
     """May another fault keep the renewals of this fault's victim from the lock service?"""
-    if not other.hits_servers:
-        return fault.hits_servers
+    if not hits_servers(other):
+        return hits_servers(fault)
     return not {"lock", *lock.servers}.isdisjoint(other.aim())

@@ -28,7 +28,7 @@ from harness.nemesis.plan import PlanLog
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
-from harness.nemesis.unreached import unreached
+from harness.nemesis.triggers import unreached
 
 LAST_STOP = 1.5  # TTLs before the end, after which no stop is requested: no client could take over in time
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness.core.events import FaultObserved
-from harness.nemesis.fault import InjectedFault
+from harness.nemesis.fault import InForce
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.plan import ObservedFault, PlanLog
 
@@ -31,7 +31,7 @@ class Observer:
         fault: FaultSpec,
         target: str,
         requested: int,
-        in_force: AbstractContextManager[InjectedFault],
+        in_force: InForce,
         hold: Callable[[], Hold] = lambda: NO_HOLD,
     ) -> Iterator[int]:
         """Keep a fault in force for the block; yield since when (ns). `hold` is called once it is."""

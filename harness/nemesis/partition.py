@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, cast
 
 from pydantic import BaseModel, Field, model_validator
 
 from checkers.vocabulary.fault_kinds import KINDS, FaultKind
-from harness.core.duration import Span
 from harness.core.fields import STRICT, Length
-from harness.nemesis.contradictions import OtherSections, SettingConflict, missing_victim
+from harness.engines.engine import Cluster
+from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers, missing_victim
 from harness.nemesis.edge_probes import Probes, proxies_of
-from harness.nemesis.fault import InjectedFault
-from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers, raise_all
+from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
+from harness.nemesis.fields import Side, Victim, VictimOrMember, named_servers, raise_all
 from harness.nemesis.leader import servers_now, side_of
 from harness.nemesis.member_links import MemberDirection
 from harness.nemesis.member_partition import Shape, divided, never_split, partition_members, sides_of
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import Need
+from harness.nemesis.reservations import Needs
 from harness.nemesis.stop_points import (
-    GoOn,
     StopPoint,
     Until,
     check_aimed_servers,
@@ -35,7 +33,6 @@ from harness.nemesis.stop_points import (
 from harness.network.topology import Direction, NetworkEdge, Way
 
 if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
     from harness.network.toxiproxy import Toxiproxy, WayState
 
 
@@ -83,8 +80,8 @@ class PartitionSpec(BaseModel):
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:
-        raise_all([*(self._unlike_members() if self.hits_servers else self._unlike_a_client())])
-        if self.hits_servers:
+        raise_all([*(self._unlike_members() if hits_servers(self) else self._unlike_a_client())])
+        if hits_servers(self):
             check_aimed_servers(self)
         else:
             check_times(self)
@@ -113,30 +110,25 @@ class PartitionSpec(BaseModel):
             yield 'the direction of a client is "both", "to-server" or "to-client"'
 
     @property
-    def hits_servers(self) -> bool:
-        """Does it divide servers, not cut off a client?"""
-        return not is_victim(self.target)
-
-    @property
     def engine_need(self) -> Literal["partitions", "split"]:
         """What the engine must be able to do: cut edges, or links between members."""
-        return "split" if self.hits_servers else "partitions"
+        return "split" if hits_servers(self) else "partitions"
 
     @property
     def aimed_by(self) -> str:
         """The key that names the servers."""
-        return "target" if self.hits_servers else "from"
+        return "target" if hits_servers(self) else "from"
 
     @property
     def unserved(self) -> str:
         """The error if no server is started for it."""
-        return "nothing of {} can be divided" if self.hits_servers else "no client can be cut off from {}"
+        return "nothing of {} can be divided" if hits_servers(self) else "no client can be cut off from {}"
 
     def aim(self) -> tuple[str, ...]:
         """Return the sides or servers that the client is cut off from, or that are divided."""
         return named_servers(self.side) if self.side else (side_of(self.target),)
 
-    def needs(self, reach: FaultReach, client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, client: int | None = None) -> Needs:
         """Return the edges to cut; or the members, and their edges if a client is cut off with them."""
         servers = reach.servers(self.aim())
         if client is not None:
@@ -144,17 +136,13 @@ class PartitionSpec(BaseModel):
         members = reach.siblings(servers[0])
         return {*members, *(reach.edges(members) if self.along else ())}
 
-    def in_force_on(
-        self, reach: FaultReach, client: int, go_on: GoOn | None
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force_on(self, reach: FaultReach, client: int, go_on: GoOn | None) -> InForce:
         """Cut a client off, which may have stopped itself at the stop point."""
         servers = reach.servers(self.aim())
         direction = cast("Direction", self.direction)
         return partition(reach.cluster, client, servers, direction, self.how, go_on or (lambda: None))
 
-    def in_force(
-        self, reach: FaultReach, _wait: Callable[[Span], None]
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force(self, reach: FaultReach, _wait: Wait) -> InForce:
         """Divide members."""
         name, (server,) = servers_now(reach, self.target)
         sides = sides_of(self.shape or "isolated", server, reach.siblings(server))
@@ -166,7 +154,7 @@ class PartitionSpec(BaseModel):
         """Yield members that cannot be divided, and stop points that are never reached."""
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
-        if self.hits_servers:
+        if hits_servers(self):
             yield from never_split(index, self.target, self.shape, sections)
             yield from missing_victim(("faults", index, "with"), self.along or "", sections)
 

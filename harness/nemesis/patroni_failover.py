@@ -11,19 +11,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from harness.core.duration import NS, Span, format_duration
 from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict, ns
 from harness.nemesis.edge_probes import held_link
 from harness.nemesis.fault import InjectedFault
 from harness.nemesis.postgres_failover import Change, OldPrimary, change_of
 from harness.network import patroni_server
 from harness.network.topology import Address, Link, Server
-
-if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
 
 PATRONI = "patroni"
 TAKEOVER = 22 * NS["s"]  # from the end of the primary to a new one: the shortest TTL, and two rounds

@@ -1,14 +1,15 @@
 """Pause: a client's process is stopped, as by a long garbage collection.
 
-Its child processes, such as the user's program, are stopped and continued with it.
+Its child processes, such as the user's program, are stopped and continued with it. Servers are stopped
+with all their processes: their connections stay open, and the requests that wait in their sockets are
+carried out afterwards.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import ClassVar, Literal, Self
 
 import psutil
@@ -16,19 +17,20 @@ from pydantic import BaseModel, model_validator
 
 from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from checkers.vocabulary.hazards import Cell
-from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.core.suggestions import did_you_mean
-from harness.nemesis.contradictions import OtherSections, SettingConflict
-from harness.nemesis.fault import InjectedFault
+from harness.engines.engine import Cluster
+from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers
+from harness.nemesis.edge_probes import Probes, silenced
+from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
 from harness.nemesis.fields import AIMED_AT, WAITER, Hazards, VictimOrServers, is_victim, of_pauses
 from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import Need
-from harness.nemesis.server_pause import pause_servers
-from harness.nemesis.stop_points import GoOn, StopPoint, Until, check_times, never_granted, never_read
+from harness.nemesis.reservations import Needs
+from harness.nemesis.stop_points import StopPoint, Until, check_times, never_granted, never_read
+from harness.network.topology import NetworkEdge
 from harness.processes import process_tree
 
 
@@ -84,7 +86,7 @@ class PauseSpec(BaseModel):
                 )
             if wrong := [str(cell) for cell in self.cells if cell not in known]:
                 raise ValueError(f"{wrong[0]} is no hazard that a pause of {self.target} can hit")
-        elif self.at or not self.hits_servers:
+        elif self.at or not hits_servers(self):
             check_times(self)
         elif self.until or not self.lasts:
             instead = ", not until" if self.until else ""
@@ -92,11 +94,6 @@ class PauseSpec(BaseModel):
         if self.target == WAITER and not self.at and self.hazards is None:
             raise ValueError("a client waits for a holder: say where that is (at)")
         return self
-
-    @property
-    def hits_servers(self) -> bool:
-        """Does it hit servers, not a client?"""
-        return self.target != WAITER and not is_victim(self.target)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -107,22 +104,18 @@ class PauseSpec(BaseModel):
 
     def aim(self) -> tuple[str, ...]:
         """Return the side or server that stops; none if a client does."""
-        return aimed_at(self.target) if self.hits_servers else ()
+        return aimed_at(self.target) if hits_servers(self) else ()
 
-    def needs(self, reach: FaultReach, _client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, _client: int | None = None) -> Needs:
         """Return the servers, and the edges over which their pause is proved; nothing if a client is hit."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(
-        self, reach: FaultReach, _wait: Callable[[Span], None]
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force(self, reach: FaultReach, _wait: Wait) -> InForce:
         """Stop servers."""
         name, servers = servers_now(reach, self.target)
         return pause_servers(reach.cluster, name, servers, reach.edges(servers))
 
-    def in_force_on(
-        self, reach: FaultReach, client: int, go_on: GoOn | None
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force_on(self, reach: FaultReach, client: int, go_on: GoOn | None) -> InForce:
         """Stop a client from outside, or wait for one that stops itself."""
         return pause(reach.processes[client], f"client:{client}", stops_itself=go_on is not None)
 
@@ -205,3 +198,20 @@ def _why_not(process: psutil.Process) -> str:
 def _named(processes: list[psutil.Process]) -> str:
     numbers = ", ".join(str(process.pid) for process in processes)
     return f"process {numbers}" if len(processes) == 1 else f"processes {numbers}"
+
+
+@contextmanager
+def pause_servers(
+    cluster: Cluster, target: str, servers: Sequence[str], edges: Iterable[NetworkEdge]
+) -> Iterator[InjectedFault]:
+    """Keep servers stopped until the block ends; `edges` lead to them, and prove it.
+
+    In force means: the engine sees all their processes stopped, and each edge that answered just
+    before is silent. Healed means: it sees them running, and each answers over every edge.
+    Raises FaultNotInstalledError or InfrastructureError if that is not observed.
+    """
+    probes = Probes.of(cluster, "pause", target, edges)
+    with silenced(probes, lambda: cluster.pause(servers), lambda: cluster.resume(servers)) as fault:
+        yield fault
+        if fault.until is None:
+            fault.until = time.monotonic_ns()  # from here on they may answer

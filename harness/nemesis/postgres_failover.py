@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Literal
 
 from checkers.text.printable import shorten
 from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster
 from harness.nemesis.edge_probes import Probes, held_link, proxies_of
 from harness.nemesis.fault import InjectedFault
 from harness.network import postgres_server
 from harness.network.topology import Link, NetworkEdge, Server
 
 if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
     from harness.network.toxiproxy import Toxiproxy
 
 OldPrimary = Literal["killed", "paused", "cut-off"]

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import psutil
+
+from harness.clients.shared_state import SharedState
+from harness.engines.engine import Cluster
 from harness.nemesis.fields import names_in
 from harness.network.topology import NetworkEdge
-
-if TYPE_CHECKING:
-    import psutil
-
-    from harness.clients.shared_state import SharedState
-    from harness.engines.engine import Cluster
 
 SideOfTarget = Literal["lock", "storage"]
 ServersOfSides = Mapping[SideOfTarget, tuple[str, ...]]

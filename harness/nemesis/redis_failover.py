@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster
 from harness.nemesis.edge_probes import Probes, held_link, proxies_of
 from harness.nemesis.fault import InjectedFault
 from harness.network import redis_server
 from harness.network.topology import Link, NetworkEdge, Server
 
 if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
     from harness.network.toxiproxy import Toxiproxy
 
 SETTLING = 20.0  # s until a server must have its new role; it takes at most 1

@@ -16,7 +16,8 @@ from harness.clients.shared_state import SharedState
 from harness.network.topology import NetworkEdge
 
 Need = NetworkEdge | str  # an edge, a server by its name, or a whole side
-NOTHING: AbstractSet[Need] = frozenset()
+Needs = AbstractSet[Need]
+NOTHING: Needs = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Reservations:
     clients: dict[int, str] = field(default_factory=dict)  # and the name of the fault that has each
     taken: dict[Need, str] = field(default_factory=dict)  # likewise
 
-    def reserve(self, by: str, client: int | None, needs: AbstractSet[Need] = NOTHING) -> bool:
+    def reserve(self, by: str, client: int | None, needs: Needs = NOTHING) -> bool:
         """Reserve a client (None: none) and other needs for a fault, all or nothing.
 
         Return whether they were free.
@@ -44,7 +45,7 @@ class Reservations:
             self.taken.update(dict.fromkeys(needs, by))
             return True
 
-    def in_the_way(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> str | None:
+    def in_the_way(self, client: int | None, needs: Needs = NOTHING) -> str | None:
         """Return the name of a fault that has reserved any of these; None: they are free."""
         with self.lock:
             if client in self.clients:
@@ -52,7 +53,7 @@ class Reservations:
             return next((by for need, by in self.taken.items() if need in needs), None)
 
     @contextmanager
-    def released_at_end(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> Iterator[None]:
+    def released_at_end(self, client: int | None, needs: Needs = NOTHING) -> Iterator[None]:
         """Release the reservation at the end of the block."""
         try:
             yield

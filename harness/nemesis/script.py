@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
 from checkers.vocabulary.fault_kinds import FaultKind
-from harness.core.duration import NS, Span
+from harness.core.duration import NS
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
+from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.edge_probes import Probes
-from harness.nemesis.fault import InjectedFault
+from harness.nemesis.fault import InForce, InjectedFault, Wait
 from harness.nemesis.fields import Servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import Need
+from harness.nemesis.reservations import Needs
 from harness.network.topology import NetworkEdge
 from harness.processes.cleanup_process import healed_at_end
 from harness.processes.script import EndedCommand, run
-
-if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
 
 IN_FORCE, NOT_IN_FORCE = 0, 1  # status of `observe`; any other: it cannot tell
 POLL = 0.1  # s
@@ -49,7 +46,6 @@ class ScriptSpec(BaseModel):
     counts: ClassVar[tuple[str, ...]] = ("scripts",)
     neutral: ClassVar[Mapping[str, object]] = {"target": "lock"}
     engine_need: ClassVar[None] = None
-    hits_servers: ClassVar[bool] = True
     at: ClassVar[None] = None
     until: ClassVar[None] = None
     aimed_by: ClassVar[str] = "target"
@@ -80,13 +76,11 @@ class ScriptSpec(BaseModel):
         """Return the commands, by their keys."""
         return {"inject": self.inject, "observe": self.observe, "heal": self.heal}
 
-    def needs(self, reach: FaultReach) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach) -> Needs:
         """Return the servers, and the edges over which their recovery is proved."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(
-        self, reach: FaultReach, _wait: Callable[[Span], None]
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force(self, reach: FaultReach, _wait: Wait) -> InForce:
         """Run the commands."""
         servers = reach.servers(self.aim())
         return script(reach.cluster, reach.recorded(self.target), reach.edges(servers), self)
@@ -98,7 +92,7 @@ class ScriptSpec(BaseModel):
 
 @contextmanager
 def script(
-    cluster: Cluster, target: str, edges: AbstractSet[NetworkEdge], spec: ScriptSpec
+    cluster: Cluster, target: str, edges: Iterable[NetworkEdge], spec: ScriptSpec
 ) -> Iterator[InjectedFault]:
     """Keep the fault of a script in force until the block ends; `edges` lead to its servers.
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from harness.core.duration import Span
 from harness.nemesis.clock import ClockSpec
-from harness.nemesis.faults import ServerFault, name_of
+from harness.nemesis.faults import ServerFault, name_of, sides_hit
 from harness.nemesis.moments import holders
 from harness.nemesis.observer import Observer
-from harness.nemesis.overlap import sides_hit
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import Need, Reservations
+from harness.nemesis.reservations import Needs, Reservations
 from harness.nemesis.triggers import wait_until
 from harness.nemesis.windows import NO_GRANT, NO_MOMENT, RUN_OVER, Tally, each_moment, had_servers
 
@@ -46,7 +44,7 @@ class ServerFaults:
                     why = self._hit(fault, moment)
             window(why)
 
-    def _reserve(self, fault: ServerFault, needs: AbstractSet[Need], last: int) -> str | None:
+    def _reserve(self, fault: ServerFault, needs: Needs, last: int) -> str | None:
         """Reserve what a fault needs, at the moment that it waits for; return why that was not possible."""
         why = NO_MOMENT
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -17,19 +16,18 @@ from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
+from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms, proxies_of
-from harness.nemesis.fault import InjectedFault
+from harness.nemesis.fault import GoOn, InForce, InjectedFault
 from harness.nemesis.fields import Rate, Side, Victim, named_servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import Need
-from harness.nemesis.stop_points import GoOn
+from harness.nemesis.reservations import Needs
 from harness.network.probe import replies
 from harness.network.topology import NetworkEdge, Way
 
 if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
     from harness.network.toxiproxy import Toxiproxy
 
 LEAST = 50 * NS["ms"]
@@ -54,7 +52,6 @@ class SlowSpec(BaseModel):
     counts: ClassVar[tuple[str, ...]] = ("slow_networks", "grants_to_others")
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "to": "both"}
     engine_need: ClassVar[Literal["partitions"]] = "partitions"
-    hits_servers: ClassVar[bool] = False
     at: ClassVar[None] = None
     until: ClassVar[None] = None
     aimed_by: ClassVar[str] = "to"
@@ -87,13 +84,11 @@ class SlowSpec(BaseModel):
         """Return the sides or servers that the messages are for."""
         return named_servers(self.side)
 
-    def needs(self, reach: FaultReach, client: int) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, client: int) -> Needs:
         """Return the edges that are slow."""
         return {NetworkEdge(client, server) for server in reach.servers(self.aim())}
 
-    def in_force_on(
-        self, reach: FaultReach, client: int, _go_on: GoOn | None
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force_on(self, reach: FaultReach, client: int, _go_on: GoOn | None) -> InForce:
         """Slow down what a client sends from now on."""
         return slow(reach.cluster, client, reach.servers(self.aim()), jitter=self.jitter, rate=self.rate)
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, Protocol
 
 from checkers.vocabulary.hazards import End
-from harness.core.duration import Span
-from harness.nemesis.contradictions import OtherSections, SettingConflict
+from harness.nemesis.contradictions import AnyFault, OtherSections, SettingConflict
 from harness.nemesis.fields import raise_all
-
-GoOn = Callable[[], None]
-"""Continues the client that stopped itself, once the fault has begun."""
 
 StopPoint = Literal[
     "granted", "acquired", "list-read", "before-write", "write-sent", "renewing", "before-release"
@@ -31,7 +27,7 @@ ENDS: Mapping[str, End] = {
 """What a fault that lasts until something ends in."""
 
 
-class TimedFault(Protocol):
+class TimedFault(AnyFault, Protocol):
     """A fault that begins at a stop point or at seeded moments."""
 
     @property
@@ -39,20 +35,8 @@ class TimedFault(Protocol):
         """Its name in reports."""
 
     @property
-    def at(self) -> str | None:
-        """The stop point."""
-
-    @property
     def until(self) -> Until | None:
         """What ends it."""
-
-    @property
-    def lasts(self) -> Span | None:
-        """How long it is in force."""
-
-    @property
-    def every(self) -> Span | None:
-        """It strikes once in each interval of this length."""
 
 
 def aim_of(fault: TimedFault) -> End:

@@ -7,34 +7,30 @@ stopped and continued ten times a second instead: it has its share of the time, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, ClassVar, Literal, Self
 
 import psutil
 from pydantic import BaseModel, Field, model_validator
 
 from checkers.vocabulary.fault_kinds import FaultKind
-from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
-from harness.nemesis.contradictions import OtherSections, SettingConflict
+from harness.engines.engine import Cluster
+from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers
 from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms
-from harness.nemesis.fault import InjectedFault
-from harness.nemesis.fields import VictimOrServers, is_victim
+from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
+from harness.nemesis.fields import VictimOrServers
 from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.reservations import Need
-from harness.nemesis.stop_points import GoOn, StopPoint, check_aimed_servers, never_granted, never_read
+from harness.nemesis.reservations import Needs
+from harness.nemesis.stop_points import StopPoint, check_aimed_servers, never_granted, never_read
 from harness.network.probe import replies
 from harness.network.topology import NetworkEdge
 from harness.processes import process_tree
 from harness.processes.duty_cycle import Throttled, Throttling, duty_cycle
-
-if TYPE_CHECKING:
-    from harness.engines.engine import Cluster
 
 ENOUGH = 3  # times that each is held up before the fault counts as in force
 SETTLING = 30.0  # s until then; usually 0.3, but a busy machine gives a server little CPU to take away
@@ -77,40 +73,31 @@ class ThrottleSpec(BaseModel):
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:
-        if self.hits_servers:
+        if hits_servers(self):
             check_aimed_servers(self)
         elif self.at:
             raise ValueError("a client is throttled at no stop point: remove at")
         return self
 
     @property
-    def hits_servers(self) -> bool:
-        """Does it hit servers, not a client?"""
-        return not is_victim(self.target)
-
-    @property
     def engine_need(self) -> Literal["throttled"] | None:
         """What the engine must be able to do: limit the CPU of servers."""
-        return "throttled" if self.hits_servers else None
+        return "throttled" if hits_servers(self) else None
 
     def aim(self) -> tuple[str, ...]:
         """Return the side or server that is throttled; none if a client is."""
-        return aimed_at(self.target) if self.hits_servers else ()
+        return aimed_at(self.target) if hits_servers(self) else ()
 
-    def needs(self, reach: FaultReach, _client: int | None = None) -> AbstractSet[Need]:
+    def needs(self, reach: FaultReach, _client: int | None = None) -> Needs:
         """Return the servers, and the edges over which they are probed; nothing if a client is hit."""
         return reach.servers_and_edges(self.aim())
 
-    def in_force(
-        self, reach: FaultReach, _wait: Callable[[Span], None]
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force(self, reach: FaultReach, _wait: Wait) -> InForce:
         """Throttle servers."""
         name, servers = servers_now(reach, self.target)
         return throttle_servers(reach.cluster, name, servers, reach.edges(servers), self.share)
 
-    def in_force_on(
-        self, reach: FaultReach, client: int, _go_on: GoOn | None
-    ) -> AbstractContextManager[InjectedFault]:
+    def in_force_on(self, reach: FaultReach, client: int, _go_on: GoOn | None) -> InForce:
         """Throttle a client."""
         return throttle_client(reach.processes[client], f"client:{client}", self.share)
 
@@ -143,7 +130,7 @@ def throttle_client(process: psutil.Process, target: str, share: float) -> Itera
 
 @contextmanager
 def throttle_servers(
-    cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractSet[NetworkEdge], share: float
+    cluster: Cluster, target: str, servers: Sequence[str], edges: Iterable[NetworkEdge], share: float
 ) -> Iterator[InjectedFault]:
     """Limit the CPU of servers until the block ends; `edges` lead to them.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from checkers.vocabulary.hazards import Point
 from harness.clients.shared_state import ANY, NOBODY, STOP_POINTS, SharedState
 from harness.nemesis.fields import is_victim
 from harness.nemesis.moments import Moment, holders
@@ -105,3 +106,23 @@ class StopRequest:
             yield
         finally:
             self._request.reserved_resource = NOBODY
+
+
+ENOUGH = {Point.GRANTED: 10, Point.WRITE_SENT: 10, Point.RENEWING: 3}
+"""Chances of all clients that are enough: grants, accepted writes, and holders that waited for a renewal."""
+
+
+def unreached(state: SharedState, reported: Iterable[Point]) -> frozenset[Point]:
+    """Return those of the points to which no client ever came, though there were enough chances by now.
+
+    The user's class or program never reports them.
+    """
+
+    def total(counts: Sequence[int], point: Point) -> int:
+        return sum(counts[STOP_POINTS.index(point) :: len(STOP_POINTS)])
+
+    return frozenset(
+        point
+        for point in reported
+        if not total(state.came, point) and total(state.chances, point) >= ENOUGH[point]
+    )

@@ -21,7 +21,7 @@ from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
 from harness.nemesis.plan import PlanLog, PlannedFault
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.unreached import unreached
+from harness.nemesis.triggers import unreached
 from harness.run.deployment import resources
 from harness.spec import Target
 from harness.spec.hazards import points_reported

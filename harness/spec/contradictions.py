@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from harness.core.duration import format_duration
 from harness.nemesis import contradictions as of_faults
 from harness.nemesis.contradictions import SettingConflict
-from harness.nemesis.faults import FAULTS, hits_client
+from harness.nemesis.faults import FAULTS, hits_client, hits_servers
 from harness.nemesis.moments import never_comes
 from harness.nemesis.patroni_failover import is_managed
 from harness.spec import attached
@@ -119,7 +119,7 @@ def _attached(sections: Sections) -> Iterator[SettingConflict]:
                         f"names {side}.endpoints, whose protocol Fencepost does not know, so it could not "
                         f"prove a {fault.called}: give a pause or a partition",
                     )
-                if fault.hits_servers and fault.kind != "script":
+                if hits_servers(fault) and fault.kind != "script":
                     yield SettingConflict(
                         ("faults", index, fault.aimed_by),
                         f"names servers that Fencepost did not start, so it cannot inject a {fault.called}: "
@@ -237,7 +237,7 @@ def _manager(sections: Sections) -> Iterator[SettingConflict]:
             '"etcd-lock", without lock.servers',
         )
     for index, fault in sections.faults.items():
-        if fault.hits_servers and fault.kind not in ("failover", "script"):
+        if hits_servers(fault) and fault.kind not in ("failover", "script"):
             yield SettingConflict(
                 ("faults", index, "kind"),
                 'on servers cannot be combined with storage.manager "patroni", which may then change the '

@@ -19,7 +19,7 @@ from checkers.vocabulary.hazards import (
     why_unreached,
 )
 from harness.core.errors import ConfigurationError
-from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_stop_point
+from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_stop_point, hits_servers
 from harness.nemesis.fields import WAITER, of_pauses
 from harness.nemesis.leader import LEADER
 from harness.nemesis.pause import PauseSpec
@@ -198,7 +198,7 @@ def _hits(fault: FaultSpec, target: Target) -> Iterator[Hit]:
     if fault.target == WAITER:
         yield Hit.WAITER
         return
-    if not fault.hits_servers:
+    if not hits_servers(fault):
         yield Hit.HOLDER
         if fault.target.startswith("client:") and fault.at is None:
             yield Hit.WAITER
@@ -225,10 +225,10 @@ def _never_ends(fault: FaultSpec, end: End, target: Target) -> str | None:
     until = getattr(fault, "until", None)
     if until is not None and end is not ENDS[until]:
         return _NEVER_THEN
-    if fault.kind == "kill" and not fault.hits_servers:
+    if fault.kind == "kill" and not hits_servers(fault):
         return None if end is End.SUPERSEDED else "a killed client does not go on"
     lasts = getattr(fault, "lasts", None)
-    if lasts is None or fault.hits_servers:
+    if lasts is None or hits_servers(fault):
         return None
     ns, ttl = lasts.resolve(target.lock.ttl), target.lock.ttl
     if end is not End.BEFORE_EXPIRY and ns <= ttl - ttl // _RENEWALS and not _lets_release(fault, target):
@@ -257,7 +257,7 @@ def _never_happens(fault: FaultSpec, cell: Cell, target: Target) -> str | None:
         return "the client program renews leases by itself"
     if cell.point is Point.GRANTED and "lock" not in target.program_sides and target.lock.complete_at_once:
         return f"with {target.lock.complete_at_once} the answer that grants the lock has its token"
-    stopped = fault.hits_servers and fault.kind == "pause" and not fault.target.endswith(LEADER)
+    stopped = hits_servers(fault) and fault.kind == "pause" and not fault.target.endswith(LEADER)
     servers = set(servers_hit(fault.aim(), target.sides)) if stopped else set()
     if servers >= set(target.lock.servers) and stopped and cell.end in (End.REGRANTED, End.SUPERSEDED):
         return "a lock service that is stopped grants nothing"

@@ -8,8 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from harness.core.errors import ConfigurationError
-from harness.nemesis.faults import FaultSpec
-from harness.nemesis.overlap import sides_hit
+from harness.nemesis.faults import FaultSpec, sides_hit
 from harness.spec.reading import load_text
 
 SIDES = {"lock": ("etcd-1", "etcd-2", "etcd-3"), "storage": ("postgres",)}

@@ -12,9 +12,8 @@ import pytest
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Engine
 from harness.nemesis.leader import leader_of
-from harness.nemesis.pause import PauseSpec
+from harness.nemesis.pause import PauseSpec, pause_servers
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.server_pause import pause_servers
 from harness.network.probe import reply
 from harness.network.systems import SYSTEMS
 from harness.network.topology import NetworkEdge, ServerSpec, Topology

@@ -15,8 +15,7 @@ from harness.clients import pool
 from harness.clients.process import SharedProgress
 from harness.clients.shared_state import SharedState
 from harness.nemesis.hazard_walk import Aims
-from harness.nemesis.triggers import StopRequest, Victim
-from harness.nemesis.unreached import ENOUGH, unreached
+from harness.nemesis.triggers import ENOUGH, StopRequest, Victim, unreached
 from tests.support.waiting import PATIENCE
 from workloads.client import Answer
 

@@ -19,6 +19,7 @@ from harness.clients.process import SharedProgress
 from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.clock import ClockSpec
+from harness.nemesis.faults import hits_servers
 from harness.nemesis.kill import KillSpec
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
@@ -98,7 +99,7 @@ def missed(
     over = threading.Event()
     if is_over:
         over.set()
-    if fault.hits_servers:
+    if hits_servers(fault):
         ServerFaults(over=over, **to).strike(fault, moments, 0, windows.append)
     else:
         clients = ClientFaults(state=state, resources=("r0",), over=over, **to)

@@ -8,6 +8,7 @@ import pytest
 
 from harness.core.duration import NS, Span
 from harness.nemesis.delay import DelaySpec
+from harness.nemesis.faults import hits_servers
 from harness.nemesis.plan import plan
 from harness.network.members import member_links
 from harness.run import deployment
@@ -79,7 +80,7 @@ def test_messages_between_members_may_be_late() -> None:
     target = read(between(f'target = "lock:leader"\ndirection = "incoming"\nover = "6s"\n{LATE}'))
     (fault,) = target.faults
 
-    assert (fault.hits_servers, fault.engine_need, fault.aim()) == (True, "split", ("lock",))
+    assert (hits_servers(fault), fault.engine_need, fault.aim()) == (True, "split", ("lock",))
     assert (fault.by, fault.over, fault.direction) == (3 * NS["s"], 6 * NS["s"], "incoming")
     assert len(member_links(deployment.topology(target, target.faults))) == 6
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.engines.local_systems import never
+from harness.nemesis.faults import hits_servers
 from harness.network.members import member_links
 from harness.run import deployment
 from tests.support.target_files import error_in, read, target_text
@@ -22,14 +23,14 @@ def test_members_are_named_or_lead() -> None:
     (named,) = read(cut(ETCD, 'target = "etcd-2"')).faults
     (leader,) = read(cut(ETCD, 'target = "lock:leader"', 'shape = "halves"', 'with = "holder:r0"')).faults
 
-    assert (named.hits_servers, named.engine_need, named.aim()) == (True, "split", ("etcd-2",))
+    assert (hits_servers(named), named.engine_need, named.aim()) == (True, "split", ("etcd-2",))
     assert (leader.engine_need, leader.aim(), leader.along) == ("split", ("lock",), "holder:r0")
 
 
 def test_a_client_still_needs_only_its_edges() -> None:
     (fault,) = read(cut(ETCD, 'target = "holder"', 'from = ["etcd-1", "etcd-2"]')).faults
 
-    assert (fault.hits_servers, fault.engine_need) == (False, "partitions")
+    assert (hits_servers(fault), fault.engine_need) == (False, "partitions")
 
 
 @pytest.mark.parametrize(

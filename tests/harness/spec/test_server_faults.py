@@ -10,6 +10,7 @@ from harness.core.duration import NS, Span
 from harness.core.errors import ConfigurationError
 from harness.nemesis.clock import ClockSpec
 from harness.nemesis.failover import FailoverSpec
+from harness.nemesis.faults import hits_servers
 from harness.nemesis.kill import KillSpec
 from harness.nemesis.plan import plan
 from harness.nemesis.reach import recorded_target
@@ -217,7 +218,7 @@ def test_an_impossible_failover_of_postgres_is_refused(faults: tuple[str, ...], 
 def test_a_pause_hits_servers_or_a_client(target: str, aim: Any) -> None:
     (pause,) = read(text("etcd", PAUSE.format(target))).faults
 
-    assert pause.hits_servers == bool(aim)
+    assert hits_servers(pause) == bool(aim)
     assert pause.aim() == aim
 
 
@@ -236,7 +237,7 @@ def test_servers_are_paused_once_per_run_without_an_interval() -> None:
 def test_a_holder_may_be_killed_at_a_stop_point() -> None:
     (fault,) = read(text("etcd", 'kind = "kill"\ntarget = "holder"\nat = "before-write"')).faults
 
-    assert (fault.hits_servers, fault.aim(), fault.engine_need) == (False, (), None)
+    assert (hits_servers(fault), fault.aim(), fault.engine_need) == (False, (), None)
     assert plan((fault,), 1, 2 * NS["s"], 20 * NS["s"])[0].moments == ()
 
 
