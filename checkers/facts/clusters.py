@@ -70,13 +70,7 @@ def initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
     )
 
 
-def written_zone(
-    write: Op,
-    reads: Sequence[Op],
-    *,
-    acknowledged: bool,
-    shown_by: Sequence[Op] = (),
-) -> Zone:
+def written_zone(write: Op, reads: Sequence[Op], *, acknowledged: bool, shown_by: Sequence[Op] = ()) -> Zone:
     """Return a write's zone; `acknowledged`: its own ok proves that the value was there when it returned.
 
     `shown_by` are other operations that prove it: they read a list that was built on this append's list.

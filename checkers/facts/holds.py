@@ -17,18 +17,7 @@ from checkers.facts.evidence import Evidence, in_columns, memoized_as_seen
 from checkers.facts.hold_order import hold_order
 from checkers.facts.leases import Lease, lease_of, leases_of
 from checkers.facts.narrowing import GrantColumns, Groups
-from checkers.history.columns import (
-    ABSENT,
-    ACQUIRE,
-    APPEND,
-    NEVER,
-    OK,
-    RELEASE,
-    REVOKE,
-    WRITE,
-    Flags,
-    Ints,
-)
+from checkers.history.columns import ABSENT, ACQUIRE, APPEND, NEVER, OK, RELEASE, REVOKE, WRITE, Flags, Ints
 from checkers.history.ranks import stable_order
 from checkers.history.records import Op
 

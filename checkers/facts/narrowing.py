@@ -189,9 +189,7 @@ class GrantColumns:
     def around(self, accused: Ints, start: Ints, end: Ints) -> Flags:
         """Mark the accused grants, and grants whose `[start, end)` has the return of an accused one."""
         first, last, moment = keys(
-            (self.resource, start),
-            (self.resource, end),
-            (self.resource[accused], self.returned[accused]),
+            (self.resource, start), (self.resource, end), (self.resource[accused], self.returned[accused])
         )
         moment.sort()
         involved: Flags = np.searchsorted(moment, last) > np.searchsorted(moment, first)

@@ -156,8 +156,7 @@ def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
             step(f"So the lock was given to two clients, unless {session} had ended and nobody recorded it."),
         ),
         others=chain(
-            n.own(other, other.called, later.returned or 0),
-            n.own(later, later.called, later.returned or 0),
+            n.own(other, other.called, later.returned or 0), n.own(later, later.called, later.returned or 0)
         ),
         sentences=tell(
             took(n, other),

@@ -121,9 +121,7 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
         summary=f"{were_granted(n, grant, other)} with token {grant.token}",
         steps=(
             *steps_in_time_order(
-                n,
-                cause,
-                zip((each.returned or 0 for each in grants), n.grant_steps(*grants), strict=True),
+                n, cause, zip((each.returned or 0 for each in grants), n.grant_steps(*grants), strict=True)
             ),
             step(
                 f"These are two grants to two owners, {other.owner} and {grant.owner}, and each needs its"

@@ -136,11 +136,7 @@ def examine(evidence: Evidence) -> Examined:
     results = tuple(_run(each, evidence, crashes) for each in ran)
     findings, disagreements = _joined(evidence, results)
     return Examined(
-        checkers=ran,
-        results=results,
-        findings=findings,
-        disagreements=disagreements,
-        crashes=tuple(crashes),
+        checkers=ran, results=results, findings=findings, disagreements=disagreements, crashes=tuple(crashes)
     )
 
 

@@ -118,12 +118,7 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
                 proof=conflict.proof,
                 fenced=log is None,
                 log=log,
-                refusal=Refusal(
-                    rejected=rejected,
-                    cause=cause,
-                    reached=reached,
-                    why_none=_none(n, found),
-                ),
+                refusal=Refusal(rejected=rejected, cause=cause, reached=reached, why_none=_none(n, found)),
                 accused=op,
             ),
             f"either the refusal was false, or {n.name(op)} with the lower token {reached} was stale",

@@ -50,9 +50,7 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
         place = int(np.searchsorted(known, position))
         newer = int(first[place - 1])
         yield LOGGED_AFTER_LATER.conflict(
-            log.op(position),
-            log.op(int(known[newer])),
-            *holds.operations(grant[[place, newer]]),
+            log.op(position), log.op(int(known[newer])), *holds.operations(grant[[place, newer]])
         )
 
 

@@ -16,10 +16,7 @@ from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.history.columns import Flags
 from checkers.history.records import Op, Outcome
-from checkers.rules.stale_writes.story import (
-    stale_story,
-    took_the_older,
-)
+from checkers.rules.stale_writes.story import stale_story, took_the_older
 from checkers.text.printable import content
 
 
@@ -45,11 +42,7 @@ def _wrote_the_older(n: Narrator, conflict: Conflict) -> Story:
     shown = _took_effect(n, write, conflict.because[1:])
     if write.seen is None:
         order = f"In that list, {content(write.element)} follows {content(newer.element)}"
-        steps = (
-            step(f"{called}.", write),
-            *shown,
-            step(f"{order}: before it wrote, {read}", write, newer),
-        )
+        steps = (step(f"{called}.", write), *shown, step(f"{order}: before it wrote, {read}", write, newer))
     else:
         steps = (step(f"{called}, and before it wrote, {read}", write, newer), *shown)
     therefore = step(f"So {took_the_older(write, newer)}.", write, newer)

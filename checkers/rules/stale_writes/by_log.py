@@ -23,12 +23,7 @@ from checkers.facts.log_columns import LogColumns
 from checkers.history.columns import ABSENT, Ints, indices
 from checkers.history.ranks import Summit
 from checkers.history.records import Op
-from checkers.rules.stale_writes.story import (
-    BELOW_THE_START,
-    SENT_AFTER_NEWER,
-    had,
-    stale,
-)
+from checkers.rules.stale_writes.story import BELOW_THE_START, SENT_AFTER_NEWER, had, stale
 from checkers.text.printable import content
 
 
