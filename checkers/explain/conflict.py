@@ -1,4 +1,4 @@
-"""Conflicts, as checkers find them: the broken rule, the accused operation, and the evidence."""
+"""Conflicts, and the checkers that find them: the broken rule, the accused operation, and the evidence."""
 
 from __future__ import annotations
 
@@ -9,25 +9,34 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story
 from checkers.facts.evidence import Evidence
 from checkers.history.records import Op
+from checkers.vocabulary.verdict import Evidence as Kind
 
 
-def _nothing(_narrator: Narrator, _conflict: Conflict) -> Iterable[Op]:
-    return ()
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """Judges evidence: no I/O, no clock, no randomness, so a stored run can be judged again."""
+
+    name: str
+    evidence: Kind
+    check: Callable[[Evidence], Iterable[Conflict]]
+    anomalies: tuple[str, ...] = ()  # that it looks for; if none are named, the one of its name
+    compares_only: bool = False  # does it ask only how times and tokens compare, and which values are equal?
+
+    @property
+    def decides(self) -> tuple[str, ...]:
+        """The anomalies that it looks for."""
+        return self.anomalies or (self.name,)
 
 
-def _no_chain(_part: Evidence) -> Sequence[Op]:
-    return ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Breach:
     """A way to break a rule, and how a report explains it; the file of the rule defines it."""
 
     anomaly: str
     rule: str  # its name, for other programs: it outlives every change of the sentences
     story: Callable[[Narrator, Conflict], Story]
-    needs: Callable[[Narrator, Conflict], Iterable[Op]] = _nothing  # for the proof, besides the conflict's
-    chain: Callable[[Evidence], Sequence[Op]] = _no_chain  # of some operations: see `proof`
+    needs: Callable[[Narrator, Conflict], Iterable[Op]] | None = None  # for the proof, besides the conflict's
+    chain: Callable[[Evidence], Sequence[Op]] | None = None  # of some operations: see `proof`
     is_pair: bool = False  # of two operations, whose order a smaller proof may not show
 
     def conflict(

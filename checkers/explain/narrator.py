@@ -13,9 +13,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from checkers.explain.clock import Clock
-from checkers.explain.fault_phrases import clients_left, restarted
-from checkers.explain.phrases import lock_on
-from checkers.explain.story import Step, step
+from checkers.explain.story import Step, clients_left, lock_on, restarted, step
 from checkers.facts.by_call import ByCall
 from checkers.facts.evidence import Evidence
 from checkers.facts.grant_stops import GrantStops

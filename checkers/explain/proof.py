@@ -21,8 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Conflict
+from checkers.explain.conflict import Checker, Conflict
 from checkers.explain.shapes import conflicts_among, may_be_known
 from checkers.facts.evidence import Evidence, gather, memoized_as_seen
 from checkers.history.columns import Operations
@@ -148,7 +147,8 @@ class _Tries:
 
     def chain(self, operations: Sequence[Op]) -> Sequence[Op]:
         """Return the operations that the rule knows to be the links of a chain."""
-        return self._conflict.breach.chain(alone(self._evidence, operations))
+        chain = self._conflict.breach.chain
+        return chain(alone(self._evidence, operations)) if chain else ()
 
     def without(self, left: Sequence[Op], some: Sequence[Op]) -> _Smaller | None:
         """Return the rest if it shows the same; None if it does not, or if some of these are out already."""

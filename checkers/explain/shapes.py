@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.facts.evidence import Evidence
 from checkers.facts.restarts import restarts_of_storage
 from checkers.history.commit_log import Entry

@@ -8,7 +8,12 @@ from typing import Protocol
 
 from checkers.history.faults import Fault
 from checkers.history.records import Op
+from checkers.text.printable import content
+from checkers.vocabulary.fault_kinds import part_of_run
 from checkers.vocabulary.verdict import ProofStep
+
+_SEEN_OVER = {"failover": "the failover was seen to be over"}
+_AT_ONCE = {"kill": "was killed", "restart": "was restarted", "failover": "failed over"}
 
 
 class InHistory(Protocol):
@@ -65,7 +70,59 @@ class Story:
 
     summary: str
     steps: tuple[Step, ...]
-    sentences: tuple[str, ...] = ()  # at most three plain sentences, in time order
+    sentences: tuple[str, ...] = ()  # at most three plain ones, in time order; empty ones are left out
     proof: tuple[Op, ...] = ()  # its evidence besides the operations of the conflict
     others: Iterable[Op] = ()  # might seem to change it, and do not: checked if few
     cause: Cause | None = None
+
+
+def as_read(read: Op) -> str:
+    """Name a value and its token; an unwritten resource may have one below all tokens."""
+    has_token = read.token is not None and read.token >= 0
+    return f"{content(read.value)} with token {read.token}" if has_token else content(read.value)
+
+
+def lock_on(resource: str) -> str:
+    """Name the lock of a resource; the only one of a history that names none is `lock` itself."""
+    return "the lock" if resource == "lock" else f"the lock on {resource}"
+
+
+def times(number: int) -> str:
+    """Say how often something happened, if more than once."""
+    return "twice" if number == 2 else f"{number} times"  # noqa: PLR2004 - a word of its own
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """List places in the storage's own order."""
+    return " and ".join(f"number {number}" for number in numbers)
+
+
+def capitalized(text: str) -> str:
+    """Capitalize the first letter of a sentence, and leave the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def restarted(fault: Fault) -> str:
+    """Say what a restart of any kind did."""
+    return f"{part_of_run(fault.target)} {_AT_ONCE[fault.kind]}"
+
+
+def seen_over(fault: Fault) -> str:
+    """Say that a restart was over; only the time when this was seen is known."""
+    return _SEEN_OVER.get(fault.kind, "it was seen up again")
+
+
+def is_restart(fault: Fault) -> bool:
+    """Did a service go down and come up again? It may have answered before that was seen."""
+    return fault.client is None and fault.kind in _AT_ONCE and not fault.left_behind
+
+
+def clients_left(fault: Fault) -> str:
+    """Name the clients that still reached the old primary after a failover; empty if none did."""
+    if not fault.left_behind:
+        return ""
+    clients = " and ".join(map(str, fault.left_behind))
+    one = len(fault.left_behind) == 1
+    return (
+        f"; {'client' if one else 'clients'} {clients} still reached the old primary, all others the new one"
+    )

@@ -10,12 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import lock_on
-from checkers.explain.story import Story, step
-from checkers.explain.telling import tell
+from checkers.explain.story import Story, lock_on, step
 from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence
 from checkers.facts.leases import by_owner, granted
@@ -55,7 +52,7 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
             *n.grant_steps(other, grant),
             step(f"{n.who(other)} had not started to release it, and none of its renewals had failed."),
         ),
-        sentences=tell(
+        sentences=(
             f"{n.who(other)} was granted {lock_on(grant.resource)}, and had not given it back.",
             f"{n.who(grant)} was granted it too, at {n.at(grant.returned or 0)}.",
         ),
@@ -63,6 +60,6 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the other's grant
-BOTH_BELIEVED = Breach(anomaly="double-belief", rule="both-believed", story=_both_believed)
+BOTH_BELIEVED = Breach("double-belief", "both-believed", _both_believed)
 
-CHECKER = Checker(name="double-belief", evidence="observed", decides=("double-belief",), check=double_beliefs)
+CHECKER = Checker("double-belief", "observed", double_beliefs)

@@ -23,12 +23,10 @@ from itertools import chain
 
 import numpy as np
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import lock_on
-from checkers.explain.story import Story, step
-from checkers.explain.telling import tell, took
+from checkers.explain.story import Story, lock_on, step
+from checkers.explain.telling import took
 from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, in_columns
 from checkers.facts.leases import ENDS, by_owner, leases_of
@@ -134,13 +132,13 @@ def _unanswered(evidence: Evidence) -> dict[int, list[int]]:
 
 def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
     later, other = conflict.accused, conflict.because[0]
-    began = min(later.called, other.called)
+    began, granted = min(later.called, other.called), n.at(later.returned or 0)
     is_ordered = (other.returned or 0) < later.sent
     session = f"the session of {n.whom(other)}" if is_ordered else "one of their sessions"
     return Story(
         summary=(
             f"{n.whom(other)} and {n.whom(later)} both held {lock_on(later.resource)} from"
-            f" {n.at(later.returned or 0)} on, at least one of them without a promised lease"
+            f" {granted} on, at least one of them without a promised lease"
         ),
         steps=(
             *n.grant_steps(other, later),
@@ -158,16 +156,15 @@ def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
         others=chain(
             n.own(other, other.called, later.returned or 0), n.own(later, later.called, later.returned or 0)
         ),
-        sentences=tell(
+        sentences=(
             took(n, other),
-            f"{n.who(later)} was granted it too, at {n.at(later.returned or 0)}, and neither had"
-            " given it back.",
+            f"{n.who(later)} was granted it too, at {granted}, and neither had given it back.",
             f"Nobody recorded that {session} had ended.",
         ),
     )
 
 
 # because: the other's grant
-HELD_BY_TWO = Breach(anomaly="double-grant", rule="held-by-two", story=_held_by_two_story)
+HELD_BY_TWO = Breach("double-grant", "held-by-two", _held_by_two_story)
 
-CHECKER = Checker(name="double-grant", evidence="observed", decides=("double-grant",), check=double_grants)
+CHECKER = Checker("double-grant", "observed", double_grants)

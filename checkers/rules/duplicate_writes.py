@@ -9,13 +9,10 @@ import math
 from collections.abc import Iterator
 
 from checkers.explain.causes import of_call
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.fault_steps import in_time_order as steps_in_time_order
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import listed, times
-from checkers.explain.story import Story, step
-from checkers.explain.telling import in_time_order
+from checkers.explain.story import Story, listed, step, times
+from checkers.explain.telling import in_time_order, steps_in_time_order
 from checkers.facts.evidence import Evidence
 from checkers.facts.recorded import recorded
 from checkers.text.printable import content
@@ -58,12 +55,6 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-LOGGED_TWICE = Breach(anomaly="duplicate-write", rule="logged-twice", story=_logged_twice)
+LOGGED_TWICE = Breach("duplicate-write", "logged-twice", _logged_twice)
 
-CHECKER = Checker(
-    name="duplicate-write",
-    evidence="committed",
-    decides=("duplicate-write",),
-    check=duplicate_writes,
-    compares_only=True,
-)
+CHECKER = Checker("duplicate-write", "committed", duplicate_writes, compares_only=True)

@@ -16,13 +16,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from checkers.explain.causes import CallsBetween, of_early_grant, of_servers
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict, each_once
-from checkers.explain.fault_steps import fault_steps
+from checkers.explain.conflict import Breach, Checker, Conflict, each_once
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import lock_on
-from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import in_time_order, tell, took, were_granted
+from checkers.explain.story import Cause, Step, Story, lock_on, step
+from checkers.explain.telling import fault_steps, in_time_order, took, were_granted
 from checkers.facts.evidence import Evidence
 from checkers.facts.leases import ENDS, Lease, promises
 from checkers.facts.narrowing import narrowed, of_promised_leases
@@ -121,6 +118,7 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
     last, other = conflict.accused, conflict.because[0]
     named = {op.owner: op for op in (last, *conflict.because)}  # an owner's last operation is its setter
     ends = {op.owner: _end(n, op, named[op.owner]) for op in (other, last)}
+    granted = n.at(last.returned or 0)
     return Story(
         summary=(
             f"{were_granted(n, other, last)}, each while the lease of the other was promised:"
@@ -149,10 +147,9 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         others=chain(*(n.own(op, op.sent, int(ends[op.owner])) for op in (other, last))),
-        sentences=tell(
+        sentences=(
             took(n, other),
-            f"{n.who(last)} was granted it too, at {n.at(last.returned or 0)}, before either lease"
-            " had ended.",
+            f"{n.who(last)} was granted it too, at {granted}, before either lease had ended.",
             "Nothing tells which of the two came second: that one was too early.",
         ),
         cause=of_servers(n, "lock", (other, last)),
@@ -307,10 +304,10 @@ def _later(n: Narrator, holder: Op, grant: Op) -> str:
 
 
 # because: the holder's grant, what set its lease
-LEASE_STILL_PROMISED = Breach(anomaly="early-grant", rule="lease-still-promised", story=_lease_still_promised)
+LEASE_STILL_PROMISED = Breach("early-grant", "lease-still-promised", _lease_still_promised)
 # the same; only the tokens show that this grant came second
-PROMISED_BY_TOKENS = Breach(anomaly="early-grant", rule="promised-by-tokens", story=_lease_still_promised)
+PROMISED_BY_TOKENS = Breach("early-grant", "promised-by-tokens", _lease_still_promised)
 # because: the other grant, what set its lease, what set the accused's
-BOTH_PROMISED = Breach(anomaly="early-grant", rule="both-promised", story=_both_promised)
+BOTH_PROMISED = Breach("early-grant", "both-promised", _both_promised)
 
-CHECKER = Checker(name="early-grant", evidence="observed", decides=("early-grant",), check=early_grants)
+CHECKER = Checker("early-grant", "observed", early_grants)

@@ -9,13 +9,11 @@ import math
 from collections.abc import Iterator
 
 from checkers.explain.causes import of_call
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.effects import acceptance
-from checkers.explain.fault_steps import in_time_order as steps_in_time_order
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import in_time_order, tell
+from checkers.explain.telling import in_time_order, steps_in_time_order
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.evidence import Evidence
 from checkers.facts.recorded import recorded
@@ -102,6 +100,7 @@ def _failed(n: Narrator, op: Op, cause: Cause | None, moral: str) -> list[Step]:
 
 def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
     write, append = conflict.accused, conflict.because[0]
+    appended = f"{n.who(write)} appended {content(write.element)} to {write.resource}"
     return Story(
         summary=_failed_and_took_effect(n, write),
         steps=(
@@ -109,23 +108,18 @@ def _failed_but_found(n: Narrator, conflict: Conflict) -> Story:
             acceptance(n, (write, append)),
             step(f"Only that append adds {content(write.element)}: it took effect all the same.", write),
         ),
-        sentences=tell(
-            f"{n.who(write)} appended {content(write.element)} to {write.resource}, and was answered"
-            " that it failed.",
+        sentences=(
+            f"{appended}, and was answered that it failed.",
             f"{n.who(append)} read a list that has it: it took effect all the same.",
         ),
     )
 
 
-FAILED_BUT_LOGGED = Breach(anomaly="ghost-write", rule="failed-but-logged", story=_failed_but_logged)
+FAILED_BUT_LOGGED = Breach("ghost-write", "failed-but-logged", _failed_but_logged)
 # because: the read
-FAILED_BUT_READ = Breach(anomaly="ghost-write", rule="failed-but-read", story=_failed_but_read)
+FAILED_BUT_READ = Breach("ghost-write", "failed-but-read", _failed_but_read)
 # because: the append that read it
-FAILED_BUT_FOUND = Breach(anomaly="ghost-write", rule="failed-but-read", story=_failed_but_found)
-FENCE_FAILED_BUT_LOGGED = Breach(
-    anomaly="ghost-write", rule="fence-failed-but-logged", story=_fence_failed_but_logged
-)
+FAILED_BUT_FOUND = Breach("ghost-write", "failed-but-read", _failed_but_found)
+FENCE_FAILED_BUT_LOGGED = Breach("ghost-write", "fence-failed-but-logged", _fence_failed_but_logged)
 
-CHECKER = Checker(
-    name="ghost-write", evidence="committed", decides=("ghost-write",), check=ghost_writes, compares_only=True
-)
+CHECKER = Checker("ghost-write", "committed", ghost_writes, compares_only=True)

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from checkers.explain.causes import of_restart
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import as_read
-from checkers.explain.story import Story, step
-from checkers.explain.telling import happened, tell
+from checkers.explain.story import Story, as_read, step
+from checkers.explain.telling import happened
 from checkers.facts.held_values import Values
 from checkers.facts.losses import Relapse
 
@@ -49,7 +48,7 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
         ),
         proof=(higher, read),
         cause=cause,
-        sentences=tell(
+        sentences=(
             f"{n.who(higher)} read {as_read(higher)} from {higher.resource}.",
             happened(n, fault),
             f"Then {n.whom(read)} read {as_read(read)}: the storage has forgotten the higher token.",
@@ -58,4 +57,4 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the higher read, what was lost, what shows that
-MARK_WENT_BACK = Breach(anomaly="high-water-regression", rule="mark-went-back", story=_mark_went_back)
+MARK_WENT_BACK = Breach("high-water-regression", "mark-went-back", _mark_went_back)

@@ -12,12 +12,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from checkers.explain.causes import of_late_write
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import capitalized, lock_on
-from checkers.explain.story import Story, step
-from checkers.explain.telling import tell, took, was_held_up
+from checkers.explain.story import Story, capitalized, lock_on, step
+from checkers.explain.telling import took, was_held_up
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.hold_order import hold_order
@@ -99,7 +97,7 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
             ),
             step("It was accepted: the storage had not seen the newer token yet, so no fence could tell."),
         ),
-        sentences=tell(
+        sentences=(
             "" if own is None else took(n, own),
             f"{held_up}; {between}" if held_up else capitalized(between),
             f"Then {n.whom(write)} wrote with its older token, and no fence could tell.",
@@ -124,7 +122,7 @@ def _after_later_grant(n: Narrator, conflict: Conflict) -> Story:
                 write,
             ),
         ),
-        sentences=tell(
+        sentences=(
             f"{n.who(own)} took {lock_on(own.resource)}.",
             f"{n.who(later)} was granted it later, at {n.at(later.returned or 0)}, and had not written yet.",
             f"Then {n.whom(write)} wrote, as of its earlier hold.",
@@ -133,10 +131,8 @@ def _after_later_grant(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the grant
-AFTER_NEWER_GRANT = Breach(anomaly="late-write", rule="after-newer-grant", story=_after_newer_grant)
+AFTER_NEWER_GRANT = Breach("late-write", "after-newer-grant", _after_newer_grant)
 # because: the later grant, then the grant of the accused one's hold
-AFTER_LATER_GRANT = Breach(anomaly="late-write", rule="after-later-grant", story=_after_later_grant)
+AFTER_LATER_GRANT = Breach("late-write", "after-later-grant", _after_later_grant)
 
-CHECKER = Checker(
-    name="late-write", evidence="observed", decides=("late-write",), check=late_writes, compares_only=True
-)
+CHECKER = Checker("late-write", "observed", late_writes, compares_only=True)

@@ -35,13 +35,11 @@ from dataclasses import replace
 import numpy as np
 
 from checkers.explain.causes import of_restart
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict, each_once
+from checkers.explain.conflict import Breach, Checker, Conflict, each_once
 from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import as_read
-from checkers.explain.story import Step, Story, step
-from checkers.explain.telling import happened, tell
+from checkers.explain.story import Step, Story, as_read, step
+from checkers.explain.telling import happened
 from checkers.facts.cluster_columns import zones_of
 from checkers.facts.clusters import token_of
 from checkers.facts.evidence import Evidence
@@ -213,7 +211,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
         ),
         proof=(*conflict.because, lost),
         cause=cause,
-        sentences=tell(
+        sentences=(
             _had_written(n, lost, seen),
             happened(n, fault),
             f"Then {n.whom(back)} read {as_read(back)}: {content(lost.value)} was gone for good.",
@@ -269,7 +267,7 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
         ),
         proof=(lost, *reads),
         cause=cause,
-        sentences=tell(
+        sentences=(
             _had_written(n, lost, reads),
             happened(n, fault),
             "The storage's own order does not have it any more.",
@@ -278,10 +276,8 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: what shows it was there, the past before and after
-GONE_FOR_GOOD = Breach(anomaly="lost-write", rule="gone-for-good", story=_gone_for_good)
+GONE_FOR_GOOD = Breach("lost-write", "gone-for-good", _gone_for_good)
 # because: the read that saw it, if one did
-GONE_FROM_LOG = Breach(anomaly="lost-write", rule="gone-from-log", story=_gone_from_log)
+GONE_FROM_LOG = Breach("lost-write", "gone-from-log", _gone_from_log)
 
-CHECKER = Checker(
-    name="lost-write", evidence="committed", decides=("lost-write",), check=lost_in_log, compares_only=True
-)
+CHECKER = Checker("lost-write", "committed", lost_in_log, compares_only=True)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, step
-from checkers.explain.telling import tell
 from checkers.facts.evidence import Evidence
 from checkers.facts.missing import missing
 from checkers.facts.recorded import recorded
@@ -30,6 +28,7 @@ def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
 
 def _never_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
+    wrote = f"{n.who(write)} wrote {content(write.value)}{n.with_token(write)}"
     return Story(
         summary=f"the storage acknowledged {n.request(write)}, but never stored it",
         steps=(
@@ -40,11 +39,7 @@ def _never_logged(n: Narrator, conflict: Conflict) -> Story:
                 write,
             ),
         ),
-        sentences=tell(
-            f"{n.who(write)} wrote {content(write.value)}{n.with_token(write)} to {write.resource}, and the"
-            " storage said ok.",
-            "It was never stored.",
-        ),
+        sentences=(f"{wrote} to {write.resource}, and the storage said ok.", "It was never stored."),
     )
 
 
@@ -64,20 +59,14 @@ def _never_raised(n: Narrator, conflict: Conflict) -> Story:
                 " have been accepted by then."
             ),
         ),
-        sentences=tell(
+        sentences=(
             f"{n.who(fence)} fenced {fence.resource} with token {fence.token}, and the storage said ok.",
             "Its own order has no such token by then.",
         ),
     )
 
 
-NEVER_LOGGED = Breach(anomaly="phantom-accept", rule="never-logged", story=_never_logged)
-FENCE_NEVER_RAISED = Breach(anomaly="phantom-accept", rule="fence-never-raised", story=_never_raised)
+NEVER_LOGGED = Breach("phantom-accept", "never-logged", _never_logged)
+FENCE_NEVER_RAISED = Breach("phantom-accept", "fence-never-raised", _never_raised)
 
-CHECKER = Checker(
-    name="phantom-accept",
-    evidence="committed",
-    decides=("phantom-accept",),
-    check=phantom_accepts,
-    compares_only=True,
-)
+CHECKER = Checker("phantom-accept", "committed", phantom_accepts, compares_only=True)

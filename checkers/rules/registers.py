@@ -45,8 +45,7 @@ from itertools import chain, groupby
 
 import numpy as np
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Conflict, firsts
+from checkers.explain.conflict import Checker, Conflict, firsts
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.held_values import of_columns
@@ -148,13 +147,7 @@ def _plain(zones: ZoneColumns) -> Iterator[Conflict]:
 _REGISTER = ("stale-write", "stale-read", "false-rejection", "ghost-write", "non-linearizable")
 
 OBSERVED = Checker(
-    name="register",
-    evidence="observed",
-    decides=(*_REGISTER, "lost-write", "high-water-regression"),
-    check=observed,
-    compares_only=True,
+    "register", "observed", observed, (*_REGISTER, "lost-write", "high-water-regression"), compares_only=True
 )
 
-RESOLVED = Checker(
-    name="register", evidence="committed", decides=_REGISTER, check=resolved, compares_only=True
-)
+RESOLVED = Checker("register", "committed", resolved, _REGISTER, compares_only=True)

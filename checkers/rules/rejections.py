@@ -24,9 +24,7 @@ import numpy as np
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import capitalized
-from checkers.explain.story import Step, Story, step
-from checkers.explain.telling import tell
+from checkers.explain.story import Step, Story, capitalized, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
@@ -118,7 +116,7 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
             step(f"So nothing can have made token {op.token} stale: it was refused without a cause."),
         ),
         others=tuple(op for excuse in found for op in excuse.operations),
-        sentences=tell(
+        sentences=(
             capitalized(f"{n.request(op)} was sent at {n.at(op.called)}."),
             f"No token of {least} or more can have been accepted by {n.at(op.returned or 0)}.",
             "The storage refused it as stale all the same.",
@@ -158,4 +156,4 @@ def _unrecorded(n: Narrator, resource: str, least: int) -> Iterator[Op]:
     return (each.op for each in commits if each.is_unrecorded and (each.token or 0) >= least)
 
 
-NO_CAUSE = Breach(anomaly="false-rejection", rule="no-cause", story=_no_cause)
+NO_CAUSE = Breach("false-rejection", "no-cause", _no_cause)

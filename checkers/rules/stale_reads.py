@@ -18,11 +18,9 @@ import numpy as np
 from checkers.explain.causes import of_servers
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
-from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import as_read
-from checkers.explain.story import Story
-from checkers.explain.telling import in_time_order
+from checkers.explain.story import Story, as_read
+from checkers.explain.telling import fault_steps, in_time_order
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
 from checkers.facts.replaced import not_written_late, replaced_by
@@ -210,6 +208,6 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: what proves a newer token
-OLDER_THAN_ACCEPTED = Breach(anomaly="stale-read", rule="older-than-accepted", story=_older_than_accepted)
+OLDER_THAN_ACCEPTED = Breach("stale-read", "older-than-accepted", _older_than_accepted)
 # because: what shows that the other value came later
-WENT_BACK = Breach(anomaly="non-linearizable", rule="went-back", story=_went_back)
+WENT_BACK = Breach("non-linearizable", "went-back", _went_back)

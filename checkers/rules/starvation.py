@@ -16,12 +16,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import lock_on, times
-from checkers.explain.story import Story, step
-from checkers.explain.telling import tell
+from checkers.explain.story import Story, lock_on, step, times
 from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.intervals import Covered, Interval, joined
@@ -120,13 +117,14 @@ def _refused_for_long(n: Narrator, conflict: Conflict) -> Story:
     refused, time = _times(n.evidence)[last.index]
     first, whom, lock = refused[0], n.whom(last), lock_on(last.resource)
     grace = n.lasting(n.history.header.grace)
+    until = n.at(last.returned or last.called)
     often = "once" if len(refused) == 1 else times(len(refused))
     return Story(
         summary=f"{whom} was refused {lock} for {n.lasting(time)} in which nobody held it",
         steps=(
             step(
                 f"{n.who(last)} asked for {lock} {often} from {n.at(first.called)} (line {first.lines[0]}) to"
-                f" {n.at(last.returned or last.called)} (line {last.lines[-1]}), and was refused each time."
+                f" {until} (line {last.lines[-1]}), and was refused each time."
             ),
             step(
                 f"By the clients' own accounts, nobody held it for {n.lasting(time)} of that time, and no"
@@ -134,9 +132,8 @@ def _refused_for_long(n: Narrator, conflict: Conflict) -> Story:
             ),
             step(f"That is more than {GRACES} times the time that the service may take ({grace})."),
         ),
-        sentences=tell(
-            f"{n.who(last)} asked for {lock} from {n.at(first.called)} to"
-            f" {n.at(last.returned or last.called)}.",
+        sentences=(
+            f"{n.who(last)} asked for {lock} from {n.at(first.called)} to {until}.",
             f"Nobody held it for {n.lasting(time)} of that time, and no fault was in force.",
             "It was refused each time.",
         ),
@@ -144,6 +141,6 @@ def _refused_for_long(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the first refused acquire
-REFUSED_FOR_LONG = Breach(anomaly="starvation", rule="refused-for-long", story=_refused_for_long)
+REFUSED_FOR_LONG = Breach("starvation", "refused-for-long", _refused_for_long)
 
-CHECKER = Checker(name="starvation", evidence="observed", decides=("starvation",), check=starved)
+CHECKER = Checker("starvation", "observed", starved)

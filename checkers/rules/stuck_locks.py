@@ -10,12 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import capitalized, lock_on
-from checkers.explain.story import Step, Story, step
-from checkers.explain.telling import tell
+from checkers.explain.story import Step, Story, capitalized, lock_on, step
 from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.stuck_stretches import PossibleHold, Stuck, stretches
 from checkers.facts.surroundings import surroundings_of
@@ -56,7 +53,7 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=stuck.waiting,
-        sentences=tell(
+        sentences=(
             capitalized(f"{lock_on(resource)} was free from {n.at(stuck.start)} on."),
             capitalized(f"{whom} waited for it until {n.at(stuck.end)}."),
             "No fault was in force on the lock service, and no client was granted it.",
@@ -134,6 +131,6 @@ def _in_vain(n: Narrator, op: Op) -> str:
 
 
 # because: what kept the lock held last, then who else waited
-NOBODY_GRANTED = Breach(anomaly="stuck-lock", rule="not-granted", story=_nobody_granted, chain=waiting_chain)
+NOBODY_GRANTED = Breach("stuck-lock", "not-granted", _nobody_granted, chain=waiting_chain)
 
-CHECKER = Checker(name="stuck-lock", evidence="observed", decides=("stuck-lock",), check=stuck_locks)
+CHECKER = Checker("stuck-lock", "observed", stuck_locks)

@@ -14,14 +14,11 @@ from itertools import islice
 import numpy as np
 
 from checkers.explain.causes import of_two_grants
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.cycles import cycle_of_grants
-from checkers.explain.fault_steps import in_time_order as steps_in_time_order
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import lock_on
-from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import in_time_order, were_granted
+from checkers.explain.story import Cause, Step, Story, lock_on, step
+from checkers.explain.telling import in_time_order, steps_in_time_order, were_granted
 from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater
 from checkers.facts.leases import ENDS, by_owner, granted
@@ -189,17 +186,11 @@ def _gave_back(n: Narrator, end: Op) -> Step:
 
 
 # because: the other grant
-TOKEN_OF_ANOTHER = Breach(anomaly="duplicate-token", rule="token-of-another", story=_token_of_another)
+TOKEN_OF_ANOTHER = Breach("duplicate-token", "token-of-another", _token_of_another)
 # because: the earlier grant
-TOKEN_NOT_ABOVE = Breach(
-    anomaly="token-regression", rule="not-above", story=_token_not_above, needs=_end_between
-)
+TOKEN_NOT_ABOVE = Breach("token-regression", "not-above", _token_not_above, needs=_end_between)
 
 CHECKERS = (
-    Checker(
-        name="duplicate-token", evidence="observed", decides=("duplicate-token",), check=duplicate_tokens
-    ),
-    Checker(
-        name="token-regression", evidence="observed", decides=("token-regression",), check=token_regressions
-    ),
+    Checker("duplicate-token", "observed", duplicate_tokens),
+    Checker("token-regression", "observed", token_regressions),
 )

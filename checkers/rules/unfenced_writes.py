@@ -12,12 +12,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.effects import ending
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, step
-from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_columns import LogColumns
@@ -88,7 +86,7 @@ def _carried_no_token(n: Narrator, conflict: Conflict) -> Story:
             _COMPARES_TOKENS,
         ),
         proof=(write, *reads),
-        sentences=tell(
+        sentences=(
             f"{n.who(write)} wrote {content(write.value)} to {write.resource} without a token.",
             "The storage accepted it, so a client that has lost the lock can write like that, too.",
         ),
@@ -124,7 +122,7 @@ def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
             _COMPARES_TOKENS,
         ),
         proof=(write, *conflict.because),
-        sentences=tell(
+        sentences=(
             f"{n.who(write)} sent {content(write.value)} to {write.resource} with token {write.token}.",
             "Some way to the storage leaves the token out: there, the write has none, and was accepted.",
         ),
@@ -132,17 +130,11 @@ def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the read, if no answer shows that it took effect
-CARRIED_NO_TOKEN = Breach(anomaly="unfenced-write", rule="no-token", story=_carried_no_token)
+CARRIED_NO_TOKEN = Breach("unfenced-write", "no-token", _carried_no_token)
 # because: a write that fits the log
-LOST_ITS_TOKEN = Breach(anomaly="unfenced-write", rule="lost-its-token", story=_lost_its_token)
+LOST_ITS_TOKEN = Breach("unfenced-write", "lost-its-token", _lost_its_token)
 
 OBSERVED, COMMITTED = (
-    Checker(
-        name="unfenced-write",
-        evidence=evidence,
-        decides=("unfenced-write",),
-        check=unfenced_writes,
-        compares_only=True,
-    )
+    Checker("unfenced-write", evidence, unfenced_writes, compares_only=True)
     for evidence in ("observed", "committed")
 )

@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Conflict
+from checkers.explain.conflict import Checker, Conflict
 from checkers.explain.effects import first_reader
 from checkers.explain.narrator import Narrator
 from checkers.explain.proof import holds, prove
@@ -115,7 +114,7 @@ def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: 
     cause = () if story.cause is None or story.cause.fault is None else (story.cause.fault,)
     return Account(
         summary=naming(story.summary, *names),
-        story=tuple(naming(sentence, *names) for sentence in story.sentences),
+        story=tuple(naming(sentence, *names) for sentence in story.sentences if sentence),
         steps=tuple(each.proved(naming(each.text, *names)) for each in story.steps),
         operations=on_lines(proof),
         accused=on_lines([conflict.accused]),
@@ -146,7 +145,8 @@ def _narrator(evidence: Evidence) -> Narrator:
 
 def _candidates(n: Narrator, conflict: Conflict) -> list[Op]:
     """Return a conflict's operations and the evidence that they took effect: a little more than the proof."""
-    named = [conflict.accused, *conflict.because, *conflict.breach.needs(n, conflict)]
+    needs = conflict.breach.needs
+    named = [conflict.accused, *conflict.because, *(needs(n, conflict) if needs else ())]
     writers = [n.index.writer(op) for op in named if op.f == "read" and op.outcome is Outcome.OK]
     known = [*named, *(writer for writer in writers if writer is not None)]
     return [*known, *(read for op in known for read in first_reader(n, op))]

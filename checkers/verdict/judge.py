@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from checkers.explain.checker import Checker
+from checkers.explain.conflict import Checker
 from checkers.facts.evidence import Evidence, as_seen, gather, in_columns
 from checkers.facts.hits import hazards_of
 from checkers.facts.holds import holds_of

@@ -16,8 +16,7 @@ import fencepost
 from benchmarks.many_faults import MANY
 from benchmarks.scripted import STEP, Script
 from checkers.explain import proof
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Conflict
+from checkers.explain.conflict import Checker, Conflict
 from checkers.explain.shapes import conflicts_among
 from checkers.facts.evidence import Evidence
 from tests.support.selection import nightly

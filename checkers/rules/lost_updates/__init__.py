@@ -43,8 +43,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Conflict
+from checkers.explain.conflict import Checker, Conflict
 from checkers.facts.evidence import Evidence
 from checkers.facts.list_history import Lists, as_list, found_by, lists_of
 from checkers.history.memoized import memoized
@@ -200,5 +199,5 @@ def _worst(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
     yield from found.values()
 
 
-OBSERVED = Checker(name="lost-update", evidence="observed", decides=("lost-update",), check=lost_updates)
-COMMITTED = Checker(name="lost-update", evidence="committed", decides=("lost-update",), check=dropped_in_log)
+OBSERVED = Checker("lost-update", "observed", lost_updates)
+COMMITTED = Checker("lost-update", "committed", dropped_in_log)

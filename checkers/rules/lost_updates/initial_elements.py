@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Step, Story, step
-from checkers.explain.telling import tell
 from checkers.facts.list_history import Lists, as_list, found_by
 from checkers.history.records import Element, List, Op
 from checkers.rules.lost_updates.list_phrases import read_without, size_of, written_without
@@ -88,7 +87,7 @@ def _missing_from_list(n: Narrator, conflict: Conflict) -> Story:
             step(f"Appends only add elements, but {content(element)} is gone."),
         ),
         proof=(reader,),
-        sentences=tell(
+        sentences=(
             f"Before the run, {accused.resource} had {content(element)}.",
             f"{n.who(reader)} read a list without it: {content(element)} is gone.",
         ),
@@ -105,14 +104,14 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(_before_the_run(n, element, by.resource), *written_without(n, element, by)),
         proof=(by,),
-        sentences=tell(
+        sentences=(
             f"Before the run, {by.resource} had {content(element)}.",
             f"{n.who(by)} wrote a list without it: {content(element)} is gone.",
         ),
     )
 
 
-INITIAL_READ_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_missing_from_list)
+INITIAL_READ_WITHOUT = Breach("lost-update", "left-out", _missing_from_list)
 # because: the read that lacks it
-INITIAL_WRITTEN_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_missing_from_list)
-INITIAL_LOGGED_WITHOUT = Breach(anomaly="lost-update", rule="logged-without", story=_logged_without)
+INITIAL_WRITTEN_WITHOUT = Breach("lost-update", "left-out", _missing_from_list)
+INITIAL_LOGGED_WITHOUT = Breach("lost-update", "logged-without", _logged_without)

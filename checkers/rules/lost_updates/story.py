@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from checkers.explain.causes import of_late_write, of_late_writes, of_restart
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import tell, was_held_up
+from checkers.explain.telling import fault_steps, was_held_up
 from checkers.history.records import List, Op, Outcome
 from checkers.rules.lost_updates.list_phrases import read_without, size_of, written_without
 from checkers.text.printable import content
@@ -94,7 +93,7 @@ def _short_story(n: Narrator, lost: Op, by: Op, cause: Cause | None) -> tuple[st
     grant = None if late is None else n.grant_behind(late)
     held_up = "" if late is None or grant is None else f"{was_held_up(n, cause, grant, n.who(late))}."
     did = "wrote" if by.f == "append" else "read"
-    return tell(
+    return (
         f"{n.who(lost)} appended {content(lost.element)} to {lost.resource}{n.with_token(lost)}.",
         held_up,
         f"{n.who(by)} {did} a list without it.",
@@ -155,10 +154,10 @@ def _built_on(append: Op) -> List:
 
 
 # because: the lost append, what proves it
-READ_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
+READ_WITHOUT = Breach("lost-update", "left-out", _absent)
 # because: the lost append, what proves it, the read that lacks it
-WRITTEN_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
+WRITTEN_WITHOUT = Breach("lost-update", "left-out", _absent)
 # because: the lost append, who read what the two wrote
-SAME_LIST_READ = Breach(anomaly="lost-update", rule="same-list-read", story=_same_list_read)
+SAME_LIST_READ = Breach("lost-update", "same-list-read", _same_list_read)
 # because: the lost append, what proves it
-LOGGED_WITHOUT = Breach(anomaly="lost-update", rule="logged-without", story=_logged_without)
+LOGGED_WITHOUT = Breach("lost-update", "logged-without", _logged_without)

@@ -14,14 +14,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.explain.causes import of_servers
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.cycles import Question, cycle
-from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import capitalized
-from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import in_time_order, tell
+from checkers.explain.story import Cause, Step, Story, capitalized, step
+from checkers.explain.telling import fault_steps, in_time_order
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import Late, LogOrder, order_of
 from checkers.history.columns import ABSENT, READ
@@ -115,7 +112,7 @@ def _short_story(n: Narrator, op: Op, later: Op, by: Op, cause: Cause | None) ->
     if cause is not None:
         replaced = f"{n.who(later)} replaced {old} on {op.resource} with {content(later.value)}, {accepted}."
         return in_time_order(n, cause, (later.called, replaced), (op.called, still))
-    return tell(
+    return (
         f"At first, {op.resource} held {old}."
         if write is None
         else f"{n.who(write)} wrote {old} to {op.resource}.",
@@ -142,12 +139,8 @@ def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[Step, ..
 
 
 # because: what had returned before, later in the log
-AGAINST_THE_LOG = Breach(anomaly="non-linearizable", rule="against-the-log", story=_against_the_log)
+AGAINST_THE_LOG = Breach("non-linearizable", "against-the-log", _against_the_log)
 
 CHECKER = Checker(
-    name="order",
-    evidence="committed",
-    decides=("stale-read", "non-linearizable"),
-    check=against_the_log,
-    compares_only=True,
+    "order", "committed", against_the_log, ("stale-read", "non-linearizable"), compares_only=True
 )

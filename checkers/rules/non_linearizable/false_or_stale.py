@@ -20,7 +20,6 @@ from checkers.explain.edges import Refusal
 from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story
-from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.log_order import order_of
 from checkers.facts.rejection_causes import Causes, first_call, refused_heights
@@ -99,6 +98,7 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
     op, rejected = conflict.accused, conflict.because[0]
     did = {"read": "read", "fence": "fenced"}.get(op.f, "wrote")
     reached = _shown(n, op)
+    refused = f"{n.message(rejected)} with token {rejected.token} on {op.resource}"
     log = n.logged(conflict.proof, conflict.accused)
     raising = (each for each in conflict.proof if each.f != "read" and each != rejected)
     least = reached + 1 if log is None else n.least_above(rejected)
@@ -108,9 +108,8 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
     found = excuses(n, rejected, lower) if log is None else []  # a log shows which came first
     return Story(
         summary=(
-            f"either the storage wrongly refused {n.message(rejected)} with token {rejected.token}"
-            f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {reached} was"
-            " stale"
+            f"either the storage wrongly refused {refused}, or what {n.whom(op)} {did} afterwards with token"
+            f" {reached} was stale"
         ),
         steps=cycle(
             n,
@@ -124,9 +123,8 @@ def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
             f"either the refusal was false, or {n.name(op)} with the lower token {reached} was stale",
         ),
         others=tuple(each for excuse in found for each in excuse.operations),
-        sentences=tell(
-            f"The storage refused {n.message(rejected)} with token {rejected.token} on {op.resource} as"
-            " stale.",
+        sentences=(
+            f"The storage refused {refused} as stale.",
             f"After that, what {n.whom(op)} {did} with the lower token {reached} was accepted.",
             "One of the two answers was wrong.",
         ),
@@ -142,4 +140,4 @@ def _none(n: Narrator, found: Sequence[Excuse]) -> str:
 
 
 # because: the rejection
-FALSE_OR_STALE = Breach(anomaly="non-linearizable", rule="one-of-two", story=_one_of_two, needs=_causes)
+FALSE_OR_STALE = Breach("non-linearizable", "one-of-two", _one_of_two, needs=_causes)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, step
-from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.list_history import as_list
@@ -69,7 +67,7 @@ def _unwritten(n: Narrator, conflict: Conflict) -> Story:
                 " value."
             ),
         ),
-        sentences=tell(
+        sentences=(
             f"{n.who(append)} read {content(append.seen)} from {append.resource}.",
             "No client had written that list, and it had not been there before the run.",
         ),
@@ -88,7 +86,7 @@ def _found_early(n: Narrator, conflict: Conflict) -> Story:
             step(f"{n.who(write)} sent it only later, {n.sent(write)}.", write),
             step(f"So {content(append.seen)} was read before it was written.", append),
         ),
-        sentences=tell(
+        sentences=(
             f"{n.who(append)} read {content(append.seen)} from {append.resource}.",
             f"{n.who(write)} sent it only at {n.at(write.called)}.",
         ),
@@ -100,8 +98,8 @@ def _by(n: Narrator, append: Op) -> str:
     return f"and its append was over {n.answered(append)}"
 
 
-UNWRITTEN = Breach(anomaly="non-linearizable", rule="unwritten", story=_unwritten)
+UNWRITTEN = Breach("non-linearizable", "unwritten", _unwritten)
 # because: the append that wrote it
-FOUND_EARLY = Breach(anomaly="non-linearizable", rule="read-early", story=_found_early)
+FOUND_EARLY = Breach("non-linearizable", "read-early", _found_early)
 
-CHECKER = Checker(name="found-lists", evidence="observed", decides=("non-linearizable",), check=misfound)
+CHECKER = Checker("found-lists", "observed", misfound, ("non-linearizable",))

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, step
-from checkers.explain.telling import tell
 from checkers.facts.evidence import Evidence
 from checkers.text.printable import content
 
@@ -53,7 +51,7 @@ def _never_sent(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=conflict.because,
-        sentences=tell(
+        sentences=(
             f"The storage's own order of writes to {write.resource} has {what}.",
             "No client of this run sent it there: another program did, or one of the two records is wrong.",
         ),
@@ -76,7 +74,7 @@ def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=(write, *conflict.because),
-        sentences=tell(
+        sentences=(
             f"{n.who(write)} sent {content(write.value)} with token {write.token} to {write.resource}.",
             f"The storage has it with token {commit.token} on {commit.resource}.",
         ),
@@ -84,14 +82,10 @@ def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: a write that is near it in the log
-NEVER_SENT = Breach(anomaly="non-linearizable", rule="never-sent", story=_never_sent)
+NEVER_SENT = Breach("non-linearizable", "never-sent", _never_sent)
 # because: a write that is near it in the log
-LOGGED_OTHERWISE = Breach(anomaly="non-linearizable", rule="logged-otherwise", story=_logged_otherwise)
+LOGGED_OTHERWISE = Breach("non-linearizable", "logged-otherwise", _logged_otherwise)
 
 CHECKER = Checker(
-    name="mismatched-commits",
-    evidence="committed",
-    decides=("non-linearizable",),
-    check=mismatched_commits,
-    compares_only=True,
+    "mismatched-commits", "committed", mismatched_commits, ("non-linearizable",), compares_only=True
 )

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Breach, Conflict
+from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, step
-from checkers.explain.telling import tell
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.missing import missing
@@ -57,7 +55,7 @@ def _unwritten(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         others=tuple(op for op in [n.index.writer(read)] if op is not None),
-        sentences=tell(
+        sentences=(
             f"{n.who(read)} read {content(read.value)} from {read.resource}.",
             "No client had written that there, and it had not been there before the run.",
         ),
@@ -79,7 +77,7 @@ def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
                 read,
             ),
         ),
-        sentences=tell(
+        sentences=(
             f"{n.who(write)} wrote {content(write.value)} to {write.resource} with token {write.token}.",
             f"{n.who(read)} read it with token {read.token}: value and token do not belong together.",
         ),
@@ -95,7 +93,7 @@ def _read_early(n: Narrator, conflict: Conflict) -> Story:
             Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
             f"{content(write.value)} cannot be read before it is written",
         ),
-        sentences=tell(
+        sentences=(
             f"{n.who(read)} read {content(read.value)} from {read.resource} at {n.at(read.called)}.",
             f"{n.who(write)} sent it only at {n.at(write.called)}.",
         ),
@@ -114,7 +112,7 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
             step(f"{n.who(read)} read it{_why(read)} {n.answered(read)}, so it took effect.", read),
             step(f"But it is {n.place(write)}, which has every write that was stored.", write),
         ),
-        sentences=tell(
+        sentences=(
             f"{n.who(read)} read {content(write.value)} from {read.resource}, so it was stored.",
             "The storage's own order of writes does not have it.",
         ),
@@ -125,20 +123,14 @@ def _why(reader: Op) -> str:
     return " in order to append to it" if reader.f == "append" else ""
 
 
-UNWRITTEN = Breach(anomaly="non-linearizable", rule="unwritten", story=_unwritten)
+UNWRITTEN = Breach("non-linearizable", "unwritten", _unwritten)
 # because: the write
-WRONG_TOKEN = Breach(anomaly="non-linearizable", rule="wrong-token", story=_wrong_token)
+WRONG_TOKEN = Breach("non-linearizable", "wrong-token", _wrong_token)
 # because: the write
-READ_EARLY = Breach(anomaly="non-linearizable", rule="read-early", story=_read_early)
+READ_EARLY = Breach("non-linearizable", "read-early", _read_early)
 # because: the write
-READ_BUT_NOT_LOGGED = Breach(
-    anomaly="non-linearizable", rule="read-but-not-logged", story=_read_but_not_logged
-)
+READ_BUT_NOT_LOGGED = Breach("non-linearizable", "read-but-not-logged", _read_but_not_logged)
 
 CHECKER = Checker(
-    name="reads-not-logged",
-    evidence="committed",
-    decides=("non-linearizable",),
-    check=reads_not_logged,
-    compares_only=True,
+    "reads-not-logged", "committed", reads_not_logged, ("non-linearizable",), compares_only=True
 )

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.explain.checker import Checker
-from checkers.explain.conflict import Conflict
+from checkers.explain.conflict import Checker, Conflict
 from checkers.facts.evidence import Evidence
 from checkers.rules.stale_writes import by_holds, by_log
 
@@ -33,6 +32,4 @@ def came_after_higher(conflict: Conflict) -> bool:
     return conflict.anomaly == "stale-write" and any(higher)
 
 
-CHECKER = Checker(
-    name="stale-write", evidence="committed", decides=("stale-write",), check=logged, compares_only=True
-)
+CHECKER = Checker("stale-write", "committed", logged, compares_only=True)

@@ -131,6 +131,6 @@ def _used_again(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the newer write's proof, then who saw this one
-SEEN_AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=stale_as_seen)
+SEEN_AFTER_NEWER = Breach("stale-write", "after-newer", stale_as_seen)
 # because: the other write
-SAME_TOKEN_TWICE = Breach(anomaly="stale-write", rule="same-token-twice", story=_used_again, is_pair=True)
+SAME_TOKEN_TWICE = Breach("stale-write", "same-token-twice", _used_again, is_pair=True)

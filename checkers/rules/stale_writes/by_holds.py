@@ -20,10 +20,9 @@ import numpy as np
 from checkers.explain.causes import of_late_write
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.effects import acceptance, ending, first_reader
-from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import listed, lock_on, times
-from checkers.explain.story import Step, Story, step
+from checkers.explain.story import Step, Story, listed, lock_on, step, times
+from checkers.explain.telling import fault_steps
 from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.hold_order import hold_order
@@ -184,8 +183,8 @@ def came_later(n: Narrator, own: Op, later: Op) -> Step:
 
 
 # because: the newer write, the grant of the accused one's hold, the grant of the newer one's
-LOGGED_AFTER_LATER = Breach(anomaly="stale-write", rule="after-later-hold", story=_logged_after_later)
+LOGGED_AFTER_LATER = Breach("stale-write", "after-later-hold", _logged_after_later)
 # because: the newer write's proof, then the two grants
-SENT_AFTER_LATER = Breach(anomaly="stale-write", rule="after-later-hold", story=_sent_after_later)
+SENT_AFTER_LATER = Breach("stale-write", "after-later-hold", _sent_after_later)
 # because: the newer write's proof, the read that saw this one, then the two grants
-SEEN_AFTER_LATER = Breach(anomaly="stale-write", rule="after-later-hold", story=_seen_after_later)
+SEEN_AFTER_LATER = Breach("stale-write", "after-later-hold", _seen_after_later)

@@ -55,4 +55,4 @@ def _took_effect(n: Narrator, write: Op, found_by: Sequence[Op]) -> tuple[Step, 
 
 
 # because: the append whose list it had read, and who shows that it took effect, or what it had read
-AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=_wrote_the_older)
+AFTER_NEWER = Breach("stale-write", "after-newer", _wrote_the_older)

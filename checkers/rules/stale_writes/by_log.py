@@ -15,8 +15,7 @@ import numpy as np
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import listed, times
-from checkers.explain.story import Step, Story, step
+from checkers.explain.story import Step, Story, listed, step, times
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_columns import LogColumns
@@ -110,4 +109,4 @@ def _again(n: Narrator, write: Op, newer: Op) -> tuple[Step, ...]:
 
 
 # because: the newer write
-LOGGED_AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=_logged_after_newer)
+LOGGED_AFTER_NEWER = Breach("stale-write", "after-newer", _logged_after_newer)

@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from checkers.explain.causes import of_late_write
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
-from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator
-from checkers.explain.phrases import capitalized
-from checkers.explain.story import Cause, Step, Story, step
-from checkers.explain.telling import happened, tell, took, was_held_up
+from checkers.explain.story import Cause, Step, Story, capitalized, step
+from checkers.explain.telling import fault_steps, happened, took, was_held_up
 from checkers.history.faults import Fault
 from checkers.history.records import WRITES, Op
 from checkers.text.printable import content
@@ -50,10 +48,10 @@ def short_story(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple
     if newer.token is not None and newer.token == write.token:
         late = f"Then {whom} wrote with the same token, which a strict fence accepts only once."
     if fault is not None and fault.client is None:
-        return tell(capitalized(between), happened(n, fault), late)
+        return (capitalized(between), happened(n, fault), late)
     held_up = "" if own is None else was_held_up(n, cause, own)
     if fault is None:
-        return tell(
+        return (
             "" if own is None else took(n, own),
             capitalized(f"{held_up}; {between}" if held_up else between),
             late,
@@ -61,7 +59,7 @@ def short_story(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple
     if fault.kind == "pause" and fault.healed <= write.over:
         late = f"Then {whom} woke up, and its older write {came}."
     during = f"{held_up}; {_when(n, newer, fault)} {between}"
-    return tell("" if own is None else took(n, own), during, late)
+    return ("" if own is None else took(n, own), during, late)
 
 
 def _when(n: Narrator, newer: Op, fault: Fault) -> str:
@@ -151,11 +149,9 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     cause = of_late_write(n, write)
     start = n.history.header.initial_token
+    wrote = f"wrote {content(write.value)} with token {write.token}"
     return Story(
-        summary=(
-            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource},"
-            f" whose token was {start} before the run"
-        ),
+        summary=(f"{n.whom(write)} {wrote} to {write.resource}, whose token was {start} before the run"),
         steps=(
             *fault_steps(n, cause, write),
             *cycle(
@@ -165,14 +161,13 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         cause=cause,
-        sentences=tell(
+        sentences=(
             f"Before the run, {write.resource} had token {start}.",
-            f"{n.who(write)} wrote {content(write.value)} with token {write.token}, and the storage"
-            " accepted it.",
+            f"{n.who(write)} {wrote}, and the storage accepted it.",
         ),
     )
 
 
 # because: what proves that a newer token had been accepted
-SENT_AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=stale_as_seen)
-BELOW_THE_START = Breach(anomaly="stale-write", rule="below-the-start", story=_below_the_start)
+SENT_AFTER_NEWER = Breach("stale-write", "after-newer", stale_as_seen)
+BELOW_THE_START = Breach("stale-write", "below-the-start", _below_the_start)

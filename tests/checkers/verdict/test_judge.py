@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import fencepost
-from checkers.explain.checker import Checker
+from checkers.explain.conflict import Checker
 from checkers.history.records import Commit, Header, History, Op, Outcome
 from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS, judge
 from checkers.vocabulary.anomalies import ANOMALIES
@@ -148,7 +148,7 @@ def test_a_checker_that_crashes_makes_the_verdict_unknown(monkeypatch: pytest.Mo
     def crash(_evidence: Any) -> None:
         raise ZeroDivisionError("half a token")
 
-    broken = Checker(name="broken", evidence="observed", decides=("stuck-lock",), check=crash)
+    broken = Checker("broken", "observed", crash, ("stuck-lock",))
     monkeypatch.setattr(import_module("checkers.verdict.judge"), "OTHERS", (*OTHERS, broken))
 
     verdict = judge(run(REJECTED))
