@@ -50,7 +50,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 
-
 unfit_docker = pytest.StashKey[str]()  # why the Docker engine that answers is of no use
 
 

@@ -31,8 +31,6 @@ KINDS = [
     {"policy": "inclusive", "appends": True},
     {"policy": "inclusive", "appends": True, "fence_on_acquire": True, "outages": True},
 ]
-
-
 LOCKS = [
     {"again": again, "sessions": sessions, "ttls": ttls, "slowest": slowest}
     for again, sessions, ttls, slowest in itertools.product(

@@ -13,13 +13,9 @@ from workloads.line_protocol.clients import ProgramLock, ProgramStorage
 from workloads.line_protocol.program_client import start_fields
 
 TIMEOUT = 0.3  # seconds
-
-
 SETTINGS = start_fields(
     3, lock_settings("client", [], timeout=TIMEOUT), storage_settings("client", ["a:1"], timeout=TIMEOUT)
 )
-
-
 PROGRAM = """
 import json, os, sys, time
 def say(**fields):

@@ -19,48 +19,24 @@ def history_file(path: Path, *events: dict[str, object]) -> Path:
 
 
 HEADER = '{"fencepost":1,"target":"t","seed":7,"fenced":true,"policy":"strict"}'
-
-
 ACQUIRE = '{"time":10,"process":0,"type":"invoke","f":"acquire","resource":"r0","owner":"0-1"}'
-
-
 ACQUIRED = (
     '{"time":20,"process":0,"type":"ok","f":"acquire","resource":"r0","owner":"0-1",'
     '"token":33,"ttl":2000,"attempt":15}'
 )
-
-
 WRITE = '{"time":30,"process":0,"type":"invoke","f":"write","resource":"r0","token":33,"value":"a"}'
-
-
 WRITTEN = '{"time":40,"process":0,"type":"ok","f":"write","resource":"r0","token":33,"value":"a"}'
-
-
 APPEND = '{"time":30,"process":0,"type":"invoke","f":"append","resource":"r0","token":33,"element":"e"}'
-
-
 APPENDED = (
     '{"time":40,"process":0,"type":"ok","f":"append","resource":"r0","token":33,"element":"e",'
     '"read":["x"],"written":["x","e"]}'
 )
-
-
 READ = '{"time":50,"process":0,"type":"invoke","f":"read","resource":"r0"}'
-
-
 WAS_READ = '{"time":60,"process":0,"type":"ok","f":"read","resource":"r0","token":33,"value":"a"}'
-
-
 PAUSED = (
     '{"time":70,"process":"nemesis","type":"info","f":"pause",'
     '"value":{"target":"client:0","state":"in force","evidence":"T"}}'
 )
-
-
 GOOD = (HEADER, ACQUIRE, ACQUIRED, WRITE, WRITTEN, READ, WAS_READ, PAUSED)
-
-
 BYTES = "\n".join(GOOD).encode() + b"\n"
-
-
 HOSTILE = [b"null", b"-1", b"1e999", b"NaN", b"true", b'""', b"[]", b"{}", b'"ok"', b'"info"', b"\x00"]

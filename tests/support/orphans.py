@@ -21,8 +21,6 @@ for line in sys.stdin:
     print(json.dumps({"id": json.loads(line)["id"], "outcome": "ok"}), flush=True)
 time.sleep(60)
 """
-
-
 LEAVES_A_DAEMON = """
 import json, os, sys
 reading, writing = os.pipe()

@@ -60,8 +60,6 @@ RECORD = """window.painted = [];
   after("stroke", () => path.forEach(along));
   after("fill", () => round || path.forEach((points) => along([...points, points[0]])));
 }"""
-
-
 STEP_NUMBER = "step number"
 
 

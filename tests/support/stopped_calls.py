@@ -37,7 +37,6 @@ LOCK_CALLS = {
 }
 """The outcome of each call if its servers stop before its first request, its second, …"""
 
-
 STORAGE_CALLS = {
     ("dynamodb", "none", "write"): "info",
     ("dynamodb", "conditional-expression", "write"): "info",
@@ -70,8 +69,6 @@ STORAGE_CALLS = {
     ("zookeeper", "version-check", "fence"): "fail info",
     ("zookeeper", "version-check", "read"): "info",
 }
-
-
 CONTAINERS = {system for system, engine in ENGINES.items() if engine == "docker_engine"}
 
 

@@ -27,8 +27,6 @@ FENCE = "(fence)"
 OLD_ETCD = "3.5.15"
 """The release of etcd that slow tests run; it takes a minute or more to build."""
 ENOUGH = 10.0  # s for a call to a storage that answers, also on a slow machine
-
-
 LOCKS = {
     "etcd": ("etcd", 1, "create-revision"),
     "etcd-lock": ("etcd", 1, "create-revision"),

@@ -23,8 +23,6 @@ kind = "etcd"
 kind = "postgres"
 fencing = "conditional-update"
 """
-
-
 OWN_PROGRAM = """\
 name = "own"
 expect = "valid"
@@ -32,14 +30,8 @@ lock = { kind = "client" }
 storage = { kind = "client", fencing = "service" }
 client = { command = ["./client\\n"] }
 """
-
-
 PAUSE = '[[faults]]\nkind = "pause"\ntarget = "holder"\n'
-
-
 SUPERSEDED = f'{PAUSE}at = "before-write"\nuntil = "superseded"\n'
-
-
 PARTITION = '[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "8s"\nlasts = "2s"\n'
 
 

@@ -16,14 +16,8 @@ from workloads.settings import StorageSettings
 from workloads.storages import load_kind, postgres, redis
 
 DEADLINE = 120.0  # seconds
-
-
 RESOURCE = "r0"
-
-
 SERVERS = {"postgres": "postgres", "redis": "redis-storage"}
-
-
 AS_NEW = (
     "DROP TABLE IF EXISTS register, audit, fence",
     "ALTER DATABASE fencepost RESET ALL",

@@ -40,17 +40,9 @@ from workloads.locks import connect, etcd_lock_service, redlock
 from workloads.storages import load_kind
 
 pytestmark = pytest.mark.engine
-
-
 TIMEOUT = 1.0  # seconds
-
-
 DEADLINE = 6.0  # seconds; for calls with several requests, or to several servers, on a slow machine
-
-
 TTL = 6 * SECOND  # so that nothing is renewed during a test unless the test does it
-
-
 SERVERS = dict.fromkeys(("dynamodb", "etcd", "http", "kahuna", "postgres", "s3", "zookeeper"), 1) | {
     "redis": 5
 }

@@ -1,8 +1,9 @@
-"""A fault is a step of an explanation if it hit the holder or its servers."""
+"""A fault is a step of an explanation if it hit the holder or its servers, and comes where it began."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -112,3 +113,85 @@ def test_a_lost_write_says_who_still_reached_the_old_primary() -> None:
         "Meanwhile the storage failed over at 0.300 s (line 5);"
         " clients 0 and 1 still reached the old primary, all others the new one."
     ) in steps
+
+
+def cut_off(history: str, began: float, healed: float, *commits: Commit) -> Account:
+    """The explanation of the only finding, if the storage was cut off in that time; s since its first event."""
+    header, *lines = map(json.loads, (HISTORIES / f"{history}.jsonl").read_text().splitlines())
+    for line in lines:
+        line["time"] += 1_000_000_000
+    for moment, state in ((began, "in force"), (healed, "healed")):
+        value = {"target": "storage", "state": state, "evidence": "seen"}
+        fault = {"process": "nemesis", "type": "info", "f": "partition", "value": value}
+        lines.append({"time": round((1 + moment) * 1e9), **fault})
+    ordered = [header, *sorted(lines, key=lambda line: line["time"])]
+    parsed = parse([json.dumps(line) + "\n" for line in ordered])
+    (finding,) = judge(parsed, commits or None).findings
+    return finding.account
+
+
+BEFORE, DURING = (-0.5, 0.05), (0.02, 0.05)  # of a write from 0 to 0.1 s
+TWICE = tuple(Commit(seq=seq, resource="r0", token=33, value="0-1") for seq in (1, 2))
+
+
+@pytest.mark.parametrize(("times", "place"), [(BEFORE, 0), (DURING, 1)])
+def test_a_ghost_write_names_its_fault_where_it_began(times: tuple[float, float], place: int) -> None:
+    account = cut_off("ghost-write/read", *times)
+
+    assert [bool(step.faults) for step in account.steps].index(True) == place
+    assert [" was cut off from " in sentence for sentence in account.story].index(True) == place
+
+
+@pytest.mark.parametrize(("times", "place"), [(BEFORE, 0), (DURING, 1)])
+def test_a_duplicate_write_names_its_fault_where_it_began(times: tuple[float, float], place: int) -> None:
+    account = cut_off("duplicate-write/inclusive", *times, *TWICE)
+
+    assert [bool(step.faults) for step in account.steps].index(True) == place
+    assert [" was cut off from " in sentence for sentence in account.story].index(True) == place
+
+
+COMMITS = Commit(seq=1, resource="r0", token=33, value="a"), Commit(seq=2, resource="r0", token=35, value="c")
+
+
+def killed(history: str, *commits: Commit, unanswered: str = "") -> Mapping[str, Account]:
+    """What is found in a history whose storage is killed at 0.55 s, and seen up again at 0.95 s; by anomaly.
+
+    The write of the `unanswered` value never learns its outcome.
+    """
+    header, *lines = map(json.loads, (HISTORIES / f"{history}.jsonl").read_text().splitlines())
+    lines = [
+        line
+        for line in lines
+        if line["process"] != "nemesis"
+        and (line["f"], line["type"], line.get("value")) != ("write", "ok", unanswered)
+    ]
+    for moment, state in ((0.55, "in force"), (0.95, "healed")):
+        value = {"target": "storage", "state": state, "evidence": "seen"}
+        fault = {"process": "nemesis", "type": "info", "f": "kill", "value": value}
+        lines.append({"time": round(moment * 1e9), **fault})
+    ordered = [header, *sorted(lines, key=lambda line: line["time"])]
+    parsed = parse([json.dumps(line) + "\n" for line in ordered])
+    return {each.anomaly: each.account for each in judge(parsed, commits or None).findings}
+
+
+def test_a_read_is_not_said_to_come_after_the_storage_was_up_again() -> None:
+    account = killed("high-water-regression/plain")["high-water-regression"]
+
+    assert account.story == (
+        "Process 2 read 'b' with token 34 from r0.",
+        "The storage was killed at 0.550 s.",
+        "Then process 2 read 'a' with token 33: the storage has forgotten the higher token.",
+    )
+    assert not any("After that" in step.text for step in account.steps)
+
+
+def test_a_lost_write_that_a_client_had_read_says_who_read_it() -> None:
+    account = killed("high-water-regression/plain", unanswered="b")["lost-write"]
+
+    assert account.story[0] == "Process 1 wrote 'b' with token 34 to r0, and process 2 read it."
+
+
+def test_a_lost_write_that_no_client_read_had_been_acknowledged() -> None:
+    account = killed("lost-write/committed", *COMMITS)["lost-write"]
+
+    assert account.story[0].endswith(", and the storage acknowledged it.")

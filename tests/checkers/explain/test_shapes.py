@@ -1,4 +1,4 @@
-"""What is found among a few operations is the same for all that have one shape."""
+"""What is found among a few operations is the same for all of one shape; their roles make fingerprints."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import pytest
 
 from checkers.explain import shapes
 from checkers.explain.proof import alone
+from checkers.explain.roles import roles
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, History, Op, Value
 from checkers.rules import lost_writes
 from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS
 from tests.support.broken_storages import KINDS
+from tests.support.brute_force import read, write
 from tests.support.crowds import crowd
 from tests.support.examples import Cases
 from tests.support.storage_runs import Run
@@ -115,3 +117,18 @@ def test_a_restart_of_the_storage_has_its_own_time(monkeypatch: pytest.MonkeyPat
 
     assert shapes._KNOWN == {}
     assert not shapes._has_restarts(Evidence(history=History(header=run.history.header, operations=())))
+
+
+@pytest.mark.parametrize("token", [3, 7])
+def test_a_wrong_token_has_one_shape_whether_it_is_too_high_or_too_low(token: int) -> None:
+    written = write(0, 5, 0, 1)
+    found = read(1, (str(written.value), token), 2, 3)
+
+    assert roles(found, [written]) == ("read", "write")
+
+
+def test_an_older_value_is_older_than_the_one_that_had_replaced_it() -> None:
+    old, new = write(0, 3, 0, 1), write(1, 5, 2, 3)
+    found = read(2, (str(old.value), 3), 4, 5)
+
+    assert roles(found, [old, new]) == ("read", "equal write", "newer write")

@@ -1,8 +1,9 @@
-"""A long commit log is read as columns, and gives the same commits or the same error as line by line."""
+"""Commit logs: read as columns with the same commits or error as line by line, and nothing of them is lost."""
 
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
@@ -11,14 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.history import commits, growing
+from checkers.history import commit_columns, commits, growing
+from checkers.history.commit_columns import Commits
 from checkers.history.commits import read_commits
 from checkers.history.irregular import IrregularError
 from checkers.history.reader import parse
 from checkers.history.records import Commit
 from checkers.text.errors import HistoryError
 from checkers.verdict.judge import judge
+from tests.support.broken_storages import KINDS
 from tests.support.events import GOOD
+from tests.support.storage_runs import simulate
 
 LINES = [
     '{"seq":1,"resource":"r0","token":3,"value":"a"}',
@@ -178,3 +182,37 @@ def test_a_commit_that_the_history_does_not_know_is_refused(tmp_path: Path, comm
         judge(parse(GOOD), read_commits(path))
 
     assert (refused.value.file, refused.value.line) == (str(path), 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_commits_come_back_from_their_columns(kind: str) -> None:
+    rng = random.Random(kind)
+    for _ in range(20):
+        commits = simulate(rng, kind).commits
+
+        assert tuple(Commits.of(commits)) == commits
+
+
+def test_commits_of_several_resources_keep_their_order_lines_and_file() -> None:
+    commits = tuple(
+        Commit(seq=seq, resource=f"r{seq % 2}", token=None, value=value, line=seq, file="f")
+        for seq, value in enumerate([1, "1", None, ("a", 1)])
+    )
+
+    assert tuple(Commits.of(commits)) == commits
+    assert Commits.of(commits)[1:3] == commits[1:3]
+    assert Commits.of(commits)[-1] == commits[-1]
+
+
+def test_commits_are_made_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commit_columns, "_AT_ONCE", 2)
+    commits = tuple(Commit(seq=seq, resource="r0", token=seq, value=seq) for seq in range(5))
+
+    assert tuple(Commits.of(commits)) == commits
+
+
+def test_columns_of_commits_are_used_as_they_are() -> None:
+    commits = Commits.of([])
+
+    assert Commits.of(commits) is commits
+    assert tuple(commits) == ()

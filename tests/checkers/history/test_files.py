@@ -1,9 +1,10 @@
-"""Reading files that others may have made: gigabytes of holes cost nothing, and content is held once."""
+"""Large files: holes cost nothing, content is held once, and cyclic garbage is left alone in bulk work."""
 
 from __future__ import annotations
 
 import os
 import tracemalloc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from checkers.formats.text import read_text
 from checkers.history import files
+from checkers.history.gc_pause import collecting, gc_paused
 from checkers.history.reader import read
 from checkers.text import limits
 from checkers.text.errors import HistoryError
@@ -80,3 +82,26 @@ def test_a_whole_file_takes_little_more_memory_than_its_size(tmp_path: Path) -> 
 
     assert tracemalloc.get_traced_memory()[1] < 1.5 * size
     tracemalloc.stop()
+
+
+class Linked:
+    """An object that only the collector of cycles can free."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_cycles_of_a_long_loop_are_collected_on_the_way() -> None:
+    with gc_paused():
+        left = [weakref.ref(Linked()) for _ in collecting(range(2_000))]
+        alive = sum(each() is not None for each in left)
+
+    assert alive < 1_000
+
+
+def test_without_that_no_cycle_is_collected() -> None:
+    with gc_paused():
+        left = [weakref.ref(Linked()) for _ in range(2_000)]
+        alive = sum(each() is not None for each in left)
+
+    assert alive == 2_000

@@ -1,16 +1,24 @@
-"""Had a rejection a cause? Each history differs from one that is judged otherwise by one moment or token."""
+"""Had a rejection a cause, in what clients saw, in the log, or in what the log may have lost?"""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from checkers.explain.conflict import Breach
-from checkers.history.records import Op
+from checkers.facts.evidence import Evidence, gather
+from checkers.facts.log_order import LogOrder
+from checkers.history.records import Commit, FaultEvent, Op, Outcome
+from checkers.rules import rejections
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
-from checkers.rules.rejections import NO_CAUSE
-from tests.support.brute_force import fenced, read, write
+from checkers.rules.rejections import NO_CAUSE, of_logged
+from tests.support.brute_force import fenced, history_of, random_register_history, read, renumbered, write
+from tests.support.brute_force import fenced as fence_of
+from tests.support.commit_logs import committed, log, random_log
 from tests.support.conflicts import seen
 
 FALSE = ("false-rejection", NO_CAUSE)
@@ -169,3 +177,110 @@ def test_a_read_is_held_against_rejections_that_no_fence_may_have_caused() -> No
     second, back = write(4, 10, 8, 9, "stale"), read(5, ("v0", 1), 10, 11)
 
     assert seen(older, lost, first, ahead, second, back) == [("non-linearizable", FALSE_OR_STALE, 5, [2])]
+
+
+RESTARTED = [
+    FaultEvent(time=time, kind="restart", target="storage", state=state, evidence="")
+    for time, state in ((1, "in force"), (2, "healed"))
+]
+
+
+def found(
+    *operations: Op, commits: Sequence[Commit], fenced: bool = True, restarted: bool = False
+) -> list[tuple[str, int]]:
+    history = history_of(renumbered(operations), fenced=fenced)
+    history = replace(history, faults=tuple(RESTARTED) * restarted)
+    return [(each.anomaly, each.accused.index) for each in of_logged(gather(history, commits, same_run=True))]
+
+
+REFUSED = write(9, 3, 4, 5, "stale")
+FALSE_SECOND = [("false-rejection", 1)]
+
+
+@pytest.mark.parametrize(("called", "expected"), [(5, []), (6, [("false-rejection", 0)])])
+def test_a_logged_write_is_a_cause_if_sent_before_the_rejection_returned(
+    called: int, expected: list[tuple[str, int]]
+) -> None:
+    assert found(REFUSED, write(1, 5, called, 9), commits=log((5, "v1"))) == expected
+
+
+@pytest.mark.parametrize(("called", "expected"), [(5, []), (6, [("false-rejection", 0)])])
+def test_a_fence_is_a_cause_where_the_log_has_no_fences(called: int, expected: list[tuple[str, int]]) -> None:
+    fence = fence_of(write(1, 5, called, 9, "info"))
+
+    assert found(REFUSED, fence, write(2, 1, 10, 11), commits=log((1, "v2"))) == expected
+
+
+@pytest.mark.parametrize(("called", "expected"), [(2, []), (3, FALSE_SECOND)])
+def test_a_fence_that_was_sent_until_a_restart_may_be_gone_from_the_log(
+    called: int, expected: list[tuple[str, int]]
+) -> None:
+    gone, logged = (fence_of(write(i, 9 - i, called + 8 * i, 30, "info")) for i in (0, 1))
+
+    assert found(gone, REFUSED, logged, commits=log((8, None)), restarted=True) == expected
+
+
+@pytest.mark.parametrize(("outcome", "expected"), [("info", []), ("stale", FALSE_SECOND)])
+def test_an_unknown_write_may_be_gone_from_the_log_a_failed_one_never_was(
+    outcome: str, expected: list[tuple[str, int]]
+) -> None:
+    failed = replace(write(0, 9, 0, 3, outcome), error=None)
+
+    assert found(failed, REFUSED, write(2, 1, 6, 7), commits=log((1, "v2")), restarted=True) == expected
+
+
+@pytest.mark.parametrize(("fenced", "expected"), [(True, [("non-linearizable", 3)]), (False, [])])
+def test_a_refusal_shows_the_order_only_where_a_fence_is_promised(
+    fenced: bool, expected: list[tuple[str, int]]
+) -> None:
+    operations = write(0, 1, 0, 1), write(1, 5, 2, 9, "info"), REFUSED, read(3, ("v0", 1), 6, 7)
+
+    assert found(*operations, commits=log((1, "v0"), (5, "v1")), fenced=fenced) == expected
+
+
+def of_rejections(evidence: Evidence) -> list[object]:
+    return list(rejections.of_logged(Evidence(history=evidence.history, log=evidence.log)))
+
+
+def test_what_comes_too_late_by_refusals_is_found_as_in_a_second_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = random.Random(0)
+    answers: list[bool] = []
+    make_late = LogOrder._make_late
+
+    def answered(order: LogOrder, *arguments: Any) -> bool:
+        answers.append(make_late(order, *arguments))
+        return answers[-1]
+
+    for _ in range(3000):
+        operations = random_register_history(rng)
+        log = committed(random_log(rng, operations))
+        if not any(op.error == "stale" for op in operations):
+            continue
+        evidence = gather(history_of(operations, strict=rng.random() < 0.5), log, same_run=True)
+        monkeypatch.setattr(LogOrder, "_make_late", answered)
+        found = of_rejections(evidence)
+        monkeypatch.setattr(LogOrder, "_make_late", lambda *_: True)
+
+        assert found == of_rejections(evidence), (operations, log)
+
+    assert 0 < sum(answers) < len(answers) - 500
+
+
+@pytest.mark.parametrize(("called", "is_late"), [(3, False), (4, True)])
+def test_a_read_of_what_had_been_replaced_by_the_refusal_of_an_older_token(
+    called: int, is_late: bool
+) -> None:
+    operations = renumbered(
+        [
+            Op(index=0, process=0, f="write", resource="r0", called=0, returned=1, outcome=Outcome.OK, token=1, value="a"),
+            Op(index=1, process=1, f="write", resource="r0", called=0, token=3, value="b"),
+            Op(index=2, process=2, f="write", resource="r0", called=2, returned=3, outcome=Outcome.FAIL, token=2, value="c", error="stale"),
+            Op(index=3, process=3, f="read", resource="r0", called=called, returned=5, outcome=Outcome.OK, token=1, value="a"),
+        ]
+    )  # fmt: skip
+
+    found = of_rejections(gather(history_of(operations), committed([operations[0], operations[1]])))
+
+    assert bool(found) == is_late

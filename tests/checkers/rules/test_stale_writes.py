@@ -1,4 +1,4 @@
-"""What clients saw of a storage, conflict by conflict: literal histories, line by line and in columns."""
+"""Stale writes and reads: literal histories, conflict by conflict, by what clients saw and by the log."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 
 from checkers.facts.evidence import gather
 from checkers.history.records import Commit, Header, Op
-from checkers.rules.registers import resolved
+from checkers.rules.registers import observed, resolved
 from checkers.rules.stale_reads import WENT_BACK
 from checkers.rules.stale_writes.by_clients import SAME_TOKEN_TWICE, SEEN_AFTER_NEWER
+from checkers.rules.stale_writes.by_log import LOGGED_AFTER_NEWER, in_log
 from checkers.rules.stale_writes.story import BELOW_THE_START, SENT_AFTER_NEWER
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
 from tests.support.conflicts import Summary, seen, summary_of
@@ -175,3 +176,110 @@ def test_a_write_with_the_lowest_token_is_stale_after_a_fence_with_it() -> None:
     fence, late = fenced(write(0, 0, 0, 1)), write(1, 0, 2, 3)
 
     assert logged(fence, late, log=[late]) == [("stale-write", SENT_AFTER_NEWER, 1, [0])]
+
+
+def commits(*tokens: int, fences: Sequence[int] = ()) -> list[Commit]:
+    return [
+        Commit(
+            seq=seq,
+            resource="r0",
+            token=token,
+            fence=seq in fences,
+            value=None if seq in fences else f"v{seq}",
+        )
+        for seq, token in enumerate(tokens)
+    ]
+
+
+def stale(log: Sequence[Commit], **header: object) -> list[Summary]:
+    sent = [write(each.seq, each.token or 0, 2 * each.seq, 2 * each.seq + 1) for each in log]
+    sent = [
+        replace(op, f="fence", value=None) if each.fence else op for op, each in zip(sent, log, strict=True)
+    ]
+    history = replace(history_of(renumbered(sent)), header=Header(target="t", **header))
+    return [summary_of(each) for each in in_log(gather(history, list(log)))]
+
+
+@pytest.mark.parametrize(
+    ("policy", "token", "is_stale"),
+    [
+        ("strict", 4, True),
+        ("strict", 5, True),
+        ("strict", 6, False),
+        ("inclusive", 4, True),
+        ("inclusive", 5, False),
+    ],
+)
+def test_the_initial_token_is_the_first_mark(policy: str, token: int, *, is_stale: bool) -> None:
+    found = stale(commits(token), policy=policy, initial_token=5)
+
+    assert found == ([("stale-write", BELOW_THE_START, 0, [])] if is_stale else [])
+
+
+def test_the_newer_write_is_the_one_that_raised_the_mark() -> None:
+    assert stale(commits(5, 3, 2)) == [
+        ("stale-write", LOGGED_AFTER_NEWER, 1, [0]),
+        ("stale-write", LOGGED_AFTER_NEWER, 2, [0]),
+    ]
+
+
+@pytest.mark.parametrize(("policy", "is_stale"), [("strict", True), ("inclusive", False)])
+def test_an_equal_token_in_the_log_is_stale_only_to_a_strict_fence(policy: str, *, is_stale: bool) -> None:
+    found = stale(commits(5, 5), policy=policy)
+
+    assert found == ([("stale-write", LOGGED_AFTER_NEWER, 1, [0])] if is_stale else [])
+
+
+def bare(op: Op) -> Op:
+    return replace(op, token=None)
+
+
+def of_first_register(*operations: Op, strict: bool = True, fenced: bool = True) -> list[Summary]:
+    """What is found next to another register that is certainly wrong."""
+    newer, older = (replace(op, resource="r1") for op in (write(90, 2, 90, 91), write(91, 1, 92, 93)))
+    history = history_of(renumbered([*operations, newer, older]), strict=strict, fenced=fenced)
+    *found, _ = observed(gather(history))
+    assert {each.accused.resource for each in found} <= {"r0"}
+    return [summary_of(each) for each in found]
+
+
+def accused(*operations: Op, strict: bool = True, fenced: bool = True) -> list[tuple[str, int]]:
+    found = of_first_register(*operations, strict=strict, fenced=fenced)
+    return [(anomaly, index) for anomaly, _, index, _ in found]
+
+
+def test_a_value_without_a_token_is_older_than_none() -> None:
+    newer, without, later = write(0, 1, 0, 1), bare(write(1, 0, 2, 3)), bare(read(2, ("v1", 0), 4, 5))
+
+    assert of_first_register(newer, without, later) == []
+
+
+def test_a_value_without_a_token_comes_back_after_a_fenced_write() -> None:
+    without, newer = bare(write(0, 0, 0, 1)), write(1, 1, 2, 4)
+    during, after = bare(read(2, ("v0", 0), 4, 5)), bare(read(3, ("v0", 0), 5, 6))
+
+    assert of_first_register(without, newer, during) == []
+    assert accused(without, newer, during, after) == [("stale-read", 3)]
+
+
+def test_two_writes_at_once_contradict_each_other_if_both_are_read_later() -> None:
+    one, other = write(0, 1, 0, 2), write(1, 1, 0, 2)
+    of_one, of_other = read(2, ("v0", 1), 3, 4), read(3, ("v1", 1), 3, 4)
+
+    for is_fenced in (True, False):
+        assert of_first_register(one, other, of_one, strict=False, fenced=is_fenced) == []
+        assert accused(one, other, of_one, of_other, strict=False, fenced=is_fenced) == [
+            ("non-linearizable", 2)
+        ]
+
+
+def test_a_value_may_be_read_until_the_next_one_was_surely_there() -> None:
+    first, second = write(0, 1, 0, 1), write(1, 1, 2, 3)
+
+    for is_fenced in (True, False):
+        assert (
+            of_first_register(first, second, read(2, ("v0", 1), 3, 4), strict=False, fenced=is_fenced) == []
+        )
+        assert accused(first, second, read(2, ("v0", 1), 4, 5), strict=False, fenced=is_fenced) == [
+            ("non-linearizable", 2)
+        ]
