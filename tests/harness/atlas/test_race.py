@@ -1,14 +1,19 @@
-"""What an answer says about the condition, and which bytes leave when."""
+"""A race: its answers, what some of them show together, and its history that the checkers judge."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkers.history.records import Outcome
-from harness.atlas.race import Mode, body_of, outcome_of, pieces_of
+from harness.atlas.cells import Cell, Verdict
+from harness.atlas.history import write_history
+from harness.atlas.race import Attempt, Mode, Operation, Race, body_of, outcome_of, pieces_of
 from harness.atlas.wire import Request
+from harness.run.recheck import judge_file
 
 
 @pytest.mark.parametrize("status", [200, 201, 204])
@@ -53,3 +58,176 @@ def test_a_body_has_its_size_and_epoch_and_equals_no_other() -> None:
 
     assert (len(one), json.loads(one)["epoch"], json.loads(one)["owner"]) == (256, 2, "c15")
     assert one != other
+
+
+def race(*statuses: int | None, read: int | None = None) -> Race:
+    attempts = tuple(
+        Attempt(client=client, method="PUT", called=0, returned=1, status=status)
+        for client, status in enumerate(statuses)
+    )
+    seen = Attempt(client=2, method="GET", called=2, returned=3, status=read) if read else None
+    return Race(key="k", attempts=attempts, read=seen)
+
+
+def cell(*races: Race, operation: Operation = Operation.CREATE) -> Cell:
+    return Cell(operation=operation, mode=Mode.HELD, races=races)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "winners", "is_decided"),
+    [
+        ((200, 412), 1, True),
+        ((412, 200, 409, 404), 1, True),
+        ((200, 200), 2, True),
+        ((200, 204, None), 2, True),
+        ((200, None), 1, False),
+        ((200, 500), 1, False),
+        ((200, 403), 1, False),
+        ((412, 412), 0, False),
+        ((None, None), 0, False),
+        ((), 0, False),
+    ],
+)
+def test_a_race_is_decided_if_no_other_can_have_won(
+    statuses: tuple[int | None, ...], winners: int, is_decided: bool
+) -> None:
+    assert (race(*statuses).winners, race(*statuses).is_decided) == (winners, is_decided)
+
+
+@pytest.mark.parametrize(
+    ("races", "verdict"),
+    [
+        ([race(200, 412)] * 3, Verdict.ATOMIC),
+        ([race(200, 412)] * 99 + [race(200, 200)], Verdict.NOT_ATOMIC),
+        ([race(None, 412)] * 99 + [race(200, 200)], Verdict.NOT_ATOMIC),
+        ([race(200, 412)] * 9 + [race(200, None)], Verdict.ATOMIC),
+        ([race(200, 412)] * 8 + [race(200, None)] * 2, Verdict.UNKNOWN),
+        ([race(412, 412)] * 3, Verdict.UNKNOWN),
+        ([race(503, 503)] * 3, Verdict.UNKNOWN),
+        ([race()] * 3, Verdict.UNKNOWN),
+        ([], Verdict.UNKNOWN),
+    ],
+)
+def test_one_race_with_two_winners_is_enough(races: list[Race], verdict: Verdict) -> None:
+    assert cell(*races).verdict is verdict
+
+
+def test_an_ignored_condition_was_not_raced() -> None:
+    ignored = Cell(operation=Operation.CREATE, is_ignored=True, reason="a second PUT was accepted")
+
+    assert ignored.verdict is Verdict.IGNORED
+    assert ignored.sentence() == "ignored: a second PUT was accepted"
+
+
+@pytest.mark.parametrize(
+    ("raced", "gone"),
+    [
+        (race(200, 204, read=404), 1),
+        (race(200, 204, read=200), 0),
+        (race(200, 204, read=500), 0),
+        (race(404, 204, read=404), 0),
+        (race(200, None, read=404), 0),
+    ],
+)
+def test_an_object_is_lost_only_if_its_put_and_a_delete_succeeded(raced: Race, gone: int) -> None:
+    assert cell(raced, operation=Operation.DELETE).gone == gone
+
+
+def test_the_smallest_race_has_the_fewest_winners() -> None:
+    two, three = race(412, 200, 200), race(200, 200, 200)
+
+    assert cell(race(200, 412, 412), three, two).smallest is two
+
+
+def test_a_race_that_lost_an_object_is_shown_rather_than_another() -> None:
+    lost = race(200, 204, read=404)
+
+    assert cell(race(200, 204, read=200), lost, operation=Operation.DELETE).smallest is lost
+
+
+def test_without_two_winners_no_race_is_shown() -> None:
+    assert cell(race(200, 412)).smallest is None
+
+
+def test_a_cell_counts_winners_and_answers() -> None:
+    counted = cell(race(200, 200, 412), race(200, None, 503), race(200, 412, 412))
+
+    assert counted.document() == {
+        "operation": "create",
+        "mode": "held",
+        "verdict": "not atomic",
+        "keys": 3,
+        "keys_with_two_winners": 1,
+        "most_winners": 2,
+        "undecided": 1,
+        "acknowledged_and_gone": 0,
+        "answers": {"200": 4, "412": 3, "503": 1, "no answer": 1},
+        "reason": "",
+    }
+    assert counted.sentence() == (
+        "not atomic: 1 of 3 keys had more than one winner, up to 2; 1 had none, or too few answers to know"
+        " (200 ×4, 412 ×3, 503 ×1, no answer ×1)"
+    )
+
+
+PUT_AND_DELETE = ("PUT", "DELETE")
+
+
+def raced(statuses: tuple[int | None, ...], methods: tuple[str, ...] = (), read: int | None = None) -> Race:
+    attempts = tuple(
+        Attempt(
+            client=client,
+            method=(methods or ("PUT",) * len(statuses))[client],
+            called=7_000,
+            returned=9_000 + client,
+            status=status,
+        )
+        for client, status in enumerate(statuses)
+    )
+    seen = Attempt(client=2, method="GET", called=20_000, returned=21_000, status=read) if read else None
+    return Race(key="prefix/create-held-7", attempts=attempts, read=seen)
+
+
+def judged(folder: Path, operation: Operation, raced: Race) -> Any:
+    return judge_file(write_history(folder / "cell", operation, raced))
+
+
+@pytest.mark.parametrize("operation", [Operation.CREATE, Operation.REPLACE])
+def test_two_winners_have_the_same_token(tmp_path: Path, operation: Operation) -> None:
+    verdict = judged(tmp_path, operation, raced((412, 200, None, 200))).verdict
+
+    assert [each.anomaly for each in verdict.findings] == ["duplicate-token"]
+
+
+@pytest.mark.parametrize("read", [200, 404])
+def test_a_put_and_a_delete_of_one_version_are_a_stale_write(tmp_path: Path, read: int) -> None:
+    verdict = judged(tmp_path, Operation.DELETE, raced((200, 204), PUT_AND_DELETE, read)).verdict
+
+    assert [each.anomaly for each in verdict.findings] == ["stale-write"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "raced"),
+    [
+        (Operation.CREATE, raced((412, 200, 409))),
+        (Operation.CREATE, raced((200, None, 503))),
+        (Operation.REPLACE, raced((404, 200))),
+        (Operation.DELETE, raced((200, 412), PUT_AND_DELETE, 200)),
+        (Operation.DELETE, raced((404, 204), PUT_AND_DELETE, 404)),
+        (Operation.DELETE, raced((200, None), PUT_AND_DELETE, 200)),
+    ],
+)
+def test_one_winner_is_no_finding(tmp_path: Path, operation: Operation, raced: Race) -> None:
+    assert judged(tmp_path, operation, raced).verdict.findings == ()
+
+
+def test_the_history_has_every_request_and_its_own_key(tmp_path: Path) -> None:
+    history = judged(tmp_path, Operation.CREATE, raced((200, 412, None))).history
+
+    assert [(op.process, op.outcome, op.token, op.error) for op in history.operations] == [
+        (0, "ok", 1, None),
+        (1, "fail", None, "answered 412"),
+        (2, "info", None, "no answer"),
+    ]
+    assert {op.resource for op in history.operations} == {"create-held-7"}
+    assert history.operations[0].called == 0

@@ -1,9 +1,11 @@
-"""The results of all nights: remembered once, also by several writers, and across versions."""
+"""The results of all nights: remembered once, by several writers and across versions, and judged again."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -16,7 +18,9 @@ from harness.campaign.replay import Replay
 from harness.campaign.results import Results, StoredRun
 from harness.campaign.status import RunOutcome
 from harness.core.errors import ConfigurationError
+from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import job, plan, stored
+from tests.support.command import fencepost
 
 NIGHTS = ("2026-11-20T03:00:00+00:00", "2026-11-21T03:00:00+00:00", "2026-11-22T03:00:00+00:00")
 
@@ -161,3 +165,95 @@ def test_a_file_that_cannot_be_written_is_refused_before_a_night(
 
         with pytest.raises(ConfigurationError, match=f"{file}: cannot be used for results: .* locked"):
             results.check_writable()
+
+
+STARTED = "2026-11-22T03:00:00+00:00"
+
+
+@pytest.fixture
+def database(recorded_run: Callable[[str], Path], tmp_path: Path) -> Path:
+    """Two stored runs."""
+    file = tmp_path / "nights.db"
+    rows = [
+        stored(name, started=STARTED, verdict=verdict, folder=str(recorded_run(name)))
+        for name, verdict in (("etcd-postgres", "valid"), ("check-then-write", "invalid"))
+    ]
+    Results(file).add(Night(tmp_path, plan(job())), rows)
+    return file
+
+
+def change(database: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(database)) as changed, changed:
+        for statement in statements:
+            changed.execute(statement)
+
+
+def test_unchanged_verdicts_are_counted(database: Path, tmp_path: Path) -> None:
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
+    assert done.stdout == "2 of 2 runs are unchanged\n"
+
+
+def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path, tmp_path: Path) -> None:
+    change(database, "UPDATE runs SET verdict = 'valid'")
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.VIOLATION, done.stderr
+    assert done.stdout.splitlines() == [
+        f"check-then-write, seed 7, {STARTED}: invalid, was valid",
+        "1 of 2 runs are unchanged",
+    ]
+    with closing(sqlite3.connect(database)) as kept:
+        assert kept.execute("SELECT DISTINCT verdict FROM runs").fetchall() == [("valid",)]
+
+
+def test_other_anomalies_and_fingerprints_are_changes_too(database: Path, tmp_path: Path) -> None:
+    change(
+        database,
+        """UPDATE runs SET anomalies = '{"stale-write": 1}', fingerprint = '4-000000000000'"""
+        " WHERE cell = 'check-then-write'",
+        "UPDATE runs SET anomalies = '{}', fingerprint = NULL WHERE cell = 'etcd-postgres'",
+    )
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.VIOLATION, done.stderr
+    assert re.search(
+        r"^check-then-write, seed 7, \S+: stale-write ×\d+.*, was stale-write ×1;"
+        r" fingerprint 4-[0-9a-f]{12}, was 4-000000000000$",
+        done.stdout,
+        re.MULTILINE,
+    )
+
+
+def test_fingerprints_of_an_earlier_version_are_not_compared(database: Path, tmp_path: Path) -> None:
+    change(database, "UPDATE runs SET fingerprint = '000000000000'")
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
+
+
+def test_a_history_that_is_refused_now_has_changed(database: Path, tmp_path: Path) -> None:
+    change(
+        database,
+        "UPDATE runs SET history = (SELECT commits FROM runs WHERE cell = 'etcd-postgres')"
+        " WHERE cell = 'etcd-postgres'",
+    )
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.VIOLATION
+    assert "etcd-postgres, seed 7" in done.stdout
+    assert "cannot be read: " in done.stdout
+
+
+def test_without_stored_histories_nothing_is_judged(tmp_path: Path) -> None:
+    Results(tmp_path / "nights.db")
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", "nights.db")
+
+    assert done.returncode == ExitCode.NOTHING_SELECTED
+    assert "has no stored history" in done.stderr

@@ -1,6 +1,9 @@
-"""Help, suggestions, usage errors, and the lists of targets and schemas."""
+"""Help, suggestions, usage errors, lists, the names in errors, and standard output that is closed."""
+
+from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from checkers.text import limits
 from harness.cli import schemas
 from tests.support import command
+from tests.support.command import FENCEPOST
 from tests.support.repository import ROOT
+from tests.support.short_histories import superseded
 
 
 class TestHelp:
@@ -199,3 +205,105 @@ class TestTargets:
     @pytest.mark.parametrize("name", schemas.schemas())
     def test_a_schema_can_be_printed(self, fencepost: Any, name: str) -> None:
         assert json.loads(fencepost("schema", name).stdout) == schemas.schemas()[name]
+
+
+def run(command: list[str], folder: Path, stdout: Any = None) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, stdout=stdout, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment, check=False
+    )
+
+
+class TestStreams:
+    def test_a_broken_pipe_ends_the_command_silently(self, tmp_path: Path) -> None:
+        read, written = os.pipe()
+        os.close(read)
+        with os.fdopen(written, "w") as stdout:
+            done = run([*FENCEPOST, "schema"], tmp_path, stdout)
+
+        assert (done.returncode, done.stderr) == (141, "")
+
+    def test_a_full_disk_is_reported_without_a_traceback(self, tmp_path: Path) -> None:
+        with Path("/dev/full").open("w") as stdout:
+            done = run([*FENCEPOST, "targets"], tmp_path, stdout)
+
+        assert done.returncode == 3
+        assert done.stderr == "this machine has run out of something: [Errno 28] No space left on device\n"
+
+    @pytest.mark.slow
+    def test_a_closed_stdout_is_not_an_error(self, history: Any, tmp_path: Path) -> None:
+        file = history(superseded("fail"))
+        command = " ".join([*FENCEPOST, "recheck", file, ">&-"])
+
+        done = run(["sh", "-c", command], tmp_path)
+
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+TARGET = """
+name = "mine"
+expect = ["stale-write"]
+[lock]
+{lock}
+ttl = "2s"
+[storage]
+kind = "postgres"
+fencing = "none"
+"""
+REFUSED = (
+    "{:process 0, :type :invoke, :f :write, :value 1}\n{:process 1, :type :invoke, :f :write, :value nil}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("lock", "code", "said"),
+    [
+        ('kind = "nowhere:Class"', 4, "lock.kind: nowhere:Class cannot be loaded"),
+        (
+            'kind = "http"\nurl = "http://127.0.0.1:1"',
+            3,
+            "infrastructure failure: nothing answers at lock.url",
+        ),
+    ],
+    ids=["class", "service"],
+)
+def test_what_cannot_be_reached_is_named_after_its_target(
+    fencepost: Any, tmp_path: Path, lock: str, code: int, said: str
+) -> None:
+    (tmp_path / "t.toml").write_text(TARGET.format(lock=lock))
+
+    ran = fencepost("run", "t.toml", "--engine", "local")
+
+    assert ran.returncode == code
+    assert ran.stderr.startswith(f"mine: {said}")
+
+
+def test_what_an_etcd_log_cannot_express_has_one_line(fencepost: Any, tmp_path: Path) -> None:
+    (tmp_path / "history.edn").write_text(REFUSED)
+
+    ran = fencepost("export", "history.edn", "--to", "porcupine-etcd")
+
+    assert ran.returncode == 4
+    assert ran.stderr == "history.edn:2: an etcd log cannot express a write of nil\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments"),
+    [
+        ("corpus/entry/expected.json", ("corpus", "check", "corpus")),
+        ("plan.json", ("run", "etcd-postgres", "--plan", "plan.json", "--engine", "local")),
+        ("night/plan.json", ("campaign", "merge", "night")),
+    ],
+)
+def test_a_document_that_cannot_be_read_is_named_once(
+    fencepost: Any, tmp_path: Path, path: str, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    with (tmp_path / path).open("wb") as file:
+        file.truncate(limits.NIGHT + 1)
+
+    ran = fencepost(*arguments)
+
+    assert ran.returncode == 4
+    said = next(line for line in ran.stderr.splitlines() if "it has more than " in line)
+    assert [said.count(name) for name in path.split("/")] == [1] * len(path.split("/"))

@@ -1,4 +1,4 @@
-"""Client processes: none outlives the harness, and each stops itself on request."""
+"""Client processes: none outlives the harness, each stops on request and records its errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from signal import Signals
-from typing import Any
+from typing import Any, NoReturn
 
 import psutil
 import pytest
@@ -19,10 +19,12 @@ from psutil import Process
 
 from harness.clients import pool
 from harness.clients.process import SharedProgress
+from harness.clients.recorder import RecordedSession, Recorder
 from harness.clients.shared_state import NOBODY, STOP_POINTS, Held, SharedState
 from harness.core.errors import InfrastructureError
 from harness.nemesis.triggers import StopRequest, Victim
 from tests.support.waiting import wait_for
+from workloads.client import NotApplied
 
 CLIENTS_UNTIL_KILLED = """
 import time
@@ -238,3 +240,57 @@ def test_without_a_token_a_list_is_contested_by_a_later_hold(folder: Path) -> No
         assert not state.contested(state.held(0))
         other.reached("list-read", "r0", "1-2", 4)
         assert state.contested(state.held(0))
+
+
+def refuse() -> NoReturn:
+    raise NotApplied("not the\n holder")
+
+
+def lose_the_connection() -> NoReturn:
+    raise ConnectionResetError("connection reset")
+
+
+def mistake() -> NoReturn:
+    raise ValueError("boom")
+
+
+def error_of(recorder: Recorder, action: Any) -> str:
+    return str(RecordedSession(recorder, 0, 1).call("read", "r0", action).fields["error"])
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Recorder:
+    return Recorder(tmp_path / "client-0.jsonl", passwords=("hunter22",))
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        (refuse, "not the holder"),
+        (lose_the_connection, "connection reset"),
+        (
+            mistake,
+            f"raised ValueError: boom ({Path(__file__).name}:{mistake.__code__.co_firstlineno + 1}, in mistake)",
+        ),
+    ],
+)
+def test_an_error_has_its_place_if_it_is_a_mistake(recorder: Recorder, action: Any, said: str) -> None:
+    assert error_of(recorder, action) == said
+
+
+def test_the_log_has_the_traceback_of_a_mistake_without_passwords(
+    recorder: Recorder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> NoReturn:
+        raise KeyError("hunter22")
+
+    session = RecordedSession(recorder, 0, 1)
+    for _ in range(100):
+        session.call("read", "r0", fail)
+    session.call("read", "r0", lose_the_connection)
+
+    log = capsys.readouterr().err
+    assert 1 < log.count("Traceback") < 100
+    assert "in fail" in log
+    assert "hunter22" not in log
+    assert "ConnectionResetError" not in log

@@ -1,4 +1,4 @@
-"""What processes in real containers may do: nothing beyond their own user, also after a kill and a restart."""
+"""What containers may do: nothing beyond their own user, no capabilities, and within a limit."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import docker
 import pytest
+import yaml
 
 from harness.engines.built_images import our_image
 from harness.engines.docker_compose import TOXIPROXY
@@ -18,8 +19,6 @@ from harness.engines.docker_images import provide_before_any_run
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec, Topology
 from tests.support.selection import nightly
-
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
 AS_OFFICIAL = {
     "postgres": "mkdir -p $PGDATA; chmod 700 $PGDATA; find $PGDATA ! -user postgres -exec chown postgres {} +; "
@@ -104,3 +103,46 @@ def test_an_image_that_starts_as_root_becomes_another_user(
 
     for seen in use(docker_engine, client, spec, run_id, tmp_path):
         assert seen[spec.name] == ("0" * 16, "1")
+
+
+COMPOSE = sorted((Path(__file__).parents[3] / "compose").glob("*.yaml"))
+BECOMES_ANOTHER_USER = {"postgres", "redis", "zookeeper"}
+"""The official images of these start as root."""
+HARMLESS = {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETPCAP", "SETUID"}
+
+SERVICES = [
+    pytest.param(file.stem, service, id=f"{file.stem}: {name}")
+    for file in COMPOSE
+    for name, service in yaml.safe_load(file.read_text(encoding="utf-8"))["services"].items()
+]
+
+
+def test_every_compose_file_has_services() -> None:
+    assert len(COMPOSE) >= 10
+    assert len(SERVICES) >= len(COMPOSE)
+
+
+@pytest.mark.parametrize(("system", "service"), SERVICES)
+def test_a_service_gets_only_the_capabilities_that_it_needs(system: str, service: dict[str, Any]) -> None:
+    added = set(service.get("cap_add", ()))
+
+    assert service["cap_drop"] == ["ALL"]
+    assert added <= (HARMLESS if system in BECOMES_ANOTHER_USER else set())
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert not service.get("privileged")
+
+
+@pytest.mark.parametrize(("system", "service"), SERVICES)
+def test_a_service_has_a_limit_of_memory_that_swap_does_not_lift(
+    system: str, service: dict[str, Any]
+) -> None:
+    assert system
+    assert 0 < service["mem_limit"] <= 2 * 10**9
+    assert service["memswap_limit"] == service["mem_limit"]
+
+
+@pytest.mark.parametrize(("system", "service"), SERVICES)
+def test_a_service_shares_nothing_with_the_machine(system: str, service: dict[str, Any]) -> None:
+    assert system
+    assert not {"devices", "ipc", "network_mode", "pid", "userns_mode", "volumes_from"} & set(service)
+    assert not [each for each in service.get("volumes", ()) if str(each).startswith((".", "/", "~"))]

@@ -1,4 +1,4 @@
-"""Processes that a dead run has left are ended, and no others."""
+"""What a dead run or an old version has left: its processes are ended, its caches removed, no others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from harness.engines import cleanup
+from harness.engines.cleanup import clean
 from harness.processes import ownership, run_notes
 
 US = ownership.this_process()
@@ -72,3 +73,28 @@ def test_a_process_that_ends_while_it_is_looked_at_is_left_out(
         swept = cleanup.sweep()
 
     assert swept.removed == ()
+
+
+@pytest.fixture
+def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "fencepost").mkdir(mode=0o700)
+    return tmp_path / "fencepost"
+
+
+def test_the_old_cache_is_removed(caches: Path) -> None:
+    (caches / "columns").mkdir(mode=0o700)
+    (caches / "columns" / "a.npz").touch()
+
+    assert f"the unused cache {caches / 'columns'}" in clean().removed
+    assert not (caches / "columns").exists()
+
+
+def test_a_link_in_its_place_is_left_alone(caches: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "kept").touch()
+    (caches / "columns").symlink_to(other)
+
+    assert any(str(caches / "columns") in kept for kept in clean().kept)
+    assert (other / "kept").exists()

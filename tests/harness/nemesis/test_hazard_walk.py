@@ -1,4 +1,4 @@
-"""Walks over hazards: what the plan says, what the walkers share, and real processes stopped as aimed."""
+"""Walks over hazards: their order, what the plan says, what the walkers share, and real processes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -310,3 +311,29 @@ def test_a_holder_waits_for_its_renewal_if_a_stop_is_requested_there(state: Shar
     waiting.join(PATIENCE)
 
     assert not waiting.is_alive()
+
+
+def test_a_plan_has_each_hazard_once_a_stale_write_first_then_late_tokens() -> None:
+    (planned,) = plan((ALL,), 7, TTL, 30 * SECOND, NAMES)
+
+    cells = [Cell.named(name) for name in planned.hazards]
+    assert sorted(cells) == sorted(of_pauses("holder"))
+    assert cells[0] == FIRST
+    assert [cell.point for cell in cells[1:5]] == [Point.GRANTED] * 4
+    for part in (cells[1:5], cells[5:]):
+        assert all([*End].index(one.end) >= [*End].index(other.end) for one, other in pairwise(part))
+    assert planned.moments == ()
+
+
+def test_the_same_seed_gives_the_same_order_and_another_one_another() -> None:
+    orders = {plan((ALL,), seed, TTL, 30 * SECOND, NAMES) for seed in (1, 1, 2, 3)}
+
+    assert len(orders) == 3
+
+
+def test_a_plan_aims_at_nothing_that_the_target_rules_out() -> None:
+    fault = PauseSpec(kind="pause", target="holder", hazards=("granted/expired", "renewing/expired"))
+
+    (planned,) = plan((fault,), 7, TTL, 30 * SECOND, ["renewing/expired/holder"])
+
+    assert planned.hazards == ("renewing/expired/holder",)

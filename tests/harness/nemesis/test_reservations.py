@@ -1,4 +1,4 @@
-"""Reservations of clients, edges and servers by faults."""
+"""What a fault hits, and the clients, edges, servers and sides that it reserves."""
 
 from __future__ import annotations
 
@@ -14,9 +14,18 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from pydantic import TypeAdapter
 
+from harness.core.errors import ConfigurationError
+from harness.nemesis.clock import ClockSpec
+from harness.nemesis.faults import FaultSpec, sides_hit
+from harness.nemesis.kill import KillSpec
+from harness.nemesis.partition import PartitionSpec
+from harness.nemesis.pause import PauseSpec
+from harness.nemesis.reach import FaultReach, recorded_target, servers_hit
 from harness.nemesis.reservations import Reservations
 from harness.network.topology import NetworkEdge
+from harness.spec.reading import load_text
 
 
 class Client:
@@ -127,3 +136,98 @@ def test_no_two_ongoing_faults_share_a_client_a_server_or_an_edge() -> None:
     few = settings(max_examples=50, stateful_step_count=20, derandomize=True, database=None, deadline=None)
 
     run_state_machine_as_test(Faults, settings=few)
+
+
+SIDES = {"lock": ("redis-1", "redis-2"), "storage": ("postgres",)}
+REACH = FaultReach(cluster=None, sides=SIDES, processes=(None, None))
+
+
+def kill(target: Any) -> KillSpec:
+    return KillSpec(kind="kill", target=target, every="8s", lasts="1s")
+
+
+def partition(side: str | tuple[str, ...]) -> PartitionSpec:
+    words = {"kind": "partition", "target": "client:0", "from": side, "every": "8s", "lasts": "1s"}
+    return PartitionSpec.model_validate(words)
+
+
+@pytest.mark.parametrize(
+    ("fault", "servers"),
+    [
+        (kill("lock"), ("redis-1", "redis-2")),
+        (kill("storage"), ("postgres",)),
+        (kill("redis-2"), ("redis-2",)),
+        (partition("both"), ("redis-1", "redis-2", "postgres")),
+        (partition("storage"), ("postgres",)),
+        (partition(("redis-2", "postgres")), ("redis-2", "postgres")),
+        (PauseSpec(kind="pause", target="holder", every="3s", lasts="1s"), ()),
+    ],
+)
+def test_a_fault_hits_the_servers_that_it_names(fault: Any, servers: Any) -> None:
+    assert servers_hit(fault.aim(), SIDES) == servers
+
+
+def test_the_history_names_the_side_of_a_server() -> None:
+    assert recorded_target("lock", SIDES) == "lock"
+    assert recorded_target("redis-2", SIDES) == "lock:redis-2"
+    assert recorded_target("postgres", SIDES) == "storage:postgres"
+
+
+def test_each_fault_reserves_its_servers_and_edges() -> None:
+    clock = ClockSpec(kind="clock", target="redis-2", jump="1h", every="8s", lasts="1s")
+
+    assert kill("redis-2").needs(REACH) == {"redis-2", NetworkEdge(0, "redis-2"), NetworkEdge(1, "redis-2")}
+    assert partition(("redis-2",)).needs(REACH, 0) == {NetworkEdge(0, "redis-2")}
+    assert clock.needs(REACH) == {"redis-2"}
+
+
+RESERVED = {"lock": ("etcd-1", "etcd-2", "etcd-3"), "storage": ("postgres",)}
+EVERY = {"every": "8s", "lasts": "1s"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "hit"),
+    [
+        ({"kind": "pause", "target": "holder", "at": "acquired", "lasts": "1s"}, {"clients"}),
+        ({"kind": "pause", "target": "lock:leader", **EVERY}, {"lock"}),
+        ({"kind": "kill", "target": "postgres", **EVERY}, {"storage"}),
+        ({"kind": "partition", "target": "etcd-2", **EVERY}, {"lock"}),
+        ({"kind": "partition", "target": "etcd-2", "with": "holder", **EVERY}, {"clients", "lock"}),
+        ({"kind": "partition", "target": "holder", "from": "lock", **EVERY}, {"clients", "lock"}),
+        ({"kind": "delay", "target": "holder", "to": "both", **EVERY}, {"clients", "lock", "storage"}),
+    ],
+)
+def test_a_fault_hits_the_clients_or_the_sides_of_its_servers(fault: Any, hit: set[str]) -> None:
+    spec = TypeAdapter(FaultSpec).validate_python(fault)
+
+    assert sides_hit(spec, RESERVED) == {f"side:{side}" for side in hit}
+
+
+TARGET = """
+name = "t"
+expect = "valid"
+overlap = false
+[lock]
+kind = "etcd"
+[storage]
+kind = "postgres"
+fencing = "upsert"
+[[faults]]
+kind = "kill"
+target = "holder"
+at = "acquired"
+[[faults]]
+"""
+
+
+def test_nothing_on_clients_can_follow_the_kill_of_one() -> None:
+    pause = 'kind = "pause"\ntarget = "client:0"\nat = "acquired"\nlasts = "1s"'
+
+    with pytest.raises(ConfigurationError, match="overlap = false: leaves no time"):
+        load_text(TARGET + pause, "t.toml")
+
+
+def test_servers_may_be_hit_while_a_client_is_dead() -> None:
+    kill = 'kind = "kill"\ntarget = "storage"\nevery = "8s"\nlasts = "1s"'
+
+    assert not load_text(TARGET + kill, "t.toml").overlap

@@ -1,14 +1,16 @@
-"""Windows of faults: how many a fault had, how many it hit, and why it missed the others."""
+"""Windows of faults: how many a fault had, how many it hit, why it missed the others."""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
 import random
+import tarfile
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -29,6 +31,7 @@ from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
 from harness.nemesis.windows import NO_GRANT, NO_HOLDER, NO_MOMENT, NO_TAKEOVER, RUN_OVER, had_victim
 from harness.run.recheck import judge_folder
+from tests.support.windows_by_facts import compared
 
 SECOND = 1_000_000_000
 PAUSE = PauseSpec(kind="pause", target="holder", at="before-write", until="superseded")
@@ -180,3 +183,37 @@ def test_a_moved_clock_hits_only_if_somebody_held_a_lock(
     servers(state, threading.Event()).strike(clock, [0], time.monotonic_ns() + SECOND, windows.append)
 
     assert windows == [None if is_held else NO_GRANT]
+
+
+ARCHIVE = Path(__file__).with_name("recorded-windows.tar.xz")
+RUNS = 20  # of each
+BUGS = (
+    "check-then-write",
+    "code-path-without-the-token",
+    "fallback-to-another-server",
+    "fence-counter-deleted",
+    "get-then-del-unlock",
+    "lease-id-token",
+    "read-from-a-cache",
+    "second-set-drops-expiry",
+    "uuid-token",
+    "value-after-the-fence",
+)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("windows")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_the_nemesis_hits_what_the_history_shows(recorded: Path, bug: str) -> None:
+    runs = sorted((recorded / bug).iterdir())
+    windows = [each for run in runs for each in compared(run)]
+
+    assert len(runs) == RUNS
+    assert not [each for each in windows if not each.agree]
+    assert sum(each.struck[0] for each in windows) >= RUNS

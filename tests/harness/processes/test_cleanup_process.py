@@ -1,9 +1,11 @@
-"""What outlives the harness cleans up after it, also when the harness is killed."""
+"""What outlives the harness cleans up after it, and interrupts while it does."""
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ import psutil
 import pytest
 
 from harness.processes.cleanup_process import continued_at_end, healed_at_end
+from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.process_tree import is_stopped, stop_all
 from tests.support.waiting import PATIENCE, wait_for
 
@@ -95,3 +98,41 @@ def test_a_stopped_process_continues_if_the_harness_is_killed(sleeping: psutil.P
         assert is_stopped(sleeping)
 
     assert wait_for(lambda: not is_stopped(sleeping))
+
+
+def test_ctrl_c_is_raised_at_the_end_of_the_block() -> None:
+    reached = []
+
+    def interrupted() -> None:
+        with deferred_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_unhandled_signal_still_ends_the_process() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with deferred_interrupts():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_another_thread_is_never_interrupted() -> None:
+    handlers = []
+
+    def work() -> None:
+        with deferred_interrupts():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert handlers == [signal.default_int_handler]

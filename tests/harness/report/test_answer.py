@@ -1,6 +1,8 @@
-"""What a run says in a few words, whatever became of it."""
+"""What a run says in a few words, whatever became of it; without a counted fault it is not green."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +14,7 @@ from checkers.vocabulary.reasons import (
     NO_GRANT,
     NO_RETURN,
     NO_TOKEN,
+    RUN_LONGER,
     Reason,
     ReasonKind,
     Untestable,
@@ -21,6 +24,7 @@ from harness.report.counters import counters
 from harness.report.headline import Tone
 from harness.report.stale_write_counts import why_findings_differ
 from harness.run.recheck import NO_PLAN, UNREAD_ORDER
+from tests.support.lock_requests import fault
 from tests.support.repository import ROOT
 from tests.support.verdicts import verdict_of
 
@@ -284,3 +288,46 @@ def test_counts_that_differ_from_the_findings_say_why(
     )
 
     assert why_findings_differ(document) == says
+
+
+def valid(**fields: object) -> VerdictDocument:
+    return verdict_of({"verdict": "valid", "as_expected": True, "coverage": HELD, **fields})
+
+
+COULD_HIT = {"hit": {}, "missed": ["granted/superseded/holder"], "possible": 1}
+
+
+def test_a_valid_run_without_a_counted_fault_does_not_look_green() -> None:
+    header = Header(target="mine", ttl=1_000_000)
+    granted = Op(index=0, process=0, f="acquire", resource="r", called=0, returned=1, outcome=Outcome.OK)
+    history = History(header=header, operations=(granted,))
+
+    said = answer(valid(hazards=COULD_HIT), "mine", history)
+
+    assert said.headline == (
+        "No fault was counted: the fence held, 13 of 13 stale writes refused, 0 of 1 dangerous moments tried"
+    )
+    assert said.tone is Tone.NEUTRAL
+    assert said.verdict == "Verdict: valid, as this target expects"
+    assert said.matters.endswith("the run says nothing about the faults of this target.")
+    assert said.remedy == "The lease of 1 ms is over before any fault begins: set lock.ttl to 100 ms or more."
+    assert answer(valid(hazards=COULD_HIT), "mine").remedy.startswith("Run longer, or with other faults;")
+
+
+@pytest.mark.parametrize(
+    "fields", [{"hazards": COULD_HIT, "coverage": HELD | {"pauses": 1}}, {"hazards": {"hit": {}}}, {}]
+)
+def test_a_run_with_a_counted_fault_or_without_any_stays_green(fields: dict[str, object]) -> None:
+    said = answer(valid(**fields), "mine")
+
+    assert (said.label, said.tone) == ("The fence held", Tone.GOOD)
+
+
+def test_a_run_that_had_faults_is_not_told_to_have_some() -> None:
+    reasons = [Reason(ReasonKind.NOT_EXERCISED, "8 of 20 dangerous moments tried", RUN_LONGER)]
+    document = verdict_of({"verdict": "unknown", "as_expected": False, "coverage": HELD, "reasons": reasons})
+    had = History(header=Header(target="mine"), operations=(), faults=tuple(fault("client:0", 1, 2)))
+    without = replace(had, faults=())
+
+    assert answer(document, "mine", had).remedy.startswith("Run longer: set workload.duration")
+    assert answer(document, "mine", without).remedy.startswith("Run longer, or with faults")

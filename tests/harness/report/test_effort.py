@@ -1,12 +1,113 @@
-"""How hard a run tried, in one sentence: it claims no more than the counts say."""
+"""Causes in words, how hard a run tried, and what it gave the checkers nothing to compare for."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from checkers.history.records import FaultEvent, History, Op, Outcome
 from harness.nemesis.faults import FAULTS
+from harness.report.causes import Openings
+from harness.report.counters import untested
 from harness.report.effort import effort, moments
-from tests.support.verdicts import verdict_of
+from tests.support.paused_writer import SECOND, STALE, paused_history
+from tests.support.verdicts import finding_of, verdict_of
+
+
+def opened(finding: dict[str, Any], history: History) -> str | None:
+    opening = Openings(history).of(finding_of(finding))
+    return "; ".join(": ".join(said) for said in opening.in_words(history.started, None)) if opening else None
+
+
+def test_the_fault_that_the_verdict_names_is_told_with_its_evidence() -> None:
+    assert opened(STALE, paused_history()) == (
+        "Cause: client 1 was paused 0.500–4.000 s; observed: status is stopped"
+    )
+
+
+def test_a_cause_that_only_fits_is_probable() -> None:
+    probable = STALE | {"cause": {"certain": False, "fault": "pause", "faults": [11]}}
+
+    assert str(opened(probable, paused_history())).startswith("Probable cause: client 2 was")
+
+
+def test_a_late_call_of_another_owner_is_a_cause() -> None:
+    freed = STALE | {"cause": {"certain": False, "operations": [6, 7]}}
+    history = paused_history()
+    release = replace(history.operations[2], f="release")
+    history = replace(history, operations=(*history.operations[:2], release, history.operations[3]))
+
+    assert opened(freed, history) == (
+        "Probable cause: process 2 sent the release of another hold at 3.000 s (line 6), and got its ok"
+    )
+
+
+def test_a_late_renew_is_called_a_renewal() -> None:
+    kept = STALE | {"cause": {"certain": False, "operations": [6, 7]}}
+    history = paused_history()
+    renewal = replace(history.operations[2], f="renew")
+    history = replace(history, operations=(*history.operations[:2], renewal, history.operations[3]))
+    opening = Openings(history).of(finding_of(kept))
+
+    assert opening is not None
+    assert opening.kind == "late renewal"
+    assert "sent the renewal of another hold" in str(opened(kept, history))
+
+
+def test_a_finding_is_unexplained_if_none_of_the_faults_is_its_cause() -> None:
+    history, unexplained = paused_history(), finding_of(STALE | {"cause": None})
+    earlier = {"anomaly": "duplicate-token", "summary": "!", "operations": [2, 3]}
+
+    assert Openings(history).is_unexplained(unexplained)
+    assert not Openings(history).is_unexplained(finding_of(STALE))
+    assert not Openings(history).is_unexplained(finding_of(STALE | {"cause": None, "caused_by": earlier}))
+    assert not Openings(replace(history, faults=())).is_unexplained(unexplained)
+
+
+def test_a_finding_without_a_cause_names_none() -> None:
+    assert opened(STALE | {"cause": None}, paused_history()) is None
+    assert opened(STALE | {"cause": {"certain": True, "faults": [999]}}, paused_history()) is None
+
+
+def test_a_finding_that_follows_from_another_has_that_as_its_cause() -> None:
+    earlier = {"anomaly": "duplicate-token", "summary": "!", "operations": [2, 3]}
+
+    assert opened(STALE | {"caused_by": earlier}, paused_history()) is None
+
+
+def test_another_fault_that_the_steps_name_is_told_with_its_evidence() -> None:
+    history = paused_history()
+    split = [
+        FaultEvent(
+            time=time * SECOND,
+            kind="partition",
+            target="lock:etcd-1",
+            state=state,
+            evidence=f"{state}",
+            line=line,
+        )
+        for time, state, line in ((1, "in force", 90), (3, "healed", 91))
+    ]
+    history = replace(history, faults=(*history.faults, *split))
+
+    assert opened(STALE | {"step_faults": [[10, 12], [90, 91]]}, history) == (
+        "Cause: client 1 was paused 0.500–4.000 s; observed: status is stopped; "
+        "Also in force: the lock service (etcd-1) was cut off 0.000–2.000 s; observed: in force"
+    )
+
+
+def test_two_faults_in_the_same_words_are_named_once() -> None:
+    history = paused_history()
+    opening = Openings(history).of(finding_of(STALE))
+    assert opening is not None
+    assert opening.fault is not None
+
+    twice = replace(opening, others=((opening.fault, opening.evidence),))
+
+    assert twice.in_words(history.started, None) == opening.in_words(history.started, None)
+
 
 NONE_STALE = {"stale_writes_attempted": 0, "stale_writes_rejected": 0, "stale_writes_accepted": 0}
 
@@ -97,3 +198,24 @@ def test_moments_count_those_that_no_fault_tried() -> None:
 def test_a_target_that_can_hit_no_moment_counts_none() -> None:
     assert moments(verdict_of({})) == ""
     assert moments(verdict_of({"hazards": {"hit": {"before-write/superseded/holder": 1}}})) == ""
+
+
+def op(f: str, *, token: int | None = None) -> Op:
+    return Op(index=0, process=0, f=f, resource="r0", called=1, returned=2, outcome=Outcome.OK, token=token)
+
+
+@pytest.mark.parametrize(
+    ("operations", "lacking"),
+    [
+        ((), {}),
+        ((op("acquire", token=1), op("read"), op("write", token=1)), {"lost-update": "no appends"}),
+        ((op("acquire", token=1), op("append", token=1)), {}),
+        (
+            (op("acquire", token=1), op("write", token=1)),
+            {"lost-update": "no appends", "stale-read": "no reads"},
+        ),
+        ((op("acquire"), op("append")), {"duplicate-token": "no tokens", "token-regression": "no tokens"}),
+    ],
+)
+def test_the_run_lacked(operations: tuple[Op, ...], lacking: dict[str, str]) -> None:
+    assert untested(operations) == lacking

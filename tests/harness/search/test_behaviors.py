@@ -1,4 +1,4 @@
-"""When a search has dried up: literal runs, and the estimate of what is left."""
+"""When a search has dried up, the estimate of what is left, and how close a run came."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from checkers.history.faults import Fault
 from checkers.vocabulary.document import HazardsDocument, VerdictDocument
 from checkers.vocabulary.fault_kinds import words_of
 from harness.search.behaviors import ENOUGH_RUNS, Behaviors, signature
+from harness.search.closeness import VIOLATED, closeness, described
 from tests.support.verdicts import verdict_of
 
 
@@ -123,3 +124,42 @@ def test_the_estimate_is_that_of_chao(once: int, twice: int, left: float) -> Non
         behaviors.add(verdict(**dict.fromkeys(names, 1)))
 
     assert behaviors.left == pytest.approx(left)
+
+
+CLOSER_AND_CLOSER = [
+    {},
+    {"pauses_past_lease": 1},
+    {"pauses_past_lease": 9},
+    {"pauses_past_lease": 1, "grants_to_others": 1},
+    {"late_writes_attempted": 1},
+    {"stale_writes_attempted": 1},
+    {"stale_writes_attempted": 2, "late_writes_attempted": 2},
+]
+
+
+def counted(coverage: dict[str, int], word: str = "valid") -> VerdictDocument:
+    return verdict_of({"verdict": word, "coverage": coverage})
+
+
+def test_each_is_closer_than_the_one_before() -> None:
+    found = [closeness(counted(coverage)) for coverage in CLOSER_AND_CLOSER]
+
+    assert found == sorted(found)
+    assert len(set(found)) == len(found)
+    assert max(found) < VIOLATED
+
+
+def test_a_violation_is_closest() -> None:
+    assert closeness(counted({}, "invalid")) == VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("coverage", "said"),
+    [
+        ({}, "no lease was in danger"),
+        ({"pauses_past_lease": 2}, "a pause outlived a lease (×2)"),
+        ({"stale_writes_attempted": 1}, "a stale write was attempted (×1)"),
+    ],
+)
+def test_it_is_said_in_words(coverage: dict[str, int], said: str) -> None:
+    assert described(closeness(counted(coverage))) == said

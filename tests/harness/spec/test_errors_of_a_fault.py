@@ -1,14 +1,23 @@
-"""Errors of one fault: all are reported together, whatever else in the file is wrong."""
+"""Errors of a section: reported together, with place, value and what is right, also of a wrong kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.core.errors import ConfigurationError
+from harness.nemesis.faults import FAULTS
 from harness.spec import load
+from harness.spec.fields import OWN
+from harness.spec.locks import LOCKS
+from harness.spec.models import ClientSpec, Target, WorkloadSpec
+from harness.spec.reading import load_text
+from harness.spec.storages import STORAGES
+from tests.support.target_files import errors_in
 
 TEXT = """
 name = "t"
@@ -91,3 +100,110 @@ def test_a_misspelt_holder_is_noticed(errors_of: Callable[[str, str], list[str]]
 
     assert "did you mean holder?" in errors[-1]
     assert len(errors) == (2 if lock == "etdc" else 1)
+
+
+@pytest.mark.parametrize(
+    ("section", "errors"),
+    [
+        (
+            'kind = "zookeepr"\nttl = "2"\nnodes = 2\nnods = 3',
+            [
+                '3: lock.kind = "zookeepr": there is no such kind; did you mean zookeeper?',
+                '4: lock.ttl = "2": must be a duration with a unit, such as "2s", "1500ms" or "2m"',
+                "5: lock.nodes = 2: must be 1, 3 or 5",
+                "6: lock.nods = 3: unknown key in [lock]; did you mean nodes?",
+            ],
+        ),
+        (
+            'kind = "consul"\nttl = 2\nnodes = 2\nqq = 1',
+            [
+                f'3: lock.kind = "consul": there is no such kind; there are: {", ".join(LOCKS)}',
+                '4: lock.ttl = 2: must be a duration with a unit, such as "2s", "1500ms" or "2m"',
+                "6: lock.qq = 1: unknown key in [lock]; there are: ",
+            ],
+        ),
+        (
+            "ttl = 2",
+            [
+                f"2: lock: has no kind; there are: {', '.join(LOCKS)}",
+                '3: lock.ttl = 2: must be a duration with a unit, such as "2s", "1500ms" or "2m"',
+            ],
+        ),
+    ],
+    ids=["a misspelled kind", "an unknown kind", "no kind"],
+)
+def test_a_wrong_kind_hides_no_other_error_of_its_section(section: str, errors: list[str]) -> None:
+    head, tail = 'name = "t"\n[lock]\n', '\n[storage]\nkind = "sqlite"\nfencing = "none"\n'
+
+    found = [error for error in errors_in(head + section + tail) if "lock" in error]
+
+    assert len(found) == len(errors)
+    for error, expected in zip(found, errors, strict=True):
+        assert error.startswith(f"t.toml:{expected}")
+
+
+WRONG = ['"yes"', "7", "-1", "true", "2.5", "nan", "[]", "[1]", "[[]]", "1979-05-27", "99999999999999999999"]
+BASE = {
+    "": {"name": '"t"', "expect": '"valid"'},
+    "[lock]": {"kind": '"etcd"'},
+    "[storage]": {"kind": '"postgres"', "fencing": '"conditional-update"'},
+}
+SECTIONS: Mapping[str, Mapping[Any, Any]] = {
+    "": {None: Target},
+    "[lock]": LOCKS,
+    "[storage]": STORAGES,
+    "[client]": {None: ClientSpec},
+    "[workload]": {None: WorkloadSpec},
+    "[[faults]]": FAULTS,
+}
+REMEDY = re.compile(
+    r"must (be|name|have|not be) |needs |such as |there (is|are)|remove the key|name them in|name the serv|is missing"
+)
+JARGON = re.compile(r"[Ii]nput|should|valid (integer|string|number|list|tuple)|less than or|greater than or")
+
+
+def settings() -> Iterator[Any]:
+    """Yield each header, kind and key that a target file may have."""
+    for header, kinds in SECTIONS.items():
+        for kind, model in kinds.items():
+            named = "module:Class" if kind == OWN else kind
+            for name, field in model.model_fields.items():
+                key = field.alias or name
+                yield pytest.param(header, named, key, id=f"{header}{named or ''}.{key}")
+
+
+def text_with(header: str, kind: str | None, key: str, value: str) -> tuple[str, int]:
+    """Return a file with one setting, and the line of it."""
+    sections = {name: dict(keys) for name, keys in BASE.items() if name != f"[{key}]"}
+    changed = sections.setdefault(header, {"command": '["x"]'} if header == "[client]" else {})
+    if kind is not None:
+        changed["kind"] = f'"{kind}"'
+    changed[key] = value
+    lines = [
+        line
+        for name, keys in sections.items()
+        for line in (name, *(f"{each} = {given}" for each, given in keys.items()))
+    ]
+    own = lines.index(header)
+    return "\n".join(lines), lines.index(f"{key} = {value}", own) + 1
+
+
+@pytest.mark.parametrize(("header", "kind", "key"), list(settings()))
+def test_a_wrong_type_is_refused_with_place_value_and_remedy(header: str, kind: str | None, key: str) -> None:
+    path = ".".join(filter(None, (header.strip("[]"), "0" if header == "[[faults]]" else "", key)))
+    refused = 0
+    for value in WRONG:
+        text, line = text_with(header, kind, key, value)
+        try:
+            load_text(text, "t.toml")
+        except ConfigurationError as error:
+            own = [each for each in error.lines if re.match(rf"t\.toml:{line}: {re.escape(path)}\b", each)]
+        else:
+            own = []
+        refused += bool(own)
+        for each in own:
+            said, _, why = each.partition(f"{line}: ")[2].partition(": ")
+            assert " = " in said, each
+            assert REMEDY.search(why), each
+            assert not JARGON.search(why), each
+    assert refused >= len(WRONG) / 2, f"{path} accepts too much"

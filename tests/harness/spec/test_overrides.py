@@ -1,4 +1,4 @@
-"""Changes of a target with `--set`."""
+"""Which targets run: selected by words, changed with `--set`, and as unfenced copies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from harness.core.duration import NS
+from harness.core.errors import ConfigurationError
 from harness.spec import load
-from harness.spec.reading import load_text
+from harness.spec.reading import load_text, shipped
+from harness.spec.selection import targets
 from harness.spec.toml import changed_in, dumps, head_comment
+from harness.spec.unfenced import unfenced_overrides
 from tests.support.target_files import SMALL, errors_of
 
 SECOND = NS["s"]
@@ -116,3 +119,75 @@ def test_a_listed_change_stays_in_one_comment_line() -> None:
     (change,) = changed_in(source)
     assert change[0] == "client.command"
     assert len(change[1]) < 300
+
+
+def test_a_link_out_of_a_folder_of_targets_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text("key = s3cr3t\n")
+    folder = tmp_path / "received"
+    folder.mkdir()
+    (folder / "a.toml").write_text(SMALL)
+    (folder / "b.toml").symlink_to("../credentials")
+    (folder / "c.toml").symlink_to("/dev/zero")
+
+    with pytest.raises(ConfigurationError) as error:
+        targets([str(folder)])
+
+    assert error.value.lines == (
+        f"{folder}/b.toml is a link out of its folder; name the file that it leads to: {tmp_path}/credentials",
+        f"{folder}/c.toml is a link out of its folder; name the file that it leads to: /dev/zero",
+    )
+
+
+def test_a_link_to_a_file_of_the_same_folder_is_followed(tmp_path: Path) -> None:
+    """Kubernetes puts the files of a volume into a folder of their own, and links to them."""
+    (tmp_path / "..data").mkdir()
+    (tmp_path / "..data/a.toml").write_text(SMALL)
+    (tmp_path / "a.toml").symlink_to("..data/a.toml")
+    (tmp_path / "circle.toml").symlink_to("circle.toml")
+
+    assert targets([str(tmp_path)]).names == (f"{tmp_path}/a.toml", f"{tmp_path}/circle.toml")
+
+
+def test_a_link_that_the_user_names_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.toml").write_text(SMALL)
+    (tmp_path / "folder/mine.toml").symlink_to("../a.toml")
+    (tmp_path / "link").symlink_to("folder")
+
+    assert targets([str(tmp_path / "folder/mine.toml")]).names == (f"{tmp_path}/folder/mine.toml",)
+
+
+def test_the_copy_differs_in_its_name_its_fence_and_what_it_expects() -> None:
+    target = load("etcd-postgres")
+
+    copy = load("etcd-postgres", unfenced_overrides(target))
+
+    assert (copy.name, copy.expected, copy.storage.fencing) == (
+        "etcd-postgres-unfenced",
+        ("stale-write",),
+        "none",
+    )
+    assert (copy.lock, copy.workload, copy.faults) == (target.lock, target.workload, target.faults)
+
+
+def test_a_copy_with_appends_may_lose_updates_and_never_fences() -> None:
+    target = load("etcd-postgres-append-fence-on-acquire")
+
+    copy = load("etcd-postgres-append-fence-on-acquire", unfenced_overrides(target))
+
+    assert copy.may == ("lost-update",)
+    assert not copy.storage.fence_on_acquire
+
+
+def test_an_unfenced_target_has_no_copy() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r'etcd-postgres-unfenced: storage\.fencing is "none" already'
+    ):
+        unfenced_overrides(load("etcd-postgres-unfenced"))
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_every_fenced_target_that_ships_has_a_copy(name: str) -> None:
+    target = load(name)
+    if target.fenced:
+        assert not load(name, unfenced_overrides(target)).fenced

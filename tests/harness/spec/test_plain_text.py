@@ -1,10 +1,16 @@
-"""Passwords that are sent without TLS to another machine."""
+"""Valid targets with a warning: a green run that means little, and passwords without TLS."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from harness.spec.warnings import readable_passwords
+from harness.core.exit_codes import ExitCode
+from harness.spec import load
+from harness.spec.reading import shipped
+from harness.spec.warnings import readable_passwords, warnings
+from tests.support.command import fencepost
 from tests.support.target_files import read, target_text
 
 LOGIN = 'user = "u"\npassword_env = "P"'
@@ -83,3 +89,33 @@ def test_every_kind_that_logs_in_is_known_here() -> None:
     }
 
     assert kinds - known == {"dynamodb", "s3"}
+
+
+PAUSE = '{kind = "pause", target = "holder", at = "before-write", until = "superseded"}'
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (("expect=valid", f"faults=[{PAUSE}]"), ["nothing compares tokens"]),
+        (("expect=valid", "faults=[]"), ["nothing compares tokens", "no fence is challenged"]),
+        ((f"faults=[{PAUSE}]",), []),
+    ],
+)
+def test_a_target_whose_green_run_means_little_is_named(overrides: tuple[str, ...], said: list[str]) -> None:
+    found = list(warnings(load("etcd-postgres-unfenced", overrides)))
+
+    assert len(found) == len(said)
+    assert all(words in each for words, each in zip(said, found, strict=True))
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_no_target_that_ships_is_warned_of(name: str) -> None:
+    assert list(warnings(load(name))) == []
+
+
+def test_validate_says_so_and_ends_well(tmp_path: Path) -> None:
+    done = fencepost(tmp_path, "validate", "etcd-postgres", "--set", "faults=[]")
+
+    assert done.returncode == ExitCode.AS_EXPECTED
+    assert "etcd-postgres: there is no [[faults]]: nothing makes a write stale" in done.stderr

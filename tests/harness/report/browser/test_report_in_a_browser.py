@@ -1,3 +1,5 @@
+"""A report in a browser, and the pictures of the documentation."""
+
 from __future__ import annotations
 
 import json
@@ -7,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from harness import report
 from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.long_run import long_run
 from tests.support.selection import nightly
+from tools import pictures
 
 AXIS, LOCK, LANE = 40, 28, 54  # pixels; as in timeline.js, with one line of leases
 
@@ -221,3 +224,17 @@ def test_a_hundred_thousand_operations_do_not_freeze_the_page(visitor: Visitor, 
     assert visit.complaints == []
     assert opened < 10
     assert frames[5] < 500
+
+
+PNG = b"\x89PNG"
+SMALL = 250_000  # bytes
+
+
+@pytest.mark.slow
+def test_each_picture_is_drawn_small_and_in_both_schemes(browser: Browser, tmp_path: Path) -> None:
+    pictures.draw(browser, tmp_path)
+
+    drawn = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert drawn.keys() == {file.name for file in pictures.PICTURES.iterdir()}
+    assert all(picture.startswith(PNG) and len(picture) < SMALL for picture in drawn.values())
+    assert len(set(drawn.values())) == len(drawn)

@@ -1,14 +1,16 @@
-"""A failing run is repeated, once for each fingerprint."""
+"""A campaign repeats a failing run, once for each fingerprint, and ends its runs when it is interrupted."""
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import pytest
 
 from harness.campaign import campaign as campaigns
+from harness.campaign import execution
 from harness.campaign.campaign import CampaignProgress, CampaignRunner
 from harness.campaign.execution import Finished, Order
 from harness.campaign.night import Night
@@ -72,3 +74,24 @@ def test_progress_counts_runs_and_no_repetitions(night: Night) -> None:
     progress = [event for event in events if isinstance(event, CampaignProgress)]
     assert {each.done + each.left for each in progress} == {4}
     assert (progress[-1].done, progress[-1].left, progress[-1].failed) == (4, 0, 3)
+
+
+LONG = [sys.executable, "-c", "import time; time.sleep(300)"]
+
+
+def interrupt(_event: object) -> Never:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.timeout(60)
+def test_a_run_that_has_not_started_yet_is_interrupted_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "dies_with_us", lambda _arguments: LONG)
+    night = Night.create(tmp_path, plan(job("a")), SOURCE)
+    work = CampaignRunner(night, workers=1, budget=None, fail_fast=False, notify=interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        work.run()
+
+    assert night.finished() == ()

@@ -1,17 +1,23 @@
-"""A campaign on the screen: plain lines, and a picture on a terminal."""
+"""What a search and a campaign show while their runs go on: plain lines, or a picture on a terminal."""
 
 from __future__ import annotations
 
 import io
 import json
 import re
+from typing import Any
 
 import pytest
 
+from checkers.vocabulary.document import VerdictDocument
 from harness.campaign.campaign import CampaignProgress
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.fingerprint import fingerprint
 from harness.cli.campaign_screen import CampaignScreen, live
+from harness.cli.search_run import SearchProgress
+from harness.core.events import Notice, Progress
+from harness.report.console import PlainConsole
+from harness.search.search import Tried
 from tests.support.campaign_runs import TODAY, finished, job, verdict
 
 SECOND = 1_000_000_000
@@ -158,3 +164,84 @@ def test_names_and_findings_in_the_picture_are_inert(monkeypatch: pytest.MonkeyP
     assert r"[red]a[/red]\n::error::x \x1b]8;;x\x07, run 1" in shown
     assert "[link=https://x]b[/link]" in shown
     assert "\x1b]8" not in shown
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def searching(clock: Clock) -> Any:
+    return SearchProgress(PlainConsole(io.StringIO()), clock)
+
+
+def lines(searching: Any) -> list[str]:
+    text: str = searching.screen.out.getvalue()
+    return text.splitlines()
+
+
+def at(seconds: int) -> Progress:
+    return Progress(
+        elapsed=seconds * SECOND,
+        duration=20 * SECOND,
+        operations=5,
+        writes_accepted=1,
+        writes_refused=0,
+        faults=(),
+    )
+
+
+def tried(number: int) -> Tried:
+    return Tried(
+        number=number,
+        seed=7,
+        changed=False,
+        judged=VerdictDocument,  # its content is not printed
+        closeness=(1, 2),
+        best=(3, 4),
+        new=5,
+        left=None,
+        seen="12 behaviors were seen",
+        dried_up=False,
+    )
+
+
+def test_a_run_has_a_line_every_ten_seconds(searching: Any, clock: Clock) -> None:
+    for second in range(1, 21):
+        clock.now = 100.0 + second
+        searching.show(at(second))
+
+    assert lines(searching) == ["  run 1, 10 s: 10 s of 20 s", "  run 1, 20 s: 20 s of 20 s"]
+
+
+def test_a_line_says_how_close_the_runs_came(searching: Any, clock: Clock) -> None:
+    searching.finished(tried(2))
+    clock.now += 12
+    searching.show(at(11))
+
+    assert lines(searching)[1] == (
+        "  run 3, 12 s: 11 s of 20 s; closest so far: a superseded holder wrote (×4)"
+    )
+
+
+def test_a_finished_run_has_a_line_at_once(searching: Any, clock: Clock) -> None:
+    searching.finished(tried(1))
+    clock.now += 9
+    searching.show(at(9))
+
+    (line,) = lines(searching)
+    assert line.startswith("run 1, 0 s, seed 7, its own plan: a pause outlived a lease (×2); closest so far")
+
+
+def test_notices_are_always_shown(searching: Any) -> None:
+    searching.show(Notice(text="an image is built"))
+
+    assert lines(searching) == ["  note: an image is built"]
