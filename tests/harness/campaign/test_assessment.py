@@ -152,7 +152,5 @@ def test_a_passing_cell_has_nothing_to_say_of_clean_runs() -> None:
     ],
     ids=["log lines", "advice", "a stranger's", "a bug", "nothing"],
 )
-def test_a_run_without_a_verdict_has_the_sentence_of_its_error(
-    error: str, message: str, sentence: str
-) -> None:
+def test_a_run_without_a_verdict_has_its_errors_sentence(error: str, message: str, sentence: str) -> None:
     assert run_of(finished(job(), 3, message=message, error=error), {}).headline == sentence

@@ -84,9 +84,7 @@ def interrupt(_event: object) -> Never:
 
 
 @pytest.mark.timeout(60)
-def test_a_run_that_has_not_started_yet_is_interrupted_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_has_not_started_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "dies_with_us", lambda _arguments: LONG)
     night = Night.create(tmp_path, plan(job("a")), SOURCE)
     work = CampaignRunner(night, workers=1, budget=None, fail_fast=False, notify=interrupt)

@@ -88,9 +88,7 @@ def test_a_pipe_in_a_received_run_does_not_hang(recorded_run: Unpack, tmp_path: 
         corpus.add(run, tmp_path / "corpus")
 
 
-def test_an_entry_has_the_smallest_target_of_a_run_that_was_shrunk(
-    recorded_run: Unpack, tmp_path: Path
-) -> None:
+def test_an_entry_has_the_smallest_target_of_a_shrunk_run(recorded_run: Unpack, tmp_path: Path) -> None:
     run = recorded_run("etcd-postgres-unfenced")
     for name in ("minimal.toml", "minimal-plan.json"):
         (run / name).write_text(name)
@@ -143,9 +141,7 @@ def test_an_entry_is_not_replaced(recorded_run: Unpack, tmp_path: Path) -> None:
         corpus.add(run, tmp_path / "corpus")
 
 
-def test_an_entry_that_cannot_be_judged_does_not_stop_the_others(
-    recorded_run: Unpack, tmp_path: Path
-) -> None:
+def test_an_entry_that_cannot_be_judged_stops_no_other(recorded_run: Unpack, tmp_path: Path) -> None:
     good = entry(recorded_run, tmp_path)
     for name, damaged in (("cut", "history.jsonl.xz"), ("broken", corpus.EXPECTED)):
         shutil.copytree(good, tmp_path / "corpus" / name)

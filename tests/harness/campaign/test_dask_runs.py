@@ -107,9 +107,7 @@ def test_an_interruption_ends_the_runs_on_the_workers(cluster: Any, tmp_path: Pa
     assert all(verdict["interrupted"] for verdict in verdicts)
 
 
-def test_a_run_of_a_killed_worker_is_made_elsewhere_and_reported_once(
-    cluster: Any, tmp_path: Path, nights: Path
-) -> None:
+def test_a_run_of_a_killed_worker_is_made_once_elsewhere(cluster: Any, tmp_path: Path, nights: Path) -> None:
     process = started(cluster, tmp_path, "16s")
     busy = wait_for(lambda: list(filter(has_clients, workers(cluster))), 2 * PATIENCE)
     assert busy, end(process)

@@ -72,9 +72,7 @@ def test_three_shards_joined_are_one_night(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("commits", "tested"), [(("c01dbee", "c01dbee"), "c01dbee"), (("c01dbee", "61bfca3"), None)]
 )
-def test_shards_of_one_commit_have_tested_it(
-    tmp_path: Path, commits: tuple[str, str], tested: str | None
-) -> None:
+def test_shards_of_one_commit_tested_it(tmp_path: Path, commits: tuple[str, str], tested: str | None) -> None:
     made = [
         shards.rewritten(
             shards.shard(tmp_path / str(number), job(repeat=number), number=f"{number}/2"),
@@ -203,9 +201,7 @@ def test_with_a_campaign_file_the_command_says_nothing_about_it(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("mine", "is_kept"), [(f'keep = "failures"\n{SOURCE}', False), (SOURCE, True), (None, True)]
 )
-def test_only_the_users_own_file_decides_what_is_kept(
-    tmp_path: Path, mine: str | None, is_kept: bool
-) -> None:
+def test_only_the_users_file_decides_what_is_kept(tmp_path: Path, mine: str | None, is_kept: bool) -> None:
     earlier = shards.shard(tmp_path / "merged", job())
     shard = shards.shard(tmp_path / "one", job(), source=f'keep = "failures"\n{SOURCE}')
 

@@ -97,9 +97,7 @@ def test_failures_of_one_fingerprint_are_one_finding(tmp_path: Path) -> None:
     ],
     ids=["of its cell", "of another cell"],
 )
-def test_failures_under_older_fingerprints_are_not_called_new(
-    cell: str, how_often: str, tmp_path: Path
-) -> None:
+def test_failures_under_older_fingerprints_are_not_new(cell: str, how_often: str, tmp_path: Path) -> None:
     night, assessment = judged(tmp_path, finished(job(), 1, STALE))
     earlier = [remembered("2026-11-20T03:00", RunOutcome.FAILED, fingerprint="2-89abcdef", cell=cell)]
 
@@ -209,7 +207,7 @@ def test_only_three_reasons_for_no_verdict_are_named_first(tmp_path: Path) -> No
     ],
     ids=["no history", "the first night", "an earlier night"],
 )
-def test_the_trend_says_which_nights_are_known(
+def test_the_trend_names_known_nights(
     earlier: Sequence[Remembered] | None, said: str, tmp_path: Path
 ) -> None:
     night, assessment = judged(tmp_path, finished(job()))

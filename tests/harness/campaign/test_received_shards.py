@@ -261,7 +261,7 @@ def test_a_plan_of_an_earlier_version_is_read(shard: Night) -> None:
     assert not Night.read(shard.path).plan.joined
 
 
-def test_a_shard_that_the_disk_has_no_room_for_is_refused(
+def test_a_shard_without_room_on_the_disk_is_refused(
     shard: Night, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=3 * limits.MIB))

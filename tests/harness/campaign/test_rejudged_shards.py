@@ -133,9 +133,7 @@ def test_a_run_beside_others_that_pass_is_named_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("of", "header"), [(job(seed=8), {"seed": 8}), (job("b"), {"target": "b"}), (job(), {"seed": None})]
 )
-def test_the_history_of_another_run_counts_for_nothing(
-    tmp_path: Path, of: Job, header: dict[str, Any]
-) -> None:
+def test_the_history_of_another_run_is_not_counted(tmp_path: Path, of: Job, header: dict[str, Any]) -> None:
     shard = shards.shard(tmp_path / "one", job(), **header)
 
     (run,) = assessed(joined(shard)).runs
@@ -144,9 +142,7 @@ def test_the_history_of_another_run_counts_for_nothing(
     assert f"of a run of {of.cell}" in run.headline
 
 
-def test_a_history_that_kills_its_process_does_not_stop_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_history_that_kills_its_process_stops_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shard = shards.shard(tmp_path / "one", job("a"), job("b"))
     monkeypatch.setattr(rejudging, "judge", shards.killed_by_a)
 
@@ -196,7 +192,7 @@ def test_a_night_of_the_campaigns_own_cells_is_green(tmp_path: Path) -> None:
         ([], 'etcd-postgres", "etcd-redis', [RUNS_MISSING]),
     ],
 )
-def test_a_night_of_other_cells_is_not_green(
+def test_a_night_of_other_cells_is_red(
     tmp_path: Path, changes: list[str], mine: str, said: list[str]
 ) -> None:
     merged = joined(ran(tmp_path, *changes), mine=campaign(tmp_path, CAMPAIGN.format(mine)))

@@ -153,7 +153,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         Results(file).outcomes(before=NIGHTS[1])
 
 
-def test_a_file_that_cannot_be_written_is_refused_before_a_night(
+def test_an_unwritable_file_is_refused_before_a_night(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.campaign.results.PATIENCE", 0.01)

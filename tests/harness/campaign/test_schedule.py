@@ -63,9 +63,7 @@ def test_shards_share_the_runs_without_loss_and_evenly(seconds: list[int], of: i
 @pytest.mark.parametrize(
     ("elapsed", "budget", "expected"), [(30, 60, True), (31, 60, False), (999, None, True)]
 )
-def test_a_run_starts_only_if_it_ends_within_the_budget(
-    elapsed: int, budget: int | None, expected: bool
-) -> None:
+def test_a_run_starts_only_if_the_budget_allows(elapsed: int, budget: int | None, expected: bool) -> None:
     ns = None if budget is None else budget * NS["s"]
 
     assert fits(job(expected=30), elapsed * NS["s"], ns) is expected

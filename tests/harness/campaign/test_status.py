@@ -192,7 +192,5 @@ def test_the_documentation_has_the_clean_runs_that_make_a_fix() -> None:
         ("", None),
     ],
 )
-def test_runs_count_from_the_first_failure_of_the_last_thirty(
-    letters: str, expected: CleanRuns | None
-) -> None:
+def test_runs_count_from_the_first_failure_of_thirty(letters: str, expected: CleanRuns | None) -> None:
     assert clean_runs(outcomes(letters)) == expected

@@ -92,9 +92,7 @@ def test_a_lock_without_tokens_has_no_fenced_runs() -> None:
         ({"duration": "10"}, "duration"),
     ],
 )
-def test_a_wrong_option_is_named_before_anything_starts(
-    local_engine: Engine, wrong: dict[str, str], said: str
-) -> None:
+def test_a_wrong_option_is_named_at_first(local_engine: Engine, wrong: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         planned(replace(SUBJECT, **wrong), local_engine)
 
@@ -128,9 +126,7 @@ def test_a_restart_is_repeated_until_it_shows_something(
     assert len(made) <= most_runs(experiments) == 4
 
 
-def test_a_lock_without_tokens_gets_the_option_named(
-    local_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_without_tokens_gets_an_option(local_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*_: object) -> None:
         raise ConfigurationError(GIVES_NONE)
 
@@ -161,7 +157,7 @@ def test_lock_then_incr_is_not_atomic_and_refuses_late_releases(local_engine: En
 
 @pytest.mark.engine
 @pytest.mark.parametrize("retakes", ["renew", *slow("release")])
-def test_a_lock_that_takes_an_expired_lock_again_does_not_tell(
+def test_a_lock_that_retakes_an_expired_one_is_silent(
     local_engine: Engine, tmp_path: Path, retakes: str
 ) -> None:
     program = ROOT / "tests/support/retaking_lock.py"

@@ -78,9 +78,7 @@ def test_a_campaign_that_ships_is_named_without_a_path(tmp_path: Path) -> None:
     assert "etcd-sqlite-none-pause, run 1" in done.stdout
 
 
-def test_a_file_of_that_name_comes_before_the_campaign_that_ships(
-    tmp_path: Path, runs_everywhere: Path
-) -> None:
+def test_a_file_of_that_name_precedes_the_shipped_campaign(tmp_path: Path, runs_everywhere: Path) -> None:
     shutil.copy(runs_everywhere, tmp_path / "local")
 
     done = fencepost(tmp_path, "campaign", "--dry-run", "--engine", "local", "local")
@@ -282,9 +280,7 @@ def test_a_wrong_target_is_answered_with_its_sentence(tmp_path: Path) -> None:
     assert all(each.error.startswith("unknown target no-such-target") for each in answered)
 
 
-def test_an_engine_that_cannot_be_used_is_the_error_of_each_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unusable_engine_is_the_error_of_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def choose(*_: object) -> None:
         raise EngineUnavailableError("no Docker engine answers", "start it")
 

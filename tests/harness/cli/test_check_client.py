@@ -138,9 +138,7 @@ def test_a_program_that_does_not_start_is_named_with_its_log(checked: Any) -> No
 
 
 @pytest.mark.parametrize("engine", BOTH_ENGINES)
-def test_servers_that_already_run_are_not_stopped(
-    checked: Any, engine: str, request: pytest.FixtureRequest
-) -> None:
+def test_running_servers_are_not_stopped(checked: Any, engine: str, request: pytest.FixtureRequest) -> None:
     request.getfixturevalue(f"{engine}_engine")
     with socket.create_server(("127.0.0.1", 0)) as server:
         at = "{}:{}".format(*server.getsockname())

@@ -46,9 +46,7 @@ def test_recheck_by_a_model_prints_a_verdict_document(fencepost: Any) -> None:
 @pytest.mark.parametrize(
     "content", ['{"a": 1, "b": [1, 2]}', "[1, 2, 3]", "some words", '{"a": 1}\n{"b": 2}']
 )
-def test_recheck_lists_the_formats_if_a_file_is_not_a_history(
-    fencepost: Any, tmp_path: Path, content: str
-) -> None:
+def test_recheck_lists_formats_for_what_is_no_history(fencepost: Any, tmp_path: Path, content: str) -> None:
     file = tmp_path / "rubbish.json"
     file.write_text(content)
 
@@ -60,7 +58,7 @@ def test_recheck_lists_the_formats_if_a_file_is_not_a_history(
     assert "looks like" not in ran.stderr
 
 
-def test_a_model_that_cannot_judge_an_exported_run_names_the_way_out(
+def test_an_unfit_model_for_an_export_names_the_way_out(
     fencepost: Any, recorded_run: Any, tmp_path: Path
 ) -> None:
     run, file = recorded_run("etcd-postgres"), tmp_path / "history.edn"
@@ -105,9 +103,7 @@ def test_a_model_that_cannot_judge_an_exported_run_names_the_way_out(
         ),
     ],
 )
-def test_what_cannot_be_judged_or_converted_is_refused_in_a_sentence(
-    fencepost: Any, arguments: tuple[Any, ...], said: str
-) -> None:
+def test_what_cannot_be_converted_is_refused(fencepost: Any, arguments: tuple[Any, ...], said: str) -> None:
     ran = fencepost(*arguments)
 
     assert (ran.returncode, ran.stdout) == (4, "")
@@ -185,7 +181,7 @@ def test_a_refused_import_does_not_change_an_existing_file(fencepost: Any, tmp_p
         ["export", OURS, "--to", "jepsen-edn"],
     ],
 )
-def test_a_file_is_overwritten_only_by_force(
+def test_a_file_is_only_overwritten_if_forced(
     fencepost: Any, tmp_path: Path, command: list[Path | str]
 ) -> None:
     kept = tmp_path / "keep"

@@ -180,9 +180,7 @@ def test_the_choices_of_an_argument_are_one_line(capsys: pytest.CaptureFixture[s
     assert "Choose from: jepsen-edn, porcupine-etcd" in capsys.readouterr().err
 
 
-def test_show_prints_a_path_that_is_seen(
-    printed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_show_prints_a_path_to_see(printed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webbrowser.open", lambda _: True)
     folder = tmp_path / FORGED.replace("/", "")
     folder.mkdir()
@@ -253,9 +251,7 @@ def assert_inert(text: str) -> None:
 
 
 @pytest.mark.parametrize("replacements", [*([each] for each in AT_START.values()), ANSWERS])
-def test_check_client_shows_what_a_program_says_as_text(
-    tmp_path: Path, replacements: tuple[tuple[str, str], ...]
-) -> None:
+def test_check_client_shows_words_as_text(tmp_path: Path, replacements: tuple[tuple[str, str], ...]) -> None:
     options = ("--engine=local", "--set=lock.ttl=1s", "--fencing=compare")
 
     done = fencepost(tmp_path, "check-client", *options, forging(tmp_path, *replacements))

@@ -67,9 +67,7 @@ TARGETS = {
 
 @pytest.mark.parametrize(("text", "why"), TARGETS.values(), ids=TARGETS.keys())
 @pytest.mark.parametrize("command", ["validate", "run"])
-def test_a_hostile_target_is_refused_in_a_sentence(
-    refused: Any, tmp_path: Path, command: str, text: str, why: str
-) -> None:
+def test_a_hostile_target_is_refused(refused: Any, tmp_path: Path, command: str, text: str, why: str) -> None:
     (tmp_path / "t.toml").write_text(text, encoding="utf-8")
 
     assert why in refused(command, "t.toml")
@@ -131,9 +129,7 @@ def test_a_hostile_setting_is_refused_in_a_sentence(refused: Any, option: str, w
     ],
     ids=" ".join,
 )
-def test_an_impossible_file_name_is_refused_in_a_sentence(
-    refused: Any, command: tuple[str, ...], word: str
-) -> None:
+def test_an_impossible_file_name_is_refused(refused: Any, command: tuple[str, ...], word: str) -> None:
     refused(command[0], word, *command[1:])
 
 
@@ -185,7 +181,7 @@ FOREIGN = {
     "command",
     [("recheck", "--model", "register"), ("import", "--model", "register"), ("export", "--to", "jepsen-edn")],
 )
-def test_a_hostile_history_is_refused_in_a_sentence(
+def test_a_hostile_history_is_refused(
     refused: Any, tmp_path: Path, command: tuple[str, ...], text: str
 ) -> None:
     (tmp_path / "history").write_text(text, encoding="utf-8")

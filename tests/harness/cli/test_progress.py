@@ -72,9 +72,7 @@ def test_a_repetition_is_not_counted_as_a_run() -> None:
         (2, 0, 130, "10/12, 0:00 to go"),
     ],
 )
-def test_no_time_is_left_only_when_nothing_is_left_to_make(
-    left: int, waiting: int, seconds: int, said: str
-) -> None:
+def test_no_time_is_left_when_nothing_is_to_be_made(left: int, waiting: int, seconds: int, said: str) -> None:
     out, now = io.StringIO(), [0]
     screen = CampaignScreen(out, documents=False, clock=lambda: now[0])
     screen.show(progress(done=12 - left, left=left, waiting=waiting))
@@ -112,9 +110,7 @@ def test_the_picture_has_runs_in_progress_and_findings(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
-def test_without_a_terminal_nothing_is_drawn(
-    stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_terminal_shows_no_picture(stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     out = stream()
     screen = CampaignScreen(out, documents=False)

@@ -82,7 +82,7 @@ class TestRecheck:
             ("/dev/null", "/dev/null is neither a regular file nor a run's folder\n"),
         ],
     )
-    def test_a_file_that_is_neither_history_nor_run_is_refused(
+    def test_what_is_neither_history_nor_run_is_refused(
         self, fencepost: Any, missing: str, message: str
     ) -> None:
         done = fencepost("recheck", missing)

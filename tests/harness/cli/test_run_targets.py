@@ -95,9 +95,7 @@ def test_an_unjudged_run_says_how_to_judge_it(interrupted: Any) -> None:
     assert "\n  judge it     fencepost recheck runs/etcd-postgres/" in said
 
 
-def test_a_run_interrupted_while_starting_says_what_is_in_its_folder(
-    interrupted: Any, tmp_path: Path
-) -> None:
+def test_a_run_interrupted_at_its_start_says_what_is_in_its_folder(interrupted: Any, tmp_path: Path) -> None:
     code, said = interrupted()
 
     first, second, third = said.splitlines()
@@ -111,9 +109,7 @@ def test_a_run_interrupted_while_starting_says_what_is_in_its_folder(
     assert "No verdict: interrupted before the verdict" in page_of(tmp_path / "runs")
 
 
-def test_an_interrupt_is_said_before_what_was_started_is_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_is_said_before_anything_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     options = RunOptions(seed=7, faults=False, runs=tmp_path / "runs")
     text = io.StringIO()

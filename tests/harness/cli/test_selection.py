@@ -28,9 +28,7 @@ def newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_a_plain_name_is_the_run_and_not_what_lies_beside(
-    newest: Path, capsys: pytest.CaptureFixture[str], kind: str
-) -> None:
+def test_a_plain_name_is_the_run(newest: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
     Path("mine").mkdir() if kind == "folder" else Path("mine").write_text("my notes")
 
     found = run_folder("mine", RUNS)

@@ -80,9 +80,7 @@ def received(recorded_run: Unpack) -> Path:
 
 @pytest.mark.parametrize("kind", OWN)
 @pytest.mark.parametrize("command", ["run", "shrink"])
-def test_a_received_run_starts_nothing_of_its_own(
-    received: Path, tmp_path: Path, kind: str, command: str
-) -> None:
+def test_a_received_run_starts_no_own_code(received: Path, tmp_path: Path, kind: str, command: str) -> None:
     target = received / "target.toml"
     target.write_text(OWN[kind].replace("{evil}", str(tmp_path / "evil")))
 
@@ -219,7 +217,7 @@ def test_a_run_without_a_seed_says_so(received: Path, tmp_path: Path) -> None:
     assert "has no seed in header.json to run again: give --no-runs" in done.stderr
 
 
-def test_what_has_run_in_another_folder_is_not_trusted_here(
+def test_what_has_run_elsewhere_is_not_trusted(
     received: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (received / "target.toml").write_text(OWN_PROGRAM)

@@ -84,9 +84,7 @@ class TestWrongUse:
             ("zoo", "the zoo has no bug called nosuch; docs/zoo.md lists all"),
         ],
     )
-    def test_an_unknown_name_is_reported_in_one_short_line(
-        self, fencepost: Any, command: str, said: str
-    ) -> None:
+    def test_an_unknown_name_is_reported_in_one_line(self, fencepost: Any, command: str, said: str) -> None:
         done = fencepost(command, "nosuch")
 
         assert (done.returncode, done.stdout, done.stderr) == (4, "", f"{said}\n")

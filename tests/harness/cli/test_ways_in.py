@@ -243,9 +243,7 @@ def test_operations_of_etcds_robustness_tests_are_refused_by_name(
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_a_folder_stands_for_the_history_in_it(
-    fencepost: Any, tmp_path: Path, name: str, content: bytes
-) -> None:
+def test_a_folder_stands_for_its_history(fencepost: Any, tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
 
@@ -273,7 +271,7 @@ def test_a_report_of_etcds_robustness_tests_is_refused_by_name(
 
 
 @pytest.mark.parametrize("model", [(), BY_MODEL])
-def test_a_file_in_a_folder_that_may_be_a_history_is_named(
+def test_a_file_that_may_be_a_history_is_named(
     fencepost: Any, tmp_path: Path, model: tuple[str, ...]
 ) -> None:
     (tmp_path / "theirs").mkdir()
@@ -311,9 +309,7 @@ def test_the_first_line_names_the_option_for_a_start_with_zero(fencepost: Any, t
         (["--initial", '"a"', "--model", "counter"], 'a counter starts with a whole number, not "a"'),
     ],
 )
-def test_an_initial_value_that_does_not_fit_is_refused(
-    fencepost: Any, arguments: list[str], problem: str
-) -> None:
+def test_an_unfit_initial_value_is_refused(fencepost: Any, arguments: list[str], problem: str) -> None:
     ran = fencepost("recheck", VALID, *arguments)
 
     assert ran.returncode == 4

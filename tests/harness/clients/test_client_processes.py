@@ -75,9 +75,7 @@ def harness(folder: Path) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
-def test_no_client_outlives_a_killed_harness_even_if_stopped(
-    harness: Any, folder: Path, deadly: Signals
-) -> None:
+def test_no_client_outlives_a_killed_harness_if_stopped(harness: Any, folder: Path, deadly: Signals) -> None:
     pids = [int(pid) for pid in harness.stdout.readline().split()]
     assert wait_for(lambda: len(list((folder / "logs").iterdir())) == 3), "all are at work"
     os.kill(pids[0], signal.SIGSTOP)
@@ -278,7 +276,7 @@ def test_an_error_has_its_place_if_it_is_a_mistake(recorder: Recorder, action: A
     assert error_of(recorder, action) == said
 
 
-def test_the_log_has_the_traceback_of_a_mistake_without_passwords(
+def test_the_log_has_a_traceback_without_passwords(
     recorder: Recorder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> NoReturn:

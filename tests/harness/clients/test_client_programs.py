@@ -90,7 +90,7 @@ def test_a_program_is_run_paused_and_judged(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("tokenless",), *nightly((("tokenless", "forgetful"),))])
-def test_a_lock_without_tokens_is_judged_by_real_time(
+def test_a_lock_without_tokens_is_judged_by_time(
     run: Any, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     unfenced = ("lock.token=none", "storage.fencing=none", 'expect=["stale-write"]')
@@ -149,9 +149,7 @@ def test_the_program_and_its_versions_are_recorded(run: Any, tmp_path: Path) -> 
         ("storage", ("lock.kind=files:FileLock",)),
     ],
 )
-def test_a_program_can_do_one_side_only(
-    run: Any, tmp_path: Path, side: str, settings: tuple[str, ...]
-) -> None:
+def test_a_program_may_do_one_side(run: Any, tmp_path: Path, side: str, settings: tuple[str, ...]) -> None:
     shutil.copy(ROOT / "examples/own-class/files.py", tmp_path)
     locks = tmp_path / "files-of-the-example"  # which the example's storage creates
     locks.mkdir()

@@ -61,9 +61,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
-def test_no_program_or_child_process_outlives_a_killed_harness(
-    folder: Path, run_id: str, deadly: Signals
-) -> None:
+def test_no_program_or_child_outlives_a_killed_harness(folder: Path, run_id: str, deadly: Signals) -> None:
     script = folder / "harness_that_is_killed.py"
     script.write_text(textwrap.dedent(UNTIL_KILLED).format(path=sys.path, run_id=run_id, folder=str(folder)))
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as harness:
@@ -121,9 +119,7 @@ def test_no_daemon_of_a_killed_client_outlives_the_block(
     assert daemons() == []
 
 
-def test_no_daemon_of_the_harness_own_program_outlives_it(
-    folder: Path, run_id: str, daemons: Callable[[], list[Any]]
-) -> None:
+def test_no_daemon_outlives_the_harness(folder: Path, run_id: str, daemons: Callable[[], list[Any]]) -> None:
     asked = leaving_daemons(folder, run_id)
     fields = start_fields(None, asked.lock, asked.storage)
     admin = AdminClient(command=asked.command, start_fields=fields, log=folder / "logs" / "program.log")

@@ -71,9 +71,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_full_disk_ends_a_run_that_can_still_be_judged(
-    local_engine: Engine, disk: Any, tmp_path: Path
-) -> None:
+def test_a_full_disk_ends_a_run_that_can_be_judged(local_engine: Engine, disk: Any, tmp_path: Path) -> None:
     runs = disk("200k")
 
     done = fencepost(tmp_path, "run", "--engine", local_engine.name, "--runs", str(runs), *SHORT, TARGET)

@@ -257,9 +257,7 @@ def test_a_program_is_named_as_the_shell_here_finds_it(
     assert typed("recheck", Path("my runs")) == f"{shown} recheck 'my runs'"
 
 
-def test_a_run_is_repeated_by_a_command_for_any_folder(
-    program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_repeated_by_a_command_in_any_folder(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start_as(monkeypatch, ".venv/bin/fencepost")
 
     command = again(Path("runs/t/1/target.toml"), 7, Repetition(options=("--engine", "local")))
@@ -268,7 +266,7 @@ def test_a_run_is_repeated_by_a_command_for_any_folder(
     assert str(command) == f"{program} run {here}/runs/t/1/target.toml --seed 7 --engine local"
 
 
-def test_a_program_whose_path_looks_like_an_assignment_is_quoted(
+def test_a_path_that_looks_like_an_assignment_is_quoted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

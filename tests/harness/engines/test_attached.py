@@ -64,9 +64,7 @@ def test_endpoints_of_an_unknown_protocol_need_only_listen(http: Address) -> Non
 
 
 @pytest.mark.parametrize(("content", "why"), [(None, "No such file"), ("text", "no certificate in PEM")])
-def test_a_wrong_authority_is_a_wrong_configuration(
-    http: Address, tmp_path: Path, content: Any, why: str
-) -> None:
+def test_a_wrong_authority_is_wrong_settings(http: Address, tmp_path: Path, content: Any, why: str) -> None:
     file = tmp_path / "ca.pem"
     if content:
         file.write_text(content)
@@ -90,9 +88,7 @@ def test_a_server_without_tls_is_a_wrong_configuration(authority: str, system: s
 
 
 @pytest.mark.parametrize("system", ["etcd", "postgres"])
-def test_another_kind_of_server_without_tls_is_not_taken_for_one(
-    http: Address, authority: str, system: str
-) -> None:
+def test_no_other_server_without_tls_is_taken_for_one(http: Address, authority: str, system: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"which is not {system}: check lock\.servers$"):
         check([spec(http, system=system, ca_file=authority)])
 

@@ -130,7 +130,7 @@ def test_the_script_of_a_wheel_is_no_program(
 
 
 @pytest.mark.parametrize("words", [ETCD.replace("{}", "3.3.25"), "usage: etcd FOLDER"])
-def test_a_program_that_is_too_old_or_says_no_version_is_passed_over(
+def test_an_old_program_or_one_without_version_is_passed(
     path_of_programs: Path, etcd_wheel: Path, words: str
 ) -> None:
     program_that_says(path_of_programs / "etcd", words, "")
@@ -152,7 +152,7 @@ def test_the_newest_release_outside_of_path_is_taken(path_of_programs: Path, tmp
     assert server_programs.find(source).path == on_path
 
 
-def test_without_any_program_the_error_has_each_remedy(
+def test_without_a_program_the_error_has_remedies(
     path_of_programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = program_that_says(path_of_programs / "redis-server", REDIS, "5.0.7")
@@ -171,7 +171,7 @@ def test_without_any_program_the_error_has_each_remedy(
     ("version", "is_refused"),
     [("3.4.23", False), ("3.5.0", True), ("3.5.2", True), ("3.5.3", False), ("3.6.0", False)],
 )
-def test_only_releases_of_etcd_that_keep_data_are_killed(
+def test_only_an_etcd_that_keeps_data_is_killed(
     path_of_programs: Path, version: str, is_refused: bool
 ) -> None:
     program_that_says(path_of_programs / "etcd", ETCD, version)

@@ -73,7 +73,7 @@ def test_a_dead_run_loses_its_work_folders_and_its_note(run_folder: Path, run_id
     assert swept == cleanup.Sweep()
 
 
-def test_a_dead_run_loses_the_temporary_folder_with_its_name(
+def test_a_dead_run_loses_its_temporary_folder(
     tmp_path: Path, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
@@ -97,7 +97,7 @@ def test_folders_that_a_run_never_created_are_ignored(tmp_path: Path, run_id: st
 
 
 @pytest.mark.parametrize("name", ["", "history.jsonl", "events", "logs", "../target", "servers/../events"])
-def test_a_note_that_names_recorded_data_removes_nothing(
+def test_a_note_of_recorded_data_removes_nothing(
     state: Path, run_folder: Path, run_id: str, name: str
 ) -> None:
     write_note(state, run_id, [f"{run_folder}/{name}"])
@@ -145,9 +145,7 @@ def test_a_folder_that_may_be_somebody_elses_is_kept(
     assert why in swept.kept[0]
 
 
-def test_a_link_in_the_servers_data_is_not_followed(
-    state: Path, tmp_path: Path, run_folder: Path, run_id: str
-) -> None:
+def test_a_link_in_servers_data_is_kept(state: Path, tmp_path: Path, run_folder: Path, run_id: str) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").write_text("")
     (run_folder / "servers" / "link").symlink_to(tmp_path / "precious")
@@ -159,9 +157,7 @@ def test_a_link_in_the_servers_data_is_not_followed(
     assert (tmp_path / "precious" / "file").exists()
 
 
-def test_a_link_in_the_path_is_not_followed(
-    state: Path, tmp_path: Path, run_folder: Path, run_id: str
-) -> None:
+def test_no_link_in_the_path_is_followed(state: Path, tmp_path: Path, run_folder: Path, run_id: str) -> None:
     (tmp_path / "way").symlink_to(run_folder.parent)
     write_note(state, run_id, [tmp_path / "way" / run_folder.name / "servers"])
 
@@ -270,9 +266,7 @@ def test_the_folder_of_notes_is_private(state: Path, run_id: str) -> None:
 
 
 @as_root
-def test_without_a_private_folder_a_run_is_refused_with_the_reason(
-    state: Path, tmp_path: Path, run_id: str
-) -> None:
+def test_without_a_private_folder_a_run_is_refused(state: Path, tmp_path: Path, run_id: str) -> None:
     for folder in (state, tmp_path / "tmp" / f"fencepost-state-{os.geteuid()}"):
         folder.mkdir(parents=True)
         os.chown(folder, 65534, -1)
@@ -290,9 +284,7 @@ def test_a_run_in_progress_keeps_its_folders(tmp_path: Path, run_id: str) -> Non
     assert [note.run_id for note in run_notes.read_notes().read] == [run_id]
 
 
-def test_a_note_stays_until_docker_can_remove_its_containers(
-    run_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_note_stays_until_docker_removes_containers(run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
     run_notes.leave_note(DEAD.marks(run_id), "docker", [])
 
@@ -302,9 +294,7 @@ def test_a_note_stays_until_docker_can_remove_its_containers(
     assert [note.run_id for note in run_notes.read_notes().read] == [run_id]
 
 
-def test_without_a_writable_state_folder_notes_are_temporary(
-    state: Path, tmp_path: Path, run_id: str
-) -> None:
+def test_without_a_writable_state_folder_notes_do_not_last(state: Path, tmp_path: Path, run_id: str) -> None:
     state.parent.write_text("in the way")
 
     note = run_notes.leave_note(US.marks(run_id), "local", [])

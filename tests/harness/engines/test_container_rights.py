@@ -133,9 +133,7 @@ def test_a_service_gets_only_the_capabilities_that_it_needs(system: str, service
 
 
 @pytest.mark.parametrize(("system", "service"), SERVICES)
-def test_a_service_has_a_limit_of_memory_that_swap_does_not_lift(
-    system: str, service: dict[str, Any]
-) -> None:
+def test_a_service_has_a_memory_limit_that_swap_does_not_lift(system: str, service: dict[str, Any]) -> None:
     assert system
     assert 0 < service["mem_limit"] <= 2 * 10**9
     assert service["memswap_limit"] == service["mem_limit"]

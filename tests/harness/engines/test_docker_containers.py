@@ -57,9 +57,7 @@ def test_a_container_that_was_paused_is_not_unhealthy_yet(failed: int, checks: d
         ({"Running": False, "ExitCode": 1}, {}, "ended with status 1"),
     ],
 )
-def test_an_unhealthy_container_ends_the_run_with_its_log(
-    state: dict[str, Any], checks: dict[str, Any], said: str
-) -> None:
+def test_an_unhealthy_container_ends_a_run(state: dict[str, Any], checks: dict[str, Any], said: str) -> None:
     with pytest.raises(
         ServerNotReadyError, match=f"^etcd-1 {said}; its last log lines:\n  \\| out of memory$"
     ):

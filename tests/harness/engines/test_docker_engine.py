@@ -98,7 +98,7 @@ def test_nothing_is_left_behind(
 
 
 @pytest.mark.slow
-def test_a_sweep_removes_the_leftovers_of_a_killed_harness(
+def test_a_sweep_removes_what_a_killed_run_left(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with running_harness(docker_engine.name, run_id, tmp_path) as process:
@@ -131,7 +131,7 @@ def test_a_sweep_cleans_up_after_a_harness_killed_during_the_start(
 
 
 @pytest.mark.slow
-def test_a_run_in_progress_is_not_touched(
+def test_a_run_in_progress_is_untouched(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with running_harness(docker_engine.name, run_id, tmp_path) as process:
@@ -185,9 +185,7 @@ def test_a_container_is_frozen_killed_and_restarted(start: Start, client: Any, r
     assert None not in (thawed, restarted)
 
 
-def test_a_frozen_container_continues_before_it_is_killed_or_removed(
-    start: Start, client: Any, run_id: str
-) -> None:
+def test_a_frozen_container_thaws_before_it_is_removed(start: Start, client: Any, run_id: str) -> None:
     began = time.time()
     with start(postgres_from(None)):
         postgres = containers_of(client, run_id)["postgres"]

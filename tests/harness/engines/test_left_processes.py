@@ -40,9 +40,7 @@ def test_only_processes_of_a_dead_run_are_killed(run_id: str) -> None:
     assert lives
 
 
-def test_a_process_with_the_pid_of_one_seen_before_is_killed(
-    run_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_with_a_pid_seen_before_is_killed(run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left:
         seen_before = psutil.Process(left.pid)
         monkeypatch.setattr(seen_before, "_ident", (left.pid, 0.0))  # it was started at another time
@@ -55,9 +53,7 @@ def test_a_process_with_the_pid_of_one_seen_before_is_killed(
     assert ended is not None
 
 
-def test_a_process_that_ends_while_it_is_looked_at_is_left_out(
-    run_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_ends_meanwhile_is_left_out(run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left:
         environ = psutil.Process.environ
 

@@ -160,9 +160,7 @@ def test_no_server_started_by_root_runs_as_root(run: Run) -> None:
     assert all(0 not in uids for uids in users.values())
 
 
-def test_the_password_is_in_no_command_line_and_no_remaining_file(
-    local_engine: Engine, tmp_path: Path
-) -> None:
+def test_the_password_is_in_no_command_and_no_remaining_file(local_engine: Engine, tmp_path: Path) -> None:
     specs = tuple(ServerSpec(name=system, system=system) for system in SYSTEMS)
     topology = Topology(servers=specs, clients=1, partitions=False)
     run_id = run_named("secret")

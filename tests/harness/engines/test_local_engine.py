@@ -101,9 +101,7 @@ def test_an_interrupt_leaves_nothing_behind(start: Start, make_topology: MakeTop
     assert processes_of(run_id) == []
 
 
-def test_ctrl_c_on_the_terminal_reaches_only_the_harness(
-    local_engine: Engine, run_id: str, tmp_path: Path
-) -> None:
+def test_ctrl_c_on_a_terminal_reaches_the_harness(local_engine: Engine, run_id: str, tmp_path: Path) -> None:
     with running_harness(local_engine.name, run_id, tmp_path) as process:
         wait_for_line(process, "up")
         groups = {os.getpgid(each.pid) for each in processes_of(run_id)}
@@ -130,7 +128,7 @@ def test_servers_die_with_a_killed_harness(local_engine: Engine, run_id: str, tm
 
 
 @pytest.mark.slow
-def test_a_sweep_kills_a_server_that_a_fault_had_stopped(
+def test_a_sweep_kills_a_server_a_fault_had_stopped(
     local_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with running_harness(local_engine.name, run_id, tmp_path) as process:

@@ -82,7 +82,7 @@ def test_zookeeper_started_by_root_does_not_run_as_root(run_id: str, tmp_path: P
 
 
 @pytest.mark.usefixtures("lacks_nothing")
-def test_another_user_can_change_the_data_of_zookeeper_alone(
+def test_another_user_can_change_data_of_zookeeper_alone(
     run_id: str, tmp_path: Path, other_user: int
 ) -> None:
     alone = Topology(servers=(ALONE,), clients=1, partitions=False)
@@ -130,9 +130,7 @@ def test_without_java_it_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="no java is on PATH")
-def test_without_zookeeper_it_is_refused_with_the_remedy(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_zookeeper_it_is_refused_with_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ZOOKEEPER_HOME", str(tmp_path))
 
     assert "finds no ZooKeeper on this machine: apt-get install" in str(LocalEngine().refusal(TOPOLOGY))

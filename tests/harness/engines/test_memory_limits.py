@@ -99,9 +99,7 @@ def test_a_server_that_used_too_much_memory_is_named(
     assert str(raised.value).startswith(said)
 
 
-def test_a_run_in_which_it_happens_is_an_infrastructure_failure(
-    docker_engine: Engine, client: Any, tmp_path: Path
-) -> None:
+def test_a_run_in_which_it_happens_is_a_failure(docker_engine: Engine, client: Any, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(TARGET)
     process = start("run", "small.toml", "--engine", docker_engine.name, cwd=tmp_path)
     folder = tmp_path / "runs" / "small" / "latest"

@@ -15,9 +15,7 @@ from harness.network.topology import Address, ServerSpec, Topology
 POOLED = ServerSpec(name="pgbouncer-1", system="pgbouncer", image="fencepost/postgres", cluster="lock")
 
 
-def test_two_clients_hold_one_advisory_lock_of_a_session(
-    docker_engine: Engine, run_id: str, tmp_path: Path
-) -> None:
+def test_two_clients_hold_one_lock_of_a_session(docker_engine: Engine, run_id: str, tmp_path: Path) -> None:
     topology = Topology(servers=(POOLED,), clients=2, partitions=True)
     with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
         with ExitStack() as stack:

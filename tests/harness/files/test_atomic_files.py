@@ -102,9 +102,7 @@ def test_a_requested_output_file_has_the_users_own_mode(tmp_path: Path) -> None:
     assert mode(tmp_path / "history.edn") == 0o644
 
 
-def test_a_link_that_the_user_names_as_output_is_followed_only_by_force(
-    tmp_path: Path, precious: Path
-) -> None:
+def test_a_link_named_as_output_is_followed_only_by_force(tmp_path: Path, precious: Path) -> None:
     (tmp_path / "named").symlink_to(precious)
 
     with pytest.raises(ConfigurationError, match="exists and was not overwritten"):
@@ -168,7 +166,7 @@ class Full:
             return len(taken)
 
 
-def test_after_a_partial_event_nothing_more_is_recorded(
+def test_after_half_an_event_nothing_more_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = Full(100)
@@ -186,9 +184,7 @@ def test_after_a_partial_event_nothing_more_is_recorded(
     assert b'"time":2' not in disk.written
 
 
-def test_a_full_disk_for_the_report_keeps_the_verdict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_for_a_report_keeps_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "history.jsonl").write_text("".join(Simulation(seed=1).lines()))

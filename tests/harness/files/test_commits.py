@@ -34,9 +34,7 @@ def test_the_tested_commit_is_that_of_the_current_folder(repository: Path) -> No
     assert environment.tested_commit() == f"{commit}-dirty"
 
 
-def test_fencepost_itself_and_no_repository_are_not_tested(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fencepost_and_no_repository_are_not_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     folder = tmp_path / "none"
     folder.mkdir()
@@ -46,7 +44,7 @@ def test_fencepost_itself_and_no_repository_are_not_tested(
         assert environment.tested_commit() is None
 
 
-def test_a_package_in_the_repository_of_its_user_has_no_commit(
+def test_a_package_in_its_users_repository_has_none(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = repository / "venv/harness/files/environment.py"

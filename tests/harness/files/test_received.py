@@ -90,9 +90,7 @@ def test_a_json_file_with_too_many_values_is_refused(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("name", [name for name in run_files.MOST if name.endswith(".json")])
-def test_documents_of_runs_have_a_limited_number_of_values(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_documents_have_a_limit_of_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(limits, "VALUES", 2)
     (tmp_path / name).write_text("[[],1]")
 

@@ -58,9 +58,7 @@ def folder(tmp_path: Path) -> Path:
     ],
     ids=["header", "plan", "deep plan", "environment", "deep environment", "target"],
 )
-def test_a_broken_file_gives_one_notice_with_its_consequence(
-    folder: Path, name: str, text: str, cost: str
-) -> None:
+def test_a_broken_file_gives_a_notice_with_its_cost(folder: Path, name: str, text: str, cost: str) -> None:
     (folder / name).write_text(text)
 
     done = fencepost(folder, "recheck", str(folder), "--format", "json")
@@ -177,9 +175,7 @@ def test_the_commands_refuse_special_files_immediately(
 
 
 @pytest.mark.parametrize("kind", [pipe, link_out, too_large], ids=lambda kind: kind.__name__)
-def test_a_report_that_is_not_a_regular_file_is_not_opened(
-    folder: Path, kind: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_an_irregular_report_is_not_opened(folder: Path, kind: Callable[..., Any], tmp_path: Path) -> None:
     (folder / "report.html").unlink()
     kind(folder / "report.html")
 
@@ -193,9 +189,7 @@ def killed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [pipe, link_out, link_to_a_device], ids=lambda kind: kind.__name__)
-def test_a_recording_must_be_a_regular_file_in_the_folder(
-    folder: Path, kind: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_recording_is_a_regular_file_inside(folder: Path, kind: Callable[..., Any], tmp_path: Path) -> None:
     killed(folder)
     kind(folder / EVENTS / "client-0.jsonl")
 

@@ -210,9 +210,7 @@ def test_a_link_that_the_user_types_is_followed(recorded_run: Callable[[str], Pa
     assert fencepost(tmp_path, "recheck", LATEST).returncode == 0
 
 
-def test_a_run_is_judged_although_a_link_lies_in_it(
-    recorded_run: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_run_is_judged_despite_a_link_in_it(recorded_run: Callable[[str], Path], tmp_path: Path) -> None:
     mine, theirs = recorded_run("etcd-postgres-unfenced"), recorded_run("etcd-postgres")
     (theirs / LATEST).symlink_to(mine)
 

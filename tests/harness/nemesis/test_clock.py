@@ -124,9 +124,7 @@ def test_the_local_engine_refuses_to_move_a_clock(local_engine: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "left"), [("postgres", 0), ("dynamodb", 0), ("etcd-storage", 0), ("zookeeper-storage", 1)]
 )
-def test_clocks_of_other_systems_jump_and_all_but_zookeepers_go_back(
-    cluster: Cluster, name: str, left: int
-) -> None:
+def test_clocks_of_others_jump_and_all_but_zookeepers_return(cluster: Cluster, name: str, left: int) -> None:
     before = shown(cluster, name)
 
     with clock_moved(cluster, f"storage:{name}", [name], jump=HOUR) as fault:

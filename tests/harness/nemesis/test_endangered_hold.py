@@ -54,7 +54,7 @@ def test_a_lease_is_known_from_each_answer_that_promises_one(state: SharedState)
 
 @pytest.mark.parametrize("token", [7, None])
 @pytest.mark.parametrize("ttl", [TTL, None])
-def test_a_hold_is_not_lost_to_a_renewal_of_its_own(
+def test_a_hold_is_not_lost_to_its_own_renewal(
     state: SharedState, token: int | None, ttl: int | None
 ) -> None:
     """As etcd's lock service has it: its lease is renewed while the lock is awaited and its grant reported."""
@@ -78,9 +78,7 @@ def test_a_hold_is_not_lost_to_a_renewal_of_its_own(
 
 
 @pytest.mark.parametrize("token", [7, None])
-def test_a_hold_is_lost_to_a_later_one_but_not_to_one_that_is_awaited(
-    state: SharedState, token: int | None
-) -> None:
+def test_a_hold_is_lost_to_a_later_one_but_no_awaited_one(state: SharedState, token: int | None) -> None:
     SharedProgress(state, 0, RESOURCES).waiting("r0")
     session(state, 0).call("acquire", "r0", lambda: {"token": token}, owner="0-1")
     SharedProgress(state, 0, RESOURCES).reached("acquired", "r0", "0-1", token)

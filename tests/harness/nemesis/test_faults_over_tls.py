@@ -74,7 +74,7 @@ def write(connection: socket.socket, key: str) -> None:
     connection.sendall(f"SET {key} 1\r\n".encode())
 
 
-def test_refused_connections_are_closed_and_new_ones_refused(
+def test_refused_connections_are_closed_and_stay_so(
     servers: Relayed, server: str, client: socket.socket
 ) -> None:
     at = servers.cluster.edge(0, server)
@@ -115,7 +115,7 @@ def test_a_cut_loses_requests_and_healing_closes(
     assert not servers.has(key)
 
 
-def test_a_request_lands_while_its_answer_is_lost(
+def test_a_request_lands_as_its_answer_is_lost(
     servers: Relayed, server: str, client: socket.socket, key: str
 ) -> None:
     with partition(servers.cluster, 0, [server], "to-client"):
@@ -158,7 +158,7 @@ def test_a_held_write_lands_although_its_client_has_gone(
 
 
 @pytest.mark.parametrize("closing", CLOSINGS)
-def test_a_held_write_on_a_new_connection_lands_too(
+def test_a_held_write_on_a_new_connection_lands(
     servers: Relayed, server: str, key: str, closing: str
 ) -> None:
     at = servers.cluster.edge(0, server)
@@ -174,7 +174,7 @@ def test_a_held_write_on_a_new_connection_lands_too(
     connection.close()
 
 
-def test_held_requests_arrive_in_order_with_all_their_answers(
+def test_held_requests_and_answers_arrive_in_order(
     servers: Relayed, server: str, client: socket.socket
 ) -> None:
     with delay(servers.cluster, 0, [server], lambda: None):

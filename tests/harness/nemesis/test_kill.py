@@ -151,9 +151,7 @@ def client() -> Iterator[psutil.Process]:
 
 
 @pytest.mark.parametrize("stops_itself", [False, True])
-def test_a_client_is_killed_with_its_program_and_stays_dead(
-    client: psutil.Process, stops_itself: bool
-) -> None:
+def test_a_client_is_killed_with_its_program_for_good(client: psutil.Process, stops_itself: bool) -> None:
     everybody = [client, *client.children()]
     if stops_itself:
         client.suspend()

@@ -255,7 +255,7 @@ def test_an_isolated_leader_of_zookeeper_steps_down(ensemble: Any) -> None:
 
 
 @pytest.mark.slow
-def test_five_members_are_divided_into_halves_and_by_a_bridge(
+def test_five_members_are_divided_by_halves_or_bridge(
     docker_engine: Engine, run_id: str, tmp_path: Any
 ) -> None:
     with docker_engine.start(topology("etcd", 5), run_id, tmp_path, print) as cluster:
@@ -277,9 +277,7 @@ def test_five_members_are_divided_into_halves_and_by_a_bridge(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("direction", ["outgoing", "incoming"])
-def test_a_leader_of_zookeeper_that_is_cut_off_in_one_direction_steps_down(
-    ensemble: Any, direction: Any
-) -> None:
+def test_a_leader_of_zookeeper_cut_off_in_one_direction_steps_down(ensemble: Any, direction: Any) -> None:
     names = names_of(ensemble)
     old = leader_of(ensemble, names)
     with partition_members(ensemble, f"lock:{old}", sides_of("isolated", old, names), direction) as fault:

@@ -51,9 +51,7 @@ def test_each_fault_ends_before_the_next_and_before_the_run(seed: int, seconds: 
 
 
 @given(st.integers(0, 2**32), st.sampled_from([FAILOVER, ONCE]))
-def test_a_single_server_fault_is_in_the_second_fifth_of_the_run(
-    seed: int, fault: FailoverSpec | KillSpec
-) -> None:
+def test_a_single_server_fault_is_in_the_second_fifth(seed: int, fault: FailoverSpec | KillSpec) -> None:
     (planned,) = plan((fault,), seed, TTL, 20 * SECOND)
 
     (moment,) = planned.moments

@@ -118,9 +118,7 @@ def test_writes_acknowledged_while_the_link_is_held_are_lost(cluster: Cluster) -
 
 
 @pytest.mark.slow
-def test_a_synchronous_commit_is_not_acknowledged_while_the_link_is_held(
-    synchronous_cluster: Cluster,
-) -> None:
+def test_a_synchronous_commit_is_not_acknowledged_on_a_held_link(synchronous_cluster: Cluster) -> None:
     cluster = synchronous_cluster
     write(cluster, 1)
 
@@ -137,9 +135,7 @@ def test_a_synchronous_commit_is_not_acknowledged_while_the_link_is_held(
 
 
 @pytest.mark.parametrize("old_primary", ["paused", *slow("cut-off")])
-def test_an_old_primary_that_goes_on_accepts_writes_that_are_lost(
-    cluster: Cluster, old_primary: OldPrimary
-) -> None:
+def test_an_old_primary_that_goes_on_accepts_lost_writes(cluster: Cluster, old_primary: OldPrimary) -> None:
     write_on_both(cluster, 1)
 
     with promoted(cluster, old_primary, left=[1]) as fault:
@@ -199,9 +195,7 @@ def test_an_interrupted_hold_is_undone(local_cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("engine", "old_primary"), [("local", "killed"), ("docker", "paused")], indirect=["engine"]
 )
-def test_the_old_primary_follows_even_if_the_block_is_cut_short(
-    cluster: Cluster, old_primary: OldPrimary
-) -> None:
+def test_the_old_primary_follows_if_the_block_is_cut_short(cluster: Cluster, old_primary: OldPrimary) -> None:
     left = [] if old_primary == "killed" else [1]
 
     with pytest.raises(ZeroDivisionError), promoted(cluster, old_primary, left=left):
@@ -213,9 +207,7 @@ def test_the_old_primary_follows_even_if_the_block_is_cut_short(
 
 
 @pytest.mark.slow
-def test_a_server_that_is_not_a_standby_cannot_be_promoted(
-    local_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_server_but_a_standby_is_promoted(local_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = local_cluster
     monkeypatch.setattr("harness.nemesis.postgres_failover.SETTLING", 0.1)
     postgres_server.promote(address(cluster, "postgres-standby"))

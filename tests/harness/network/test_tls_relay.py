@@ -82,7 +82,7 @@ def stopped_relay() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("request_", "protocol"), [(b"PING\r\n", b"http/1.1"), (HTTP2 + b".0\r\n\r\nSM\r\n\r\n", b"h2")]
 )
-def test_plain_text_reaches_a_server_that_speaks_tls(
+def test_plain_text_reaches_a_tls_server(
     certificates: Certificates, request_: bytes, protocol: bytes
 ) -> None:
     with tls_server(certificates) as (port, got), relayed(spec(port, certificates.authority)) as at:
@@ -101,9 +101,7 @@ def test_a_server_of_another_authority_gets_nothing(certificates: Certificates, 
     assert got == []
 
 
-def test_another_user_of_the_machine_gets_nothing(
-    certificates: Certificates, tmp_path: Path, other_user: int
-) -> None:
+def test_another_user_gets_nothing(certificates: Certificates, tmp_path: Path, other_user: int) -> None:
     log = tmp_path / "log"
     with (
         tls_server(certificates) as (port, got),
@@ -116,9 +114,7 @@ def test_another_user_of_the_machine_gets_nothing(
     assert f"user {other_user}" in log.read_text()
 
 
-def test_a_connection_that_is_gone_before_its_user_is_known_is_refused(
-    certificates: Certificates, tmp_path: Path
-) -> None:
+def test_a_connection_of_an_unknown_user_is_refused(certificates: Certificates, tmp_path: Path) -> None:
     log = tmp_path / "log"
     with (
         tls_server(certificates) as (port, got),
@@ -143,9 +139,7 @@ def test_servers_without_tls_and_postgres_are_reached_directly() -> None:
         assert (second.port, second.login.tls) == (2, Tls(ca_file="ca.pem", host="localhost"))
 
 
-def test_the_name_is_verified_that_the_target_names_not_that_of_a_proxy(
-    certificates: Certificates, tmp_path: Path
-) -> None:
+def test_the_name_in_the_target_is_verified_not_a_proxys(certificates: Certificates, tmp_path: Path) -> None:
     log = tmp_path / "log"
     known, other = (spec(1, certificates.authority, host=name) for name in ("localhost", "other.example"))
     with (

@@ -32,9 +32,7 @@ def toxiproxy(local_cluster: Cluster) -> Iterator[Any]:
     ("direction", "streams"),
     [("both", {"upstream", "downstream"}), ("to-server", {"upstream"}), ("to-client", {"downstream"})],
 )
-def test_a_cut_shows_in_its_direction_until_it_is_healed(
-    toxiproxy: Any, direction: Any, streams: set[str]
-) -> None:
+def test_a_cut_shows_in_its_direction_until_healed(toxiproxy: Any, direction: Any, streams: set[str]) -> None:
     cut = toxiproxy.cut(EDGE, direction)
     healed = toxiproxy.heal(EDGE)
 
@@ -140,7 +138,7 @@ def test_two_servers_are_not_mixed_up(
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-def test_proxy_settings_in_the_environment_are_ignored(
+def test_proxies_of_the_environment_are_ignored(
     toxiproxy: Any, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     for name in ("NO_PROXY", "no_proxy"):

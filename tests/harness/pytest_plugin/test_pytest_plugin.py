@@ -155,9 +155,7 @@ def test_a_target_is_found_from_any_folder(
     assert recorded.calls[0][0].name == "mine"
 
 
-def test_without_an_engine_a_test_is_skipped_with_the_reason(
-    project: pytest.Pytester, recorded: Recorded
-) -> None:
+def test_without_an_engine_a_test_skips_with_the_reason(project: pytest.Pytester, recorded: Recorded) -> None:
     recorded.refusal = "redis is not installed"
 
     result = run(project, "-rs", "--fencepost", "targets", "tests")
@@ -166,9 +164,7 @@ def test_without_an_engine_a_test_is_skipped_with_the_reason(
     result.stdout.fnmatch_lines(["SKIPPED*mine: redis is not installed"])
 
 
-def test_without_an_engine_a_test_fails_where_one_is_required(
-    project: pytest.Pytester, recorded: Recorded
-) -> None:
+def test_without_an_engine_a_test_fails_where_required(project: pytest.Pytester, recorded: Recorded) -> None:
     recorded.refusal = "redis is not installed"
 
     result = run(project, "--fencepost-require")
@@ -178,9 +174,7 @@ def test_without_an_engine_a_test_fails_where_one_is_required(
     result.stdout.no_fnmatch_line("*During handling*")
 
 
-def test_a_wrong_setting_is_one_sentence_at_the_line_of_the_test(
-    project: pytest.Pytester, recorded: Recorded
-) -> None:
+def test_a_wrong_setting_is_a_sentence_at_its_test(project: pytest.Pytester, recorded: Recorded) -> None:
     result = run(project, "--fencepost-set", "lok=1")
 
     result.assert_outcomes(failed=1)

@@ -96,9 +96,7 @@ INTERRUPTED = {"interrupted": {"seconds": 6.112, "planned": 20.0}}
         ),
     ],
 )
-def test_the_headline_says_what_became_of_the_run(
-    document: VerdictDocument, headline: str, tone: Tone
-) -> None:
+def test_the_headline_says_how_the_run_ended(document: VerdictDocument, headline: str, tone: Tone) -> None:
     said = answer(document, "asynchronous-commit")
 
     assert (said.headline, said.tone) == (headline, tone)
@@ -231,9 +229,7 @@ def test_stale_writes_are_counted_by_tokens_only_if_there_are_some(token: int | 
         (NO_RETURN, "Let acquire end by itself, with a grant or an error"),
     ],
 )
-def test_where_no_fault_could_test_the_fence_running_longer_is_no_remedy(
-    cause: Untestable, remedy: str
-) -> None:
+def test_where_no_fault_tests_the_fence_longer_is_no_remedy(cause: Untestable, remedy: str) -> None:
     said = answer(verdict("unknown", reasons=[cause.reason]), "mine")
 
     assert said.headline == f"Not tested: {cause.why}"
@@ -278,9 +274,7 @@ def test_without_tokens_a_stale_write_is_explained_by_the_later_holder() -> None
         (3, 2, 0, ""),
     ],
 )
-def test_counts_that_differ_from_the_findings_say_why(
-    accepted: int, stale: int, lost: int, says: str
-) -> None:
+def test_counts_that_differ_from_findings_say_why(accepted: int, stale: int, lost: int, says: str) -> None:
     document = verdict(
         "invalid",
         coverage=HELD | {"stale_writes_accepted": accepted},

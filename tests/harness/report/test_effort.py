@@ -172,9 +172,7 @@ def test_a_run_without_a_counted_fault_says_how_often_the_lock_was_granted() -> 
         (1, 0, 0, "1 stale write: 0 refused, 0 accepted, 1 unknown"),
     ],
 )
-def test_the_outcomes_of_stale_writes_add_up(
-    attempted: int, rejected: int, accepted: int, words: str
-) -> None:
+def test_outcomes_of_stale_writes_add_up(attempted: int, rejected: int, accepted: int, words: str) -> None:
     counts = {"attempted": attempted, "rejected": rejected, "accepted": accepted}
 
     assert said(pauses=9, **{f"stale_writes_{name}": number for name, number in counts.items()}) == (

@@ -55,9 +55,7 @@ def test_a_run_without_a_recorded_start_is_dated_by_its_folder(tmp_path: Path) -
     assert "2026-01-01 10:15 UTC" in text_of(report.write(run_folder(folder)))
 
 
-def test_a_report_tells_how_to_run_and_judge_again(
-    recorded_run: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_report_says_how_to_run_and_judge(recorded_run: Callable[[str], Path], tmp_path: Path) -> None:
     folder = recorded_run("etcd-postgres-unfenced").rename(tmp_path / "my run")
     seed = json.loads((folder / "plan.json").read_bytes())["seed"]
     recheck(folder)

@@ -80,9 +80,7 @@ def test_a_value_with_a_hyphen_is_not_broken_and_its_markup_is_escaped(tmp_path:
 @pytest.mark.parametrize(
     ("count", "said"), [(1, "The stale write that was"), (2, "The first of the stale writes that were")]
 )
-def test_refused_writes_are_the_first_of_them_only_where_there_are_more(
-    tmp_path: Path, count: int, said: str
-) -> None:
+def test_refused_writes_are_the_first_of_several(tmp_path: Path, count: int, said: str) -> None:
     folder = run_folder(tmp_path, REFUSED, findings=[], coverage={"stale_writes_rejected": count})
 
     assert f"{said} refused." in text_of(report.write(folder))
@@ -135,9 +133,7 @@ def test_counts_that_are_zero_come_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["get-then-del-unlock", "redlock-postgres-clock"])
-def test_a_grant_is_chosen_by_the_moment_that_its_headline_names(
-    recorded_run: Callable[[str], Path], name: str
-) -> None:
+def test_a_grant_is_chosen_by_its_headlines_moment(recorded_run: Callable[[str], Path], name: str) -> None:
     folder = recorded_run(name)
     recheck(folder)
     page = (folder / "report.html").read_text()

@@ -68,7 +68,7 @@ def etcd(local_engine: Engine, certificates: Certificates, tmp_path: Path) -> It
             process.kill()
 
 
-def test_an_etcd_that_demands_a_certificate_is_judged(
+def test_an_etcd_that_demands_certificates_works(
     etcd: str, certificates: Certificates, tmp_path: Path
 ) -> None:
     (tmp_path / "t.toml").write_text(target(etcd))

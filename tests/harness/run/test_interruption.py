@@ -81,9 +81,7 @@ def test_the_order_of_a_users_storage_is_missed_if_the_run_has_read_it(tmp_path:
     assert UNREAD_ORDER in document.reasons
 
 
-def test_a_violation_seen_by_clients_needs_no_order_of_the_storage(
-    recorded_run: Callable[[str], Path],
-) -> None:
+def test_a_violation_seen_by_clients_needs_no_storage_order(recorded_run: Callable[[str], Path]) -> None:
     run = recorded_run("etcd-postgres-unfenced")
     (run / "commits.jsonl").unlink()
 
@@ -94,7 +92,7 @@ def test_a_violation_seen_by_clients_needs_no_order_of_the_storage(
 
 
 @pytest.mark.parametrize("text", [None, "{", "7"])
-def test_a_run_without_its_plan_may_have_been_interrupted(
+def test_a_run_without_a_plan_may_be_interrupted(
     recorded_run: Callable[[str], Path], text: str | None
 ) -> None:
     run = recorded_run("interrupted")
@@ -109,7 +107,7 @@ def test_a_run_without_its_plan_may_have_been_interrupted(
     assert NO_PLAN in judged.document.reasons
 
 
-def test_a_recheck_of_an_interrupted_run_prints_both_reasons(
+def test_a_recheck_of_a_cut_run_prints_both_reasons(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "history.jsonl").write_text(HISTORY)

@@ -90,7 +90,7 @@ def test_a_recorded_bug_is_found_again(recorded_run: Callable[[str], Path], exhi
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_a_recorded_twin_is_valid_and_was_exercised(
+def test_a_recorded_twin_is_valid_and_exercised(
     recorded_run: Callable[[str], Path], exhibit: Exhibit
 ) -> None:
     document = recheck(recorded_run(f"{exhibit.name}{TWIN}")).document

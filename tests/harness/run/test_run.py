@@ -123,9 +123,7 @@ def test_a_fence_rejects_every_stale_write_in_containers(tmp_path: Path, target:
 
 
 @pytest.mark.slow
-def test_partitions_are_seen_in_force_and_healed_and_the_fence_holds(
-    cutting_engine: str, tmp_path: Path
-) -> None:
+def test_partitions_are_seen_and_healed_and_the_fence_holds(cutting_engine: str, tmp_path: Path) -> None:
     target = "etcd-postgres-partition"
     latest = tmp_path / "runs" / target / "latest"
 
@@ -191,7 +189,7 @@ def verdict_of(done: CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)["verdict"]
 
 
-def test_a_recheck_gives_the_same_verdict_and_leaves_the_history_alone(
+def test_a_recheck_agrees_and_leaves_the_history_alone(
     unfenced_run: tuple[Any, Any, Any], tmp_path: Path
 ) -> None:
     _, verdict, folder = unfenced_run

@@ -206,7 +206,7 @@ def test_a_run_killed_during_a_fault_leaves_nothing_behind(
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
-def test_a_run_killed_before_patroni_promotes_leaves_nothing_behind(
+def test_a_run_killed_before_patroni_acts_leaves_nothing(
     tmp_path: Path, own_folders: tuple[Path, Path]
 ) -> None:
     target = "etcd-postgres-patroni"

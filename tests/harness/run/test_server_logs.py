@@ -83,9 +83,7 @@ def test_logs_are_kept_without_those_of_earlier_runs(folder: RunFolder) -> None:
         InfrastructureError("Patroni at 127.0.0.1:8008: /cluster: ReadTimeout"),
     ],
 )
-def test_an_error_that_names_a_server_ends_with_its_log(
-    folder: RunFolder, error: InfrastructureError
-) -> None:
+def test_an_error_that_names_a_server_has_its_log(folder: RunFolder, error: InfrastructureError) -> None:
     said = str(error)
 
     assert raised_from(folder, error) == (

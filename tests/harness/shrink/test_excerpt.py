@@ -50,9 +50,7 @@ def test_few_operations_clients_and_faults_are_left(recorded_run: Unpack, name: 
 
 
 @pytest.mark.parametrize("name", [QUICK, *slow(*(each for each in (*LARGEST, *ALSO) if each != QUICK))])
-def test_an_excerpt_has_the_finding_of_its_run_and_no_other(
-    recorded_run: Unpack, tmp_path: Path, name: str
-) -> None:
+def test_an_excerpt_has_just_the_finding_of_its_run(recorded_run: Unpack, tmp_path: Path, name: str) -> None:
     run = recorded_run(name)
     whole = judged_in(run)
     smallest(run, whole).write(tmp_path / HISTORY, tmp_path / COMMITS)
@@ -106,9 +104,7 @@ def done(time: int, process: int, f: str, token: int, **fields: str) -> Iterator
     yield {"time": time + 10, "type": "ok", **asked, "token": token, **granted}
 
 
-def test_a_history_with_other_findings_of_its_kind_is_reduced_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_history_with_other_findings_is_reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / HISTORY).write_text("".join(f"{json.dumps(line)}\n" for line in six_stale_writes()))
     monkeypatch.setattr(_Recording, "beginnings", lambda self, _finding: iter([self.parts]))
 
@@ -131,9 +127,7 @@ def test_the_lines_of_an_excerpt_are_those_of_the_run(recorded_run: Unpack) -> N
     assert set(excerpt.commits) <= set((run / COMMITS).read_bytes().splitlines(keepends=True))
 
 
-def test_of_several_expected_anomalies_an_excerpt_need_show_only_one(
-    recorded_run: Unpack, tmp_path: Path
-) -> None:
+def test_of_several_expected_anomalies_an_excerpt_shows_one(recorded_run: Unpack, tmp_path: Path) -> None:
     run = recorded_run("redis-without-persistence")
     smallest(run, judged_in(run)).write(tmp_path / HISTORY, tmp_path / COMMITS)
 

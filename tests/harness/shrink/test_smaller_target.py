@@ -46,7 +46,7 @@ def test_a_smaller_target_need_show_only_one_of_the_expected_anomalies(smaller: 
     assert (smaller.target.expected, smaller.target.may) == (("stale-write",), ("early-grant",))
 
 
-def test_an_interrupted_search_keeps_the_smallest_target_so_far(
+def test_an_interrupted_search_keeps_the_smallest(
     smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def shows(_: SmallerTarget, target: Target, _seed: int) -> tuple[bool]:
@@ -83,15 +83,13 @@ STALE = SimpleNamespace(anomaly="stale-write", rule="after-newer")
 UNOBSERVED = FaultNotInstalledError("pause", "client 1", "status is running")
 
 
-def test_a_run_whose_fault_was_not_observed_is_not_counted(
-    smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unobserved_fault_is_not_counted(smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     runs(monkeypatch, judged(STALE), UNOBSERVED, judged())
 
     assert smaller.measure(3) == (1, 2)
 
 
-def test_nothing_is_said_of_a_target_without_a_judged_run(
+def test_nothing_is_said_without_a_judged_run(
     smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []

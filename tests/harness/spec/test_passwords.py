@@ -138,9 +138,7 @@ def test_a_password_is_hidden_whatever_is_around_it(text: str) -> None:
     assert SECRET not in redacted(text)
 
 
-def test_a_password_is_read_from_the_environment_or_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_password_is_read_from_environment_or_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCK_PASSWORD", SECRET)
     (tmp_path / "secret").write_text("storage-secret\n")
 
@@ -178,9 +176,7 @@ def test_passwords_that_contradict_something_are_refused(lines: Any, why: str) -
     assert why in error_in(target(lines))
 
 
-def test_a_client_gets_the_password_and_never_shows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_gets_the_password_and_hides_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCK_PASSWORD", SECRET)
     own = read(target('password_env = "LOCK_PASSWORD"'))
 

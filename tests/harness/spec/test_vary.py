@@ -133,7 +133,7 @@ def test_values_that_contradict_each_other_are_refused() -> None:
     ],
     ids=["values", "keys"],
 )
-def test_combinations_are_counted_before_any_is_tried(
+def test_combinations_are_counted_first(
     entries: str, combinations: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.spec.vary._impossible", None)

@@ -272,9 +272,7 @@ def plotted(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_each_kind_of_call_has_its_own_shape_and_enough_contrast(
-    visitor: Visitor, unfenced: Path, scheme: str
-) -> None:
+def test_each_kind_of_call_has_a_shape_and_contrast(visitor: Visitor, unfenced: Path, scheme: str) -> None:
     page = visitor.open(unfenced, color_scheme=scheme).page
     plotted(page)
 

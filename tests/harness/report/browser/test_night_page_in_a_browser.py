@@ -80,9 +80,7 @@ def test_twins_are_side_by_side_on_a_phone(visitor: Visitor, night: Path) -> Non
 
 
 @pytest.mark.parametrize("table", [".matrix", "#cells ~ .scroll table"])
-def test_the_first_status_of_a_row_is_in_view_on_a_phone(
-    visitor: Visitor, long_names: Path, table: str
-) -> None:
+def test_the_first_status_of_a_row_is_seen_on_a_phone(visitor: Visitor, long_names: Path, table: str) -> None:
     page = visitor.open(long_names, viewport=PHONE).page
 
     edges = page.locator(f"{table} tbody tr").evaluate_all(

@@ -42,9 +42,7 @@ def test_the_table_has_every_operation_of_the_run(page: Page, unfenced: Path) ->
     expect(matches(page)).to_have_text(f"{calls:,} of {calls:,} operations match; shown: 1 to 20")
 
 
-def test_a_filter_shows_what_matches_and_its_link_shows_the_same(
-    page: Page, visitor: Visitor, unfenced: Path
-) -> None:
+def test_a_filter_shows_what_matches_as_its_link_does(page: Page, visitor: Visitor, unfenced: Path) -> None:
     field(page, "client").select_option("client 1")
     field(page, "call").select_option("write")
     field(page, "resource").select_option("r0")
