@@ -30,14 +30,7 @@ _SURROGATES = range(0xD800, 0xE000)
 _FEW_DIGITS = 19  # enough for any 64 bits
 _CODE = re.compile(r"u([0-9A-Fa-f]{4})")
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "b": "\b", "f": "\f"}
-CHARACTERS = {
-    "newline": "\n",
-    "return": "\r",
-    "space": " ",
-    "tab": "\t",
-    "formfeed": "\f",
-    "backspace": "\b",
-}
+CHARACTERS = {"newline": "\n", "return": "\r", "space": " ", "tab": "\t", "formfeed": "\f", "backspace": "\b"}
 """The characters that have a name."""
 
 _WORDS = {

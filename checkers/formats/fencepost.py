@@ -84,9 +84,7 @@ def in_process_order(recorded: Sequence[Call]) -> list[Call]:
     places = {moment: place for place, (*_, moment) in enumerate(sorted(moments))}
     return [
         replace(
-            call,
-            called=places.get((index, 0), call.called),
-            completed=places.get((index, 1), call.completed),
+            call, called=places.get((index, 0), call.called), completed=places.get((index, 1), call.completed)
         )
         for index, call in enumerate(recorded)
     ]

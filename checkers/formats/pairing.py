@@ -138,8 +138,7 @@ class _Pairing:
             raise self._error(event, f"{event.type} of {event.f}, but {invoke} invoked {call.f}")
         if event.key != call.key:
             raise self._error(
-                event,
-                f"key {written(event.key)}, but {invoke} invoked it with {written(call.key)}",
+                event, f"key {written(event.key)}, but {invoke} invoked it with {written(call.key)}"
             )
         if event.type == "ok" and event.f in REPEATS and event.value != call.asked:
             raise self._error(

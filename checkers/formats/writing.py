@@ -34,11 +34,7 @@ _MOST_KEYS = 20  # in the message about an unknown key
 
 
 def export(
-    history: Foreign,
-    form: str,
-    model: str | None = None,
-    key: str | None = None,
-    initial: object = NO_VALUE,
+    history: Foreign, form: str, model: str | None = None, key: str | None = None, initial: object = NO_VALUE
 ) -> Iterator[str]:
     """Yield a history's lines for another tool: all, or a model's operations, or one object's.
 

@@ -12,18 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.columns import (
-    ABSENT,
-    FENCE,
-    INFO,
-    NEVER,
-    OK,
-    READ,
-    WRITE,
-    Columns,
-    Ints,
-    Operations,
-)
+from checkers.history.columns import ABSENT, FENCE, INFO, NEVER, OK, READ, WRITE, Columns, Ints, Operations
 from checkers.history.event_chunks import INVOKE, Tables, read_chunk
 from checkers.history.fault_lines import FAULT_DECODER, FAULT_SIGN, fault_event, is_fault
 from checkers.history.gc_pause import gc_paused

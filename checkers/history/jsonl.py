@@ -118,9 +118,7 @@ def batches(lines: Iterable[str | bytes], file: str) -> Iterator[list[Line]]:
 
 
 def decoded(
-    batched: Iterable[Sequence[Line]],
-    decoder: msgspec.json.Decoder[T],
-    careful: Callable[[Line], T | None],
+    batched: Iterable[Sequence[Line]], decoder: msgspec.json.Decoder[T], careful: Callable[[Line], T | None]
 ) -> Iterator[tuple[Line, T | None]]:
     """Yield each line with its type: a batch at once if all its lines are sound, else each by `careful`."""
     for batch in batched:

@@ -12,14 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.history.jsonl import (
-    Line,
-    batches,
-    decode,
-    decoded,
-    half_written,
-    read_lines,
-)
+from checkers.history.jsonl import Line, batches, decode, decoded, half_written, read_lines
 from checkers.history.lines import Nanoseconds
 
 
@@ -34,9 +27,7 @@ _STAMP = msgspec.json.Decoder(_Stamp)
 
 
 def merge(
-    parts: Iterable[Path],
-    notify: Callable[[str], None] = lambda _notice: None,
-    within: Path | None = None,
+    parts: Iterable[Path], notify: Callable[[str], None] = lambda _notice: None, within: Path | None = None
 ) -> list[str]:
     """Return the events of all parts in the order of time, each as a line without its newline.
 

@@ -23,15 +23,7 @@ from checkers.history.fault_lines import FAULT_DECODER, is_fault
 from checkers.history.files import opened
 from checkers.history.gc_pause import gc_paused
 from checkers.history.irregular import IrregularError
-from checkers.history.jsonl import (
-    MAX_LINE,
-    Line,
-    batches,
-    decode,
-    decoded,
-    half_written,
-    lines_of,
-)
+from checkers.history.jsonl import MAX_LINE, Line, batches, decode, decoded, half_written, lines_of
 from checkers.history.lines import ClientLine, FaultLine, HeaderLine
 from checkers.history.records import (
     DEFAULT_REQUIRE,

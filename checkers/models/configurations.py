@@ -16,13 +16,7 @@ from checkers.models.dead_ends import Node, dead_end
 from checkers.models.model_verdict import DeadEnd
 from checkers.models.objects import IMPOSSIBLE, Model
 from checkers.models.relevance import Changes, Open, Plan
-from checkers.models.transitions import (
-    Transitions,
-    initial_state,
-    never,
-    nobody,
-    optional_method,
-)
+from checkers.models.transitions import Transitions, initial_state, never, nobody, optional_method
 from checkers.text.errors import ModelError
 
 _NOTHING: Final = object()  # no state at all; None can be a state

@@ -31,12 +31,7 @@ from checkers.history.operation import Operation, owner_of
 from checkers.history.records import Outcome
 from checkers.models.blocks import both_first
 from checkers.models.budget import Budget
-from checkers.models.model_verdict import (
-    Clash,
-    Contradiction,
-    ModelVerdict,
-    OutOfScopeError,
-)
+from checkers.models.model_verdict import Clash, Contradiction, ModelVerdict, OutOfScopeError
 from checkers.models.objects import OwnedMutex
 from checkers.models.search import BUDGET, judge_each
 

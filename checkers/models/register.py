@@ -45,12 +45,7 @@ from checkers.history.columns import ABSENT, NEVER, Flags, Ints
 from checkers.history.operation import Operation
 from checkers.models.blocks import both_first
 from checkers.models.budget import Budget
-from checkers.models.model_verdict import (
-    Clash,
-    Contradiction,
-    ModelVerdict,
-    OutOfScopeError,
-)
+from checkers.models.model_verdict import Clash, Contradiction, ModelVerdict, OutOfScopeError
 from checkers.models.objects import CasRegister
 from checkers.models.register_columns import (
     CAS,
@@ -278,10 +273,7 @@ def _chain_against_time(clusters: _Blocks, chains: _Chains) -> Clash | None:
         return None
     later, earlier = int(chains.values[late[0] + 1]), int(chains.values[latest[late[0]]])
     return _clash(
-        clusters.columns,
-        Contradiction.CHAIN_AGAINST_TIME,
-        clusters.settler(later),
-        clusters.claimer(earlier),
+        clusters.columns, Contradiction.CHAIN_AGAINST_TIME, clusters.settler(later), clusters.claimer(earlier)
     )
 
 
