@@ -103,9 +103,5 @@ def read(path: Path) -> Foreign:
 
 
 def parse(text: Text) -> Foreign:
-    """Read a history from a text.
-
-    Raises:
-        HistoryError: as `read`.
-    """
+    """Read a history from a text; HistoryError as for `read`."""
     return _READERS[detect(text)](text)

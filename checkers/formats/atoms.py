@@ -77,22 +77,14 @@ Atom = bool | Number | Keyword | Symbol | None
 
 
 def word(text: str) -> Atom:
-    """Read nil, a boolean, a number, a keyword or a symbol.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Read nil, a boolean, a number, a keyword or a symbol; ValueError if it is none."""
     if text.isascii() and text.isdecimal() and len(text) < _FEW_DIGITS and text[0] != "0":
         return int(text)  # the same result as below, but faster
     return _word(text)
 
 
 def string(text: str) -> str:
-    """Read a string in its quotes.
-
-    Raises:
-        ValueError: it has an escape that EDN does not have, or half of a surrogate pair.
-    """
+    """Read a string in its quotes; ValueError for an escape that EDN lacks, or half of a surrogate pair."""
     if "\\" not in text:
         return text[1:-1]
     try:

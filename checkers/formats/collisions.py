@@ -15,12 +15,7 @@ T = TypeVar("T", bound=Collection[Hashable])
 
 
 def without_collisions(values: T) -> T:
-    """Return the values.
-
-    Raises:
-        ValueError: more than `MOST` different ones have the same hash.
-        TypeError: one cannot be hashed.
-    """
+    """Return the values; ValueError if more than `MOST` have one hash, TypeError if one has none."""
     if len(values) - len(set(map(hash, values))) < MOST:
         return values
     alike: dict[int, list[Hashable]] = {}

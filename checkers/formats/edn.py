@@ -78,11 +78,7 @@ class Form(NamedTuple):
 
 
 def loads(text: str) -> Any:
-    """Read a text that is exactly one form.
-
-    Raises:
-        EdnError: it is not EDN, or not exactly one form.
-    """
+    """Read a text that is exactly one form; EdnError if it is not EDN, or not exactly one."""
     forms = list(read(text))
     if len(forms) != 1:
         raise EdnError(1, f"{len(forms)} forms where one was expected")
@@ -126,11 +122,7 @@ def is_keyword(name: str) -> bool:
 
 
 def dumps(value: Any) -> str:
-    """Write a value as EDN.
-
-    Raises:
-        TypeError: EDN has no form for it.
-    """
+    """Write a value as EDN; TypeError if EDN has no form for it."""
     match value:
         case None | bool() | float():
             return _dump_word(value)

@@ -32,11 +32,7 @@ class Event:
 
 
 def type_named(said: str) -> EventType:
-    """Return the type of an event.
-
-    Raises:
-        ValueError: there is no such type.
-    """
+    """Return the type of an event; ValueError if there is no such type."""
     for known in TYPES:
         if said == known:
             return known

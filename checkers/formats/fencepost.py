@@ -23,11 +23,7 @@ _READS = frozenset({"read", "acquire"})
 
 
 def read(text: Text) -> Foreign:
-    """Read a history.jsonl.
-
-    Raises:
-        HistoryError: it cannot be the record of a run.
-    """
+    """Read a history.jsonl; HistoryError if it cannot be the record of a run."""
     history = parse(io.BytesIO(text.content.encode()), text.name)
     leased = history.header.ttl is not None or any(op.ttl is not None for op in history.operations)
     return Foreign(

@@ -18,11 +18,7 @@ HAS_INITIAL = "the header of a Fencepost history has its initial value: drop --i
 
 
 def start_of(model: str, value: object) -> Hashable:
-    """Return a JSON value as the initial value of an object.
-
-    Raises:
-        ModelError: an object of `model` cannot start with that.
-    """
+    """Return a JSON value as an object's initial value; ModelError if `model` cannot start with it."""
     try:
         return frozen(value)
     except ValueError as error:
@@ -30,11 +26,7 @@ def start_of(model: str, value: object) -> Hashable:
 
 
 def in_json(value: Hashable) -> str:
-    """Format a value as `--initial` takes it.
-
-    Raises:
-        ValueError: JSON has no such value.
-    """
+    """Format a value as `--initial` takes it; ValueError if JSON has no such value."""
     match value:
         case None:
             return "null"

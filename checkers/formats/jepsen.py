@@ -37,21 +37,13 @@ _SHOWN = 120  # characters
 
 
 def read_edn(text: Text) -> Foreign:
-    """Read `history.edn`.
-
-    Raises:
-        HistoryError: it is not EDN, or cannot be a history.
-    """
+    """Read `history.edn`; HistoryError if it is not EDN, or cannot be a history."""
     notices: list[str] = []
     return _history(text, _edn_events(text, notices), notices)
 
 
 def read_json(text: Text) -> Foreign:
-    """Read the same as JSON: an array, or one object per line.
-
-    Raises:
-        HistoryError: it is not JSON, or cannot be a history.
-    """
+    """Read the same as JSON, an array or one object per line; HistoryError as for EDN."""
     notices: list[str] = []
     return _history(text, _json_events(text, notices), notices)
 

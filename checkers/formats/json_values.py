@@ -44,11 +44,7 @@ def read(text: Text) -> Iterator[tuple[int, Any]]:
 
 
 def loads(text: str) -> Any:
-    """Read a text that is exactly one value.
-
-    Raises:
-        ValueError: it is not JSON, or not exactly one value.
-    """
+    """Read a text that is exactly one value; ValueError if it is not JSON, or not exactly one."""
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:

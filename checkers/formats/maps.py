@@ -25,11 +25,7 @@ _SHOWN = 120  # characters
 
 
 def event(fields: Mapping[Any, Any], line: int) -> Event | Note:
-    """Read the event in a map; keys may be keywords or strings.
-
-    Raises:
-        ValueError: a field is missing, or not what it must be.
-    """
+    """Read the event in a map; keys are keywords or strings. ValueError: a field is missing, or wrong."""
     plain = {_name(key): value for key, value in fields.items()}
     if len(plain) < len(fields):
         raise ValueError("a field that occurs twice")

@@ -18,11 +18,7 @@ _MOST_NAMED = 5  # operations
 
 
 def operations_of(model: str, calls: Sequence[Call], file: str) -> list[Call]:
-    """Return the calls that a model knows.
-
-    Raises:
-        HistoryError: nothing can be judged by them alone.
-    """
+    """Return the calls that a model knows; HistoryError if nothing can be judged by them alone."""
     kept, others = _split(model, calls)
     changing = [call for call in others if call.f not in unrelated(model)]
     if others and not kept:

@@ -51,11 +51,7 @@ def read_text(path: Path) -> Text:
 
 
 def read_text_of(stream: BufferedReader, name: str) -> Text:
-    """Read a stream without a path, such as standard input, like `read_text`.
-
-    Raises:
-        HistoryError: as `read_text`.
-    """
+    """Read a stream without a path, such as standard input, like `read_text`."""
     return _text(read_stream(stream, name, limits.HISTORY, limits.SPLIT, text=True), name)
 
 

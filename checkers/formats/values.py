@@ -31,11 +31,7 @@ class Map:
 
 
 def frozen(value: Any, depth: int = 0) -> Hashable:
-    """Return the value in a form that a model can hold.
-
-    Raises:
-        ValueError: it cannot be compared, or is beyond a limit.
-    """
+    """Return the value as a model can hold it; ValueError beyond a limit, or if it cannot be compared."""
     if value is None or type(value) is str:
         return value
     if depth > MAX_DEPTH:

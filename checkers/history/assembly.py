@@ -36,11 +36,7 @@ class Assembly:
         self.notices: list[str] = []
 
     def add(self, line: Line, event: ClientLine | FaultLine) -> None:
-        """Add the next event.
-
-        Raises:
-            HistoryError: it cannot follow the events before it.
-        """
+        """Add the next event; HistoryError if it cannot follow the events before it."""
         self._tick(line, event.time)
         if isinstance(event, FaultLine):
             self._faults.append(fault_event(line, event, self._header))

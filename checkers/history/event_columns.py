@@ -28,11 +28,7 @@ HEADER_LINE = 1
 
 
 def read_events(file: Readable, header: Header, name: str) -> History:
-    """Read the events after the header.
-
-    Raises:
-        IrregularError: the history is invalid, or only a parser can read it.
-    """
+    """Read the events after the header; IrregularError if one is invalid, or only a parser can read it."""
     events = Events(header.initial_value, HEADER_LINE)
     with gc_paused():
         events.read(file)
@@ -50,11 +46,7 @@ class Events:
         self._half_written: int | None = None  # the last line of the file, if it is only half written
 
     def read(self, file: Readable) -> None:
-        """Add all lines of a file.
-
-        Raises:
-            IrregularError: one is invalid, or only a parser can read it.
-        """
+        """Add all lines of a file; IrregularError if one is invalid, or only a parser can read it."""
         for chunk in chunks(file):
             self._add(chunk)
 

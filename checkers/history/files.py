@@ -128,11 +128,7 @@ def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> 
 def read_bytes(
     path: Path, most: int, remedy: str = REMEDY, within: Path | None = None, *, text: bool = False
 ) -> bytes:
-    """Read a whole file; `text` is as in `read_stream`.
-
-    Raises:
-        HistoryError: as in `opened` and `read_stream`.
-    """
+    """Read a whole file as `opened` and `read_stream` do, with their errors and `text`."""
     with opened(path, most, remedy, within) as file:
         return read_stream(file, str(path), most, remedy, text=text)
 

@@ -51,11 +51,7 @@ def owner_of(op: Operation) -> Hashable:
 
 
 def expected_and_new(value: Hashable) -> tuple[Hashable, Hashable]:
-    """Return the two parts of the input of a cas.
-
-    Raises:
-        ValueError: the input is not a pair.
-    """
+    """Return the two parts of the input of a cas; ValueError if it is not a pair."""
     if not isinstance(value, tuple) or len(value) != 2:  # noqa: PLR2004 - expected and new
         raise ValueError(f"the input of a cas is (expected, new), not {value!r}")
     return value

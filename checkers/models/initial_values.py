@@ -73,11 +73,7 @@ _BEGIN = {
 
 
 def state_of(model: str, value: object) -> Hashable:
-    """Return the state of an object of `model` with an initial value.
-
-    Raises:
-        ModelError: it cannot start with that value.
-    """
+    """Return an object's state with an initial value; ModelError if `model` cannot start with it."""
     said, fits, state = _STARTS[model]
     start = start_of(model, value)
     if not fits(start):

@@ -107,11 +107,7 @@ def judge_foreign(
 def judge_read(
     history: Foreign, model: str, budget: Budget = BUDGET, initial: object = NO_VALUE
 ) -> ForeignVerdict:
-    """Judge a history that has been read, like `judge_foreign`.
-
-    Raises:
-        HistoryError, ModelError: as `judge_foreign`.
-    """
+    """Judge a history that has been read, like `judge_foreign`, with the same errors."""
     _check_known(model)
     start = _start(history, model, initial)
     tokens = _tokens(history, model) if model in FENCED else ()

@@ -20,11 +20,11 @@ explained from one that is kept.
 1. *Reads at once.* An open operation that never changes the state and matches it
    takes effect immediately: an order that explained the rest still does without the
    read. Needs: its step is the same state or IMPOSSIBLE from every state.
-   This holds for failures by definition, for others if the model says so (`Reads`); a
+   This holds for failures by definition, for others if the model says so (`is_read`); a
    step that breaks it raises `ModelError`.
 2. *Infos are counted.* For several infos of one kind it matters how many took effect,
    not which: none of them ever returns, so each can take the place of another that was
-   called later. Needs: one step for all of one kind (`Kinds`); without it each info is
+   called later. Needs: one step for all of one kind (`kind`); without it each info is
    a kind of its own. An info that is a read says nothing and is ignored.
 3. *Fewer infos are better.* Of two configurations with the same state and the same
    open changes done, the one whose infos are a subset of the other's, and whose reads
@@ -40,7 +40,7 @@ explained from one that is kept.
    and one that needs the write of a before it are both handled. It would not be enough
    to check whether the next operation is a cas or a read of the info's value.
 
-**Keys.** Objects that do not affect each other are judged one by one (`Keys`): a
+**Keys.** Objects that do not affect each other are judged one by one (`key`): a
 history is linearizable iff the history of each object is (Herlihy and Wing, 1990).
 """
 

@@ -15,20 +15,7 @@ from checkers.models.objects.locks import (
     ReentrantFencedMutex,
     ReentrantMutex,
 )
-from checkers.models.objects.model import (
-    IMPOSSIBLE,
-    Coarse,
-    Holders,
-    Impossible,
-    Keys,
-    Kinds,
-    Model,
-    Parts,
-    Reach,
-    Reaches,
-    Reads,
-    State,
-)
+from checkers.models.objects.model import IMPOSSIBLE, Impossible, Model, Reaches, State
 from checkers.models.objects.registers import UNSEEN, CasRegister, Register, Unseen
 
 MODELS: dict[str, Callable[[], Model]] = {
@@ -50,24 +37,17 @@ __all__ = [
     "MODELS",
     "UNSEEN",
     "CasRegister",
-    "Coarse",
     "Counter",
     "Fenced",
     "FencedMutex",
     "FencedNested",
-    "Holders",
     "Impossible",
     "KeyValue",
-    "Keys",
-    "Kinds",
     "Model",
     "Mutex",
     "Nested",
     "OwnedMutex",
-    "Parts",
-    "Reach",
     "Reaches",
-    "Reads",
     "ReentrantFencedMutex",
     "ReentrantMutex",
     "Register",

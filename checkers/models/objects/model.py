@@ -18,15 +18,29 @@ not). FAIL: it had no effect, so return the same state or `IMPOSSIBLE`; a failur
 says nothing about the state is always possible. States are hashable, and equal if they
 behave alike.
 
-`Reads`, `Kinds`, `Keys`, `Parts`, `Reach`, `Holders` and `Coarse` are optional promises that make the
-search faster.
+Optional methods are promises that make the search faster:
+
+- `is_read(op)`: `step` returns the same state or `IMPOSSIBLE` for every state; for a failure it always does.
+- `kind(op)`: operations of one kind have the same `step` from every state, in any outcome.
+- `key(op)`: operations with different keys are about different objects with separate states.
+- `part(op)`: the order of two operations on different parts, such as the elements of a set, never matters;
+  None: it may. In every state: if one and then the other is possible, so is the reverse, and both end in
+  the same state. Operations of equal kind have equal parts. A read of the whole object has None.
+- `reach(read, groups)`, for a model with parts: can a read with the part None become possible? The result
+  takes a state and a number. It returns True if some of the changes in the groups from that number on, in
+  some order, may lead from the state to one in which the read is possible; when in doubt, it returns True.
+- `owner(op)` and `holder(state)`, for an object that only its holder can change: the owner of a change, and
+  the only owner whose changes are possible in a state; None: any owner's may be. A change in a state without
+  a holder makes its owner the holder.
+- `coarse(operations, positions)`: the history with fewer kinds, because some operations cannot be told apart
+  by the others in it; no answer about the operations at `positions` changes.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from collections.abc import Callable, Hashable
+from typing import Any, Final, Protocol
 
 from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
@@ -54,90 +68,9 @@ class Model(Protocol):
     @property
     def initial(self) -> Hashable:
         """The state before the first operation."""
-        ...
 
     def step(self, state: State, op: Operation) -> State:
         """Return the state after `op`, or `IMPOSSIBLE`."""
-        ...
-
-
-@runtime_checkable
-class Reads(Protocol):
-    """A model that knows which operations never change anything."""
-
-    def is_read(self, op: Operation) -> bool:
-        """Does `step` return the same state or `IMPOSSIBLE` for every state? For a failure it always does."""
-        ...
-
-
-@runtime_checkable
-class Kinds(Protocol):
-    """A model that knows which operations are interchangeable."""
-
-    def kind(self, op: Operation) -> Hashable:
-        """Return the kind: operations of one kind have the same `step` from every state, in any outcome."""
-        ...
-
-
-@runtime_checkable
-class Keys(Protocol):
-    """A model of one object, for histories of several."""
-
-    def key(self, op: Operation) -> Hashable:
-        """Return the key: operations with different keys are about different objects with separate states."""
-        ...
-
-
-@runtime_checkable
-class Parts(Protocol):
-    """A model of an object whose parts change independently, such as the elements of a set."""
-
-    def part(self, op: Operation) -> Hashable:
-        """Return the part: the order of two operations on different parts never matters; None: it may.
-
-        In every state: if one and then the other is possible, so is the reverse, and both end in the
-        same state. Operations of equal kind have equal parts. A read of the whole object has None.
-        """
-        ...
-
-
-@runtime_checkable
-class Reach(Protocol):
-    """A model with parts that can say what is out of reach."""
-
-    def reach(self, read: Operation, groups: Sequence[Sequence[Operation]]) -> Reaches:
-        """Prepare the question whether a read with the part None can become possible.
-
-        The result takes a state and a number. It returns True if some of the changes in the groups from
-        that number on, in some order, may lead from the state to one in which the read is possible.
-        When in doubt, it returns True.
-        """
-        ...
-
-
-@runtime_checkable
-class Holders(Protocol):
-    """A model of an object that only its holder can change.
-
-    A change in a state without a holder makes its owner the holder.
-    """
-
-    def owner(self, op: Operation) -> Hashable:
-        """Return the owner of a change."""
-        ...
-
-    def holder(self, state: State) -> Hashable:
-        """Return the only owner whose changes are possible in this state; None: any owner's may be."""
-        ...
-
-
-@runtime_checkable
-class Coarse(Protocol):
-    """A model that knows which operations of a history are indistinguishable to all others in it."""
-
-    def coarse(self, operations: Sequence[Operation], positions: Iterable[int]) -> Sequence[Operation]:
-        """Return the history with fewer kinds; it changes no answer about the operations at `positions`."""
-        ...
 
 
 def key_of(op: Operation) -> Hashable:

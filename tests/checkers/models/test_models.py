@@ -18,14 +18,11 @@ from checkers.models.objects import (
     Fenced,
     FencedMutex,
     FencedNested,
-    Keys,
     KeyValue,
-    Kinds,
     Model,
     Mutex,
     Nested,
     OwnedMutex,
-    Reads,
     ReentrantFencedMutex,
     ReentrantMutex,
     Register,
@@ -123,7 +120,7 @@ def test_operations_of_one_kind_have_one_step(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_reads_and_failures_change_nothing(name: str) -> None:
     model, operations = MODELS[name](), ASKED[name]
-    is_read = model.is_read if isinstance(model, Reads) else lambda _: False
+    is_read = getattr(model, "is_read", lambda _: False)
 
     for state in reached(model, operations):
         for op in operations:
@@ -140,10 +137,9 @@ def test_an_operation_that_a_model_does_not_know_is_impossible(name: str) -> Non
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_model_distinguishes_its_objects_and_kinds(name: str) -> None:
-    model = MODELS[name]()
+    model: Any = MODELS[name]()
 
-    assert isinstance(model, Keys)
-    assert isinstance(model, Kinds)
+    assert callable(model.kind)
     assert model.key(ok("read", key="x")) == "x"
 
 
@@ -305,7 +301,7 @@ def test_failed_writes_are_of_another_kind_than_those_that_took_effect() -> None
     ids=["set", "kv", "cas-register", "counter"],
 )
 def test_what_can_change_nothing_is_a_read(
-    model: Reads, reads: list[Operation], changes: list[Operation]
+    model: Any, reads: list[Operation], changes: list[Operation]
 ) -> None:
     assert all(map(model.is_read, reads))
     assert not any(map(model.is_read, changes))
