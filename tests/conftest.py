@@ -23,18 +23,17 @@ from harness.engines.docker_images import provide_before_any_run
 from harness.engines.engine import Cluster, Engine
 from harness.engines.local import LocalEngine
 from harness.network.topology import ServerSpec, Topology
+from tests.support import selection
 from tests.support.chromium import chromium
 from tests.support.differential import compared, disagreed
-from tests.support.examples import Cases, examples
 from tests.support.missing import miss
 from tests.support.recorded_runs import unpack
 from tests.support.scripts import ScriptEngine
-from tests.support.selection import BOTH_ENGINES, QUICK, leave_out_slow_tests, longest_first, mark
 from tests.support.systems import OLD_ETCD
 
 settings.register_profile(
     "unhurried",
-    max_examples=examples(settings.default.max_examples),
+    max_examples=selection.examples(settings.default.max_examples),
     deadline=None,  # no test judges how fast the machine is
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -55,12 +54,12 @@ unfit_docker = pytest.StashKey[str]()  # why the Docker engine that answers is o
 
 def pytest_configure(config: pytest.Config) -> None:
     """Leave out slow tests unless some are asked for."""
-    leave_out_slow_tests(config)
+    selection.leave_out_slow_tests(config)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Say so."""
-    if config.option.markexpr == QUICK:
+    if config.option.markexpr == selection.QUICK:
         return "slow tests are left out: `make test-all`, or name a file or a test, or `-m slow`"
     return ""
 
@@ -69,8 +68,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by the fixtures that they ask for, and put them in order."""
     for item in items:
-        mark(item)
-    longest_first(items)
+        selection.mark(item)
+    selection.longest_first(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -186,7 +185,7 @@ def docker_cluster(docker_engine: Engine, tmp_path_factory: pytest.TempPathFacto
         yield cluster
 
 
-@pytest.fixture(scope="module", params=BOTH_ENGINES)
+@pytest.fixture(scope="module", params=selection.BOTH_ENGINES)
 def cluster(request: pytest.FixtureRequest) -> Cluster:
     """A cluster of each engine, with proxies."""
     found: Cluster = request.getfixturevalue(f"{request.param}_cluster")
@@ -207,9 +206,9 @@ def recorded_run(tmp_path: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def cases() -> Cases:
+def cases() -> selection.Cases:
     """How many random cases to draw; a test that asks for it is repeated with more in `make test-slow`."""
-    return examples
+    return selection.examples
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
-"""ARCHITECTURE.md and its picture: every folder that they name exists, and every package folder is named."""
+"""ARCHITECTURE.md names every folder; test names are sentences, and files are short."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -67,3 +68,63 @@ def test_a_folder_of_the_picture_exists(name: str) -> None:
 
 def test_the_page_stays_one_page() -> None:
     assert len(PAGE.split()) < 800
+
+
+LONGEST = 70  # characters
+
+
+def test_no_name_of_a_test_has_more_than_70_characters() -> None:
+    names = [
+        node.name
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+
+    assert [name for name in names if len(name) > LONGEST] == []
+
+
+def test_no_test_sleeps_except_between_two_looks() -> None:
+    """A sleep in a loop polls; any other waits and hopes."""
+    hoping = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for node in _outside_of_loops(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "time.sleep"
+    ]
+
+    assert hoping == []
+
+
+def _outside_of_loops(node: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.While | ast.For):
+            found += [child, *_outside_of_loops(child)]
+    return found
+
+
+FOLDERS = (
+    "checkers",
+    "workloads",
+    "harness",
+    "fencepost",
+    "tools",
+    "benchmarks",
+    "fuzzing",
+    "examples",
+    "tests",
+)
+LONGEST_FILE = 350  # lines
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*.py")
+        if ".venv" not in path.parts  # of an adapter that was built
+    }
+
+    assert len(lengths) > 500
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FILE} == {}

@@ -1,4 +1,4 @@
-"""The README: short, and its lock of one's own fails as it says."""
+"""The README and the description of the project: short, and the lock of one's own fails as it says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
+from harness.cli.app import cli
 from harness.core.exit_codes import ExitCode
 from tests.support.command import run_target
 from tests.support.prose import paragraphs
@@ -48,3 +51,12 @@ def test_the_bug_of_its_own_lock_is_found(tmp_path: Path) -> None:
     assert done.returncode == ExitCode.VIOLATION, done.stderr
     assert {finding["anomaly"] for finding in verdict["findings"]} == {"early-grant"}
     assert "between its grant and its token" in done.stderr
+
+
+def test_package_site_and_help_describe_fencepost_by_one_sentence() -> None:
+    sentence = PROJECT["description"]
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["site_description"]
+    help_text = CliRunner().invoke(cli, ["--help"]).output
+
+    assert site == sentence
+    assert f"{sentence}." in " ".join(help_text.split())

@@ -11,9 +11,18 @@ from itertools import zip_longest
 import pytest
 
 from tests.support.generated_histories import GENERATED
-from tests.support.golden_sections import WRITE, changes, read_sections
 from tests.support.golden_verdicts import HISTORIES, facts_of, line_of_facts, mass_of, shown, sources
-from tests.support.golden_words import FILES, form, read_words, seen_above, words_file, words_of
+from tests.support.golden_words import (
+    FILES,
+    WRITE,
+    changes,
+    form,
+    read_sections,
+    read_words,
+    seen_above,
+    words_file,
+    words_of,
+)
 
 SOURCES = sources()
 WORDS = read_words()

@@ -19,6 +19,7 @@ from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec, Topology
 from tests.support.challenged import run_until_challenged
 from tests.support.command import fencepost, run_target
+from tests.support.console_blocks import follow, shell
 from tests.support.missing import miss, need
 from tests.support.repository import ROOT
 
@@ -159,3 +160,11 @@ def test_the_java_client_answers_ok_to_writes_of_a_missing_row(java_client: Path
 
     found = {name for name, count in document["anomalies"].items() if count and name in VIOLATIONS}
     assert found == {"phantom-accept"}
+
+
+@pytest.mark.slow
+@pytest.mark.engine
+@pytest.mark.timeout(1200)  # it repeats a run that was not exercised
+def test_each_command_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path) -> None:
+    with shell(ROOT, HOME=str(tmp_path)) as opened:
+        follow(ROOT / "docs/tutorial.md", opened, tmp_path / "orders")

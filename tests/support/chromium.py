@@ -1,4 +1,4 @@
-"""Debian's chromium, without a network."""
+"""Debian's chromium, without a network, and the accessibility violations that axe-core finds in its pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
 
 _CHROMIUM = os.environ.get("FENCEPOST_CHROMIUM") or shutil.which("chromium")
 _SWITCHES = [
@@ -31,3 +32,13 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_SWITCHES)
         yield browser
         browser.close()
+
+
+def serious_findings(page: Page) -> list[tuple[str, list[str]]]:
+    """Return the rules that a page breaks seriously, with the elements."""
+    found = Axe().run(page).response["violations"]
+    return [
+        (each["id"], [node["html"][:120] for node in each["nodes"]])
+        for each in found
+        if each["impact"] in {"serious", "critical"}
+    ]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import CompletedProcess, Popen
 
 from tests.support.repository import ROOT
 from tests.support.warm_command import WarmCommand
@@ -63,3 +66,36 @@ def run_target(
     """Run a target; its verdict is the JSON on stdout."""
     words = run_words(target, *settings, engine=engine)
     return fencepost(folder, *words, timeout=timeout, **environment)
+
+
+INSTALLED = Path(sys.executable).with_name("fencepost")
+
+
+def start(*arguments: str, cwd: Path) -> Popen[str]:
+    return subprocess.Popen(
+        [INSTALLED, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        start_new_session=True,
+    )
+
+
+@contextmanager
+def started_campaign(
+    folder: Path, campaign: Path, *options: str, stderr: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start it; it is killed at the end, if it still lives."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness.cli", "campaign", "--engine", "local", *options, str(campaign)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=stderr,
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()

@@ -1,9 +1,14 @@
-"""Literal lines of a history."""
+"""Literal lines of a history, changes to them, and the refusal of a history."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+
+import pytest
+
+from checkers.history.reader import parse
+from checkers.text.errors import HistoryError
 
 
 def event(time: int, kind: str, process: int, resource: str, value: str | None = None) -> dict[str, object]:
@@ -40,3 +45,17 @@ PAUSED = (
 GOOD = (HEADER, ACQUIRE, ACQUIRED, WRITE, WRITTEN, READ, WAS_READ, PAUSED)
 BYTES = "\n".join(GOOD).encode() + b"\n"
 HOSTILE = [b"null", b"-1", b"1e999", b"NaN", b"true", b'""', b"[]", b"{}", b'"ok"', b'"info"', b"\x00"]
+
+
+def changed(line: str, **fields: object) -> str:
+    return json.dumps(json.loads(line) | fields)
+
+
+def without(line: str, name: str) -> str:
+    return json.dumps({key: value for key, value in json.loads(line).items() if key != name})
+
+
+def refusal(*lines: str | bytes) -> HistoryError:
+    with pytest.raises(HistoryError) as refused:
+        parse(lines, name="h.jsonl")
+    return refused.value

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
+from checkers import formats
+from checkers.formats import Foreign
 from checkers.formats.event import Call, Event
 from checkers.formats.pairing import pair
 from checkers.history.operation import NO_VALUE
+from checkers.models.judge import MODELS
+from checkers.models.search import search
+from checkers.vocabulary.verdict import Validity
 from tests.support.repository import HISTORIES
 
 FOLDER = HISTORIES / "foreign"
@@ -20,6 +26,9 @@ WRITE = "{:process 0, :type :invoke, :f :write, :value 1}"
 WROTE = "{:process 0, :type :ok, :f :write, :value 1}"
 
 VALUES = (None, 0, 1, 2)
+
+WriteFile = Callable[[Any], Path]
+"""The fixture `file`: it writes a file with that content."""
 
 
 def model_of(sample: Path) -> str:
@@ -79,3 +88,7 @@ def meaning(call: Call) -> tuple[object, ...]:
 
 def precedence(history: tuple[Call, ...]) -> list[list[bool]]:
     return [[a.returned is not None and a.returned < b.called for b in history] for a in history]
+
+
+def verdict_of(history: Foreign, model: str = "cas-register") -> Validity:
+    return search(formats.operations(history, model).operations, MODELS[model]()).validity

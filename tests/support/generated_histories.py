@@ -14,16 +14,10 @@ from typing import Any
 
 from checkers.history.reader import parse
 from checkers.history.records import Commit, Header, History, Op, Outcome
+from tests.support import small_histories
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import history_of, random_register_history
 from tests.support.simulation import Simulation
-from tests.support.small_histories import (
-    contended_history,
-    history_with_grants,
-    list_history,
-    lock_history,
-    one_level_history,
-)
 from tests.support.storage_runs import simulate
 
 Commits = tuple[Commit, ...] | None
@@ -118,7 +112,7 @@ def _of_any_storage(rng: random.Random) -> Case:
 
 
 def _contended(rng: random.Random, *, fences: bool) -> Case:
-    return _case(rng, contended_history(rng, strict=rng.random() < 0.5, fences=fences))
+    return _case(rng, small_histories.contended_history(rng, strict=rng.random() < 0.5, fences=fences))
 
 
 def _register(rng: random.Random) -> Case:
@@ -126,20 +120,20 @@ def _register(rng: random.Random) -> Case:
 
 
 def _one_level(rng: random.Random) -> Case:
-    return _case(rng, one_level_history(rng))
+    return _case(rng, small_histories.one_level_history(rng))
 
 
 def _lock(rng: random.Random) -> Case:
-    return _case(rng, lock_history(rng), grace=rng.choice([0, 2, 10]))
+    return _case(rng, small_histories.lock_history(rng), grace=rng.choice([0, 2, 10]))
 
 
 def _grants(rng: random.Random) -> Case:
-    return _case(rng, history_with_grants(rng))
+    return _case(rng, small_histories.history_with_grants(rng))
 
 
 def _list(rng: random.Random, *, with_lists: bool) -> Case:
     """A correct list, or one in which an answer went to another operation."""
-    operations = list(list_history(rng, with_lists=with_lists))
+    operations = list(small_histories.list_history(rng, with_lists=with_lists))
     answers = [op for op in operations if op.seen is not None or op.f == "read"]
     if answers and rng.random() < 0.6:
         one, other = rng.choice(answers), rng.choice(answers)

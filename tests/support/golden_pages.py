@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from tests.support.golden_sections import read_sections, write_sections
+from tests.support.golden_words import read_sections, write_sections
 from tests.support.page_facts import page_facts
 from tests.support.page_samples import SAMPLES, sample
 from tests.support.recorded_runs import RECORDINGS, ROOT, recorded

@@ -1,4 +1,4 @@
-"""Histories as columns."""
+"""Histories as columns, and what the checkers find in them as in plain operations."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from checkers.explain.conflict import Breach, Conflict
+from checkers.facts.evidence import Evidence, gather
 from checkers.history.columns import Operations
 from checkers.history.event_columns import read_events
 from checkers.history.irregular import IrregularError
 from checkers.history.jsonl import read_lines
 from checkers.history.reader import parse
 from checkers.history.records import History, Op, Outcome
+from checkers.rules.registers import observed
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Verdict
+from tests.support.brute_force import renumbered
 
 
 def in_columns(lines: Sequence[str]) -> History:
@@ -62,3 +66,17 @@ def read_or_error(read: Callable[[Path], History], path: Path) -> History | str:
 def read_carefully(path: Path) -> History:
     """Read a file line by line, whatever its layout."""
     return parse(read_lines(path), str(path))
+
+
+Summary = tuple[str, Breach, int, list[int]]
+
+
+def summary_of(conflict: Conflict) -> Summary:
+    return conflict.anomaly, conflict.breach, conflict.accused.index, [op.index for op in conflict.because]
+
+
+def seen(*operations: Op, **header: object) -> list[Summary]:
+    lines = lines_of(renumbered(operations), **header)
+    found = list(observed(Evidence(history=parse(lines))))
+    assert found == list(observed(gather(in_columns(lines))))
+    return [summary_of(each) for each in found]

@@ -13,6 +13,8 @@ from typing import Any
 from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.objects import IMPOSSIBLE, Model
+from checkers.models.search import search
+from checkers.vocabulary.verdict import Validity
 from tests.support.differential import disagreements, random_histories
 from tests.support.model_histories import KINDS, random_history
 
@@ -120,3 +122,35 @@ def every_history(size: int, asked: Sequence[Operation]) -> Iterator[tuple[Opera
                 replace(op, called=called, returned=None if op.outcome is Outcome.INFO else returned)
                 for op, (called, returned) in zip(choice, intervals, strict=True)
             )
+
+
+def is_right(operations: tuple[Operation, ...], model: Any) -> bool:
+    return search(operations, model).validity is Validity.VALID
+
+
+def op(
+    f: str,
+    called: int,
+    returned: int | None = None,
+    value: int | str | tuple[int, int] | None = None,
+    answer: Any = NO_VALUE,
+    **others: Any,
+) -> Operation:
+    """An operation; without a return it is an info."""
+    outcome = Outcome.INFO if returned is None else Outcome.OK
+    return Operation(
+        **{"f": f, "input": value, "output": answer, "called": called, "returned": returned}
+        | {"outcome": outcome}
+        | others
+    )
+
+
+def failed(
+    f: str, called: int, returned: int, value: int | tuple[int, int] | None = None, answer: Any = NO_VALUE
+) -> Operation:
+    return op(f, called, returned, value, answer, outcome=Outcome.FAIL)
+
+
+def overlapping_adds(size: int, key: str | None) -> tuple[Operation, ...]:
+    """Unequal adds that all overlap: two to the power of `size` totals."""
+    return tuple(op("add", 0, 100 + i, 2**i, key=key) for i in range(size))

@@ -66,3 +66,22 @@ def run(*operations: Op, faults: list[FaultEvent] | None = None, **header: objec
 
 def stuck(*operations: Op, **more: object) -> list[tuple[float, float]]:
     return [(each.start, each.end) for each in stretches(run(*operations, **more))]
+
+
+def acquire(index: int, owner: str, token: int, called: int, returned: int, ttl: int | None = None) -> Op:
+    return Op(
+        index=index,
+        process=index,
+        f="acquire",
+        resource="r0",
+        called=called,
+        returned=returned,
+        outcome=Outcome.OK,
+        owner=owner,
+        token=token,
+        ttl=ttl,
+    )
+
+
+def locks(*operations: Op) -> Evidence:
+    return Evidence(history=History(header=Header(target="test"), operations=operations))

@@ -13,8 +13,7 @@ import psutil
 
 from harness.engines.engine import Cluster, Engine
 from harness.network.topology import Address, AttachedSpec, ServerSpec, Topology
-from tests.support.certificates import certified
-from tests.support.tls_terminator import terminated
+from tests.support.certificates import certified, terminated
 from tests.support.waiting import PATIENCE
 from workloads.settings import Tls, host_and_port
 

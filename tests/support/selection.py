@@ -1,9 +1,11 @@
-"""Which tests run, in which order, and which of them run in one process."""
+"""Which tests run, in which order and in which processes, and how many random cases they draw."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Protocol
 
 import pytest
 
@@ -93,3 +95,18 @@ def _shared_by(item: pytest.Item) -> str:
     params = getattr(item, "callspec", None)
     values = [str(params.params[name]) for name in sorted(shared) if params and name in params.params]
     return "-".join([_file(item), *values])
+
+
+SHARE = float(os.environ.get("FENCEPOST_EXAMPLES", "1"))
+FEWEST = 20
+
+
+def examples(count: int, *, least: int = FEWEST) -> int:
+    """Return the share of `count`, but no fewer than `least`."""
+    return max(min(count, least), round(count * SHARE))
+
+
+class Cases(Protocol):
+    """The type of `examples`, and of the fixture `cases`."""
+
+    def __call__(self, count: int, *, least: int = FEWEST) -> int: ...

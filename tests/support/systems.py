@@ -47,6 +47,9 @@ ENGINES = {
 }
 """The fixtures of the engines of systems that the local engine lacks."""
 
+CommitsOf = Callable[[str], list[tuple[Any, Any]]]
+"""The token and the value of each accepted write of a resource."""
+
 names = (f"r{number}" for number in itertools.count())
 """Resources that no other test has."""
 

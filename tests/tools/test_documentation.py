@@ -1,8 +1,10 @@
-"""The generated tables of the documentation, and the numbers that it names."""
+"""The documentation: generated tables, numbers, recipes for extensions, and sentences of a bearable length."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from harness.engines.local import LocalEngine
 from harness.files import cache_folder, known_digests, log_limit, received
 from harness.run.deployment import topology
 from harness.spec import load, reading, shipped, toml
+from tests.support.prose import first_paragraph, paragraphs, sentences
 from tests.support.repository import ROOT
 from tools.tables import BEGIN, END, TABLES, with_table
 from tools.target_table import table
@@ -127,3 +130,69 @@ def test_the_limits_that_security_names_are_those_of_the_code() -> None:
         **{name: f"{count:,}" for name, count in COUNTS.items()},
     }
     assert [each for each, number in SENTENCES.items() if each.format(number) not in page] == []
+
+
+RECIPES = sorted((ROOT / "docs/extending").glob("*.md"))
+NAME = re.compile(r"`([A-Z]\w+|[a-z]+(?:_[a-z]+)+)(?:\([^`]*\))?`")
+"""A class, a constant, or a function with an underscore in its name."""
+
+
+@pytest.fixture(scope="module")
+def defined() -> frozenset[str]:
+    """Every word of the code."""
+    folders = ("checkers", "workloads", "harness", "fuzzing", "tests")
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+    return frozenset(
+        word for file in files if file != Path(__file__) for word in re.findall(r"\w+", file.read_text())
+    )
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda page: page.stem)
+def test_every_name_of_a_recipe_is_in_the_code(recipe: Path, defined: frozenset[str]) -> None:
+    named = set(NAME.findall(recipe.read_text(encoding="utf-8")))
+
+    assert named
+    assert named - defined - {"WORKERS", "SLOW_WORKERS"} == set()
+
+
+MOST = 30
+PAGES = (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md")
+READ_WHOLE = (ROOT / "README.md", ROOT / "docs/tutorial.md", ROOT / "docs/nightly.md")
+
+
+def too_long(paragraph: str) -> list[str]:
+    return [sentence for sentence in sentences(paragraph) if len(sentence.split()) > MOST]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_begins_with_a_paragraph_of_short_sentences(page: Path) -> None:
+    first = first_paragraph(page.read_text(encoding="utf-8"))
+
+    assert first, "a page says first what it is about"
+    assert too_long(first) == []
+
+
+@pytest.mark.parametrize("page", READ_WHOLE, ids=lambda page: page.name)
+def test_a_page_that_is_read_whole_has_short_sentences(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+
+    assert [long for paragraph in paragraphs(text) for long in too_long(paragraph)] == []
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "count"),
+    [
+        ("One. Two `a.b` and three.", 2),
+        ("See docs/a.md for it. `b` is next.", 2),
+        ("A list, e.g. of versions 3.11 to 3.13.", 1),
+    ],
+)
+def test_sentences_end_where_another_begins(paragraph: str, count: int) -> None:
+    assert len(sentences(paragraph)) == count
+
+
+def test_the_first_paragraph_is_what_stands_under_the_title() -> None:
+    assert first_paragraph("# Title\n\nWords with `code` and [a link](a.md).\n\nMore.\n") == (
+        "Words with `code` and a link."
+    )
+    assert first_paragraph("# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nWords.\n") == ""

@@ -1,21 +1,25 @@
-"""The record of the known bugs: each was found, with a date and a commit, by a target that is there."""
+"""Records in the repository: known bugs, atlases and mutants are of targets, runs and files that are there."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
 import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.run.recheck import judge_file
 from harness.spec import load
 from tests.support.repository import ROOT
 from tools import known_bugs
+from tools.atlas import FOUND, PAGE, SERVERS, page
 from tools.known_bugs import BUGS, RECORD, TRIES, KnownBug
 
 SEEN = json.loads(RECORD.read_text(encoding="utf-8"))
-FOUND = {"verdict": "invalid", "as_expected": True, "anomalies": {"stale-read": 2, "late-write": 0}}
+SHOWN = {"verdict": "invalid", "as_expected": True, "anomalies": {"stale-read": 2, "late-write": 0}}
 VALID = {"verdict": "valid", "as_expected": True, "anomalies": {}}
 MISSED = {"verdict": "valid", "as_expected": False, "anomalies": {}}
 BUG = KnownBug(affected="targets/affected.toml", fixed="targets/fixed.toml")
@@ -42,7 +46,7 @@ def runs(monkeypatch: pytest.MonkeyPatch, **documents: list[dict[str, Any]]) -> 
 
 
 def test_a_bug_that_a_later_run_shows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs(monkeypatch, affected=[MISSED, FOUND], fixed=[VALID])
+    runs(monkeypatch, affected=[MISSED, SHOWN], fixed=[VALID])
 
     seen = known_bugs.seen(BUG)
 
@@ -58,6 +62,52 @@ def test_a_bug_that_no_run_shows_is_not_recorded(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_fixed_system_that_shows_the_bug_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs(monkeypatch, affected=[FOUND], fixed=[FOUND | {"as_expected": False}, *[VALID] * TRIES])
+    runs(monkeypatch, affected=[SHOWN], fixed=[SHOWN | {"as_expected": False}, *[VALID] * TRIES])
 
     assert known_bugs.seen(BUG) is None
+
+
+MUTMUT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+    "mutmut"
+]
+TESTS = [each for each in MUTMUT["pytest_add_cli_args_test_selection"] if each.startswith("tests/")]
+
+
+@pytest.mark.parametrize("pattern", MUTMUT["only_mutate"])
+def test_a_pattern_of_what_to_mutate_matches_modules(pattern: str) -> None:
+    assert [path for path in ROOT.glob(pattern) if path.suffix == ".py"]
+
+
+@pytest.mark.parametrize("path", [*MUTMUT["also_copy"], *TESTS])
+def test_what_mutants_are_tested_with_exists(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
+ATLASES = sorted(FOUND.glob("*/atlas.json"))
+
+
+def failed(atlas: Path) -> list[dict[str, Any]]:
+    return [cell for cell in json.loads(atlas.read_text())["cells"] if cell["history"]]
+
+
+def test_the_page_is_current() -> None:
+    assert PAGE.read_text(encoding="utf-8") == "".join(page())
+
+
+def test_only_servers_of_the_atlas_have_a_folder() -> None:
+    assert {each.parent.name for each in ATLASES} <= {server.slug for server in SERVERS}
+
+
+@pytest.mark.parametrize("atlas", ATLASES, ids=lambda atlas: atlas.parent.name)
+def test_each_history_shows_what_was_found(atlas: Path) -> None:
+    for cell in failed(atlas):
+        verdict = judge_file(FOUND / cell["history"]).verdict
+
+        assert sorted({each.anomaly for each in verdict.findings}) == cell["findings"]
+
+
+@pytest.mark.parametrize("atlas", ATLASES, ids=lambda atlas: atlas.parent.name)
+def test_no_history_is_without_its_cell(atlas: Path) -> None:
+    kept = {f"{file.parent.name}/{file.name}" for file in atlas.parent.glob("*.jsonl")}
+
+    assert kept == {cell["history"] for cell in failed(atlas)}

@@ -1,14 +1,17 @@
-"""The client loop: what it records, and the steps that it reports."""
+"""The client loop: what it records, the steps that it reports, what a class may grant, lists held as text."""
 
 from __future__ import annotations
 
 import random
+import time
 from typing import Any
 
 import pytest
 
+from checkers.history.records import Commit
 from harness.clients.recorder import RecordedSession
 from tests.support.systems import Memory
+from workloads.append import with_parsed_list
 from workloads.client import Grant, NoTokenError, Unknown
 from workloads.client_loop import Client, HeldLock
 
@@ -152,3 +155,51 @@ def test_a_write_without_a_token_names_the_owner_of_its_hold() -> None:
 def test_a_fence_ends_the_client_of_a_lock_without_tokens() -> None:
     with pytest.raises(NoTokenError, match="this lock gives no fencing token"):
         without_tokens(Memory(), fenced=True).run(lambda *_: None, lambda: False)
+
+
+def commit(value: str) -> Commit:
+    return Commit(seq=1, resource="r0", token=1, value=value)
+
+
+def test_the_list_of_a_commit_is_parsed() -> None:
+    assert with_parsed_list(commit('["0-1.0", "é"]')).value == ("0-1.0", "é")
+
+
+@pytest.mark.parametrize(
+    "said", ["None", "[", "{}", "7", '"ab"', "[7]", "[[]]", "[NaN]", '["\\ud800"]', '["\ud800"]', "[" * 1_000]
+)
+def test_a_text_that_is_no_list_of_texts_is_refused(said: str) -> None:
+    with pytest.raises(Unknown, match="not a list of texts: ") as caught:
+        with_parsed_list(commit(said))
+
+    assert len(str(caught.value)) < 500
+
+
+SECOND = 1_000_000_000  # ns
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("token", "1"),
+        ("token", True),
+        ("token", -1),
+        ("ttl", 1.5),
+        ("ttl", -SECOND),
+        ("attempt", 0.5),
+    ],
+)
+def test_a_grant_of_a_wrong_type_names_its_field(field: str, value: Any) -> None:
+    fields: dict[str, Any] = {"token": 1, "ttl": SECOND, "attempt": 0}
+
+    with pytest.raises(TypeError, match=rf"Grant\({field}={value}|Grant\({field}='1'"):
+        Grant(**fields | {field: value})
+
+
+def test_a_grant_was_not_asked_for_in_the_future() -> None:
+    with pytest.raises(ValueError, match=r"it is a time\.monotonic_ns\(\)"):
+        Grant(token=1, ttl=SECOND, attempt=time.time_ns() + time.monotonic_ns())
+
+
+def test_a_grant_may_lack_each_field() -> None:
+    assert Grant(token=None, ttl=None, attempt=None) == Grant(token=None, ttl=None, attempt=None)

@@ -10,7 +10,7 @@ import pytest
 
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec
-from tests.support.aws_clients import aws_client
+from tests.support.attached_servers import aws_client
 from tests.support.systems import endpoints, names, nothing, started, storage_settings
 from tests.support.tap import Tap
 from workloads.client import NotApplied, Unknown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -18,18 +18,6 @@ from harness.network.probe import reply
 from harness.network.topology import ServerSpec
 from tests.support import systems
 from tests.support.stopped import frozen
-from tests.support.systems import (
-    SECOND,
-    TTL,
-    Memory,
-    hand_over,
-    lock_settings,
-    names,
-    nothing,
-    started,
-    storage_clients,
-    storage_settings,
-)
 from tests.support.waiting import PATIENCE, SOON, wait_for
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import zookeeper as locks
@@ -44,7 +32,7 @@ pytestmark = pytest.mark.slow  # its servers run only in containers
 def zookeeper(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """An ensemble of three, and a standalone server."""
     servers = (ServerSpec(name=name, system="zookeeper") for name in (*ENSEMBLE, "zookeeper-storage"))
-    with started(docker_engine, tmp_path_factory.mktemp("run"), *servers) as cluster:
+    with systems.started(docker_engine, tmp_path_factory.mktemp("run"), *servers) as cluster:
         yield cluster
 
 
@@ -68,10 +56,10 @@ def open_lock(addresses: dict[Any, str]) -> Iterator[Any]:
         token: str = "czxid",
         servers: tuple[str] = ("zookeeper-storage",),
     ) -> Any:
-        memory = Memory()
+        memory = systems.Memory()
         session = RecordedSession(memory, process=10 + client, stride=100)
         endpoints = [addresses[name] for name in servers]
-        settings = lock_settings("zookeeper", endpoints, client=client, timeout=timeout, token=token)
+        settings = systems.lock_settings("zookeeper", endpoints, client=client, timeout=timeout, token=token)
         opened.append(locks.connect(settings, session))
         return opened[-1], memory
 
@@ -82,19 +70,19 @@ def open_lock(addresses: dict[Any, str]) -> Iterator[Any]:
 
 @pytest.fixture
 def open_storage(endpoint: str) -> Iterator[Any]:
-    with storage_clients("zookeeper", [endpoint], fencing="version-check") as open_one:
+    with systems.storage_clients("zookeeper", [endpoint], fencing="version-check") as open_one:
         yield open_one
 
 
 @pytest.fixture
 def resource(endpoint: str) -> str:
-    name = next(names)
-    storages.set_up(storage_settings("zookeeper", [endpoint]), [name])
+    name = next(systems.names)
+    storages.set_up(systems.storage_settings("zookeeper", [endpoint]), [name])
     return name
 
 
 @pytest.fixture
-def commits_of(endpoint: str) -> Callable[..., list[tuple[Any, Any]]]:
+def commits_of(endpoint: str) -> systems.CommitsOf:
     return partial(systems.commits_of, "zookeeper", [endpoint])
 
 
@@ -145,10 +133,10 @@ def test_the_number_in_the_name_is_the_token_if_the_target_says_so(open_lock: An
 def test_a_waiter_at_another_member_is_granted_only_after_the_release(open_lock: Any, resource: str) -> None:
     (first, _), (second, _) = open_lock(0, servers=ENSEMBLE), open_lock(1, servers=ENSEMBLE)
 
-    held, asked, granted = hand_over(first, second, resource)
+    held, asked, granted = systems.hand_over(first, second, resource)
 
     assert granted.token > held.token
-    assert granted.attempt > asked + 0.1 * SECOND  # not its first check
+    assert granted.attempt > asked + 0.1 * systems.SECOND  # not its first check
 
 
 def test_a_single_server_promises_the_session_but_an_ensemble_does_not(open_lock: Any, resource: str) -> None:
@@ -156,7 +144,7 @@ def test_a_single_server_promises_the_session_but_an_ensemble_does_not(open_lock
     grants = [alone.acquire(resource, "0-1"), member.acquire(resource, "0-1")]
 
     assert [grant.ttl for grant in grants] == [None, None]
-    assert {event["ttl"] for event in promised.of("ok")} == {TTL}
+    assert {event["ttl"] for event in promised.of("ok")} == {systems.TTL}
     assert {event["ttl"] for event in unpromised.of("ok")} == {None}
 
 
@@ -170,7 +158,7 @@ def test_a_session_without_heartbeats_ends_the_hold_after_its_ttl(open_lock: Any
     granted = second.acquire(resource, "1-1")
 
     assert granted.token > held.token
-    assert time.monotonic_ns() > memory.of("invoke")[0]["time"] + TTL
+    assert time.monotonic_ns() > memory.of("invoke")[0]["time"] + systems.TTL
     with pytest.raises((NotApplied, Unknown)):
         first.release(resource, "0-1")
 
@@ -276,7 +264,7 @@ def test_a_held_lock_outlives_its_connection(open_lock: Any, resource: str) -> N
 
 
 def test_a_mark_that_changes_between_read_and_write_is_read_again(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+    open_storage: Any, resource: str, commits_of: systems.CommitsOf
 ) -> None:
     slow, quick = open_storage(), open_storage()
     compared = slow._version_below
@@ -284,26 +272,26 @@ def test_a_mark_that_changes_between_read_and_write_is_read_again(
     def overtaken(resource: Any, token: Any) -> Any:
         version = compared(resource, token)
         slow._version_below = compared
-        quick.write(resource, 5, "quick", nothing)
+        quick.write(resource, 5, "quick", systems.nothing)
         return version
 
     slow._version_below = overtaken
-    slow.write(resource, 6, "slow", nothing)
+    slow.write(resource, 6, "slow", systems.nothing)
     slow._version_below = overtaken
-    quick.write(resource, 7, "newest", nothing)
+    quick.write(resource, 7, "newest", systems.nothing)
     with pytest.raises(Stale):
-        slow.write(resource, 6, "late", nothing)
+        slow.write(resource, 6, "late", systems.nothing)
 
     assert commits_of(resource) == [(5, "quick"), (6, "slow"), (7, "newest")]
 
 
 def test_no_session_applies_nothing() -> None:
-    storage = storages.connect(storage_settings("zookeeper", ["127.0.0.1:1"], timeout=0.2))
-    settings = lock_settings("zookeeper", ["127.0.0.1:1"], timeout=0.2, token="czxid")
-    lock = locks.connect(settings, RecordedSession(Memory(), 0, 1))
+    storage = storages.connect(systems.storage_settings("zookeeper", ["127.0.0.1:1"], timeout=0.2))
+    settings = systems.lock_settings("zookeeper", ["127.0.0.1:1"], timeout=0.2, token="czxid")
+    lock = locks.connect(settings, RecordedSession(systems.Memory(), 0, 1))
 
     with pytest.raises(NotApplied, match="no session"):
-        storage.write("r0", 1, "never", nothing)
+        storage.write("r0", 1, "never", systems.nothing)
     with pytest.raises(NotApplied, match="no session"):
         lock.acquire("r0", "0-1")
 
@@ -325,5 +313,5 @@ def test_a_request_without_the_rights_for_it_did_nothing(
     with pytest.raises(NotApplied, match="NoAuthError"):
         session.call("set", f"/fencepost-register/{resource}", b"")
     with pytest.raises(NotApplied, match="NoAuthError"):
-        open_storage().write(resource, 1, "v", nothing)
+        open_storage().write(resource, 1, "v", systems.nothing)
     session.end()

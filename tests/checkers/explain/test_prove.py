@@ -23,9 +23,8 @@ from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Finding, Verdict
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.commit_logs import random_log
-from tests.support.examples import Cases
 from tests.support.literal_histories import LITERAL
-from tests.support.selection import seeds
+from tests.support.selection import Cases, seeds
 from tests.support.simulation import Simulation
 
 FEW = 10  # of a run's findings, some are looked at

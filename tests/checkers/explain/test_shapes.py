@@ -17,7 +17,7 @@ from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import read, write
 from tests.support.crowds import crowd
-from tests.support.examples import Cases
+from tests.support.selection import Cases
 from tests.support.storage_runs import Run
 
 CHECKS = [each for each in (*AS_SEEN, *COMMITTED, *OTHERS) if each.compares_only]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from checkers.facts.ancestry import Ancestry
-from tests.support.examples import Cases
+from tests.support.selection import Cases
 
 
 def test_a_thing_leads_to_all_that_one_meets_on_its_way(cases: Cases) -> None:

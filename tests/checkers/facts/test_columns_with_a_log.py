@@ -10,18 +10,10 @@ from typing import Any
 
 import pytest
 
+from checkers import rules
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.columns import Operations
-from checkers.rules import (
-    duplicate_writes,
-    ghost_writes,
-    late_writes,
-    lost_writes,
-    phantom_accepts,
-    registers,
-    unfenced_writes,
-)
 from checkers.rules.non_linearizable import commit_order, mismatched_commits, misreads
 from checkers.rules.stale_writes import by_log
 from checkers.verdict.coverage import coverage
@@ -30,8 +22,7 @@ from checkers.vocabulary.verdict import Verdict
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE, compared
-from tests.support.examples import Cases
-from tests.support.selection import slow
+from tests.support.selection import Cases, slow
 from tests.support.storage_runs import Run
 
 RUNS = max(60, SCALE // len(KINDS) // 10)
@@ -41,17 +32,17 @@ Rule = Callable[[Evidence], Iterable[Conflict]]
 
 RULES: dict[str, Rule] = {
     "stale in log": by_log.in_log,
-    "resolved": registers.resolved,
-    "observed": registers.observed,
+    "resolved": rules.registers.resolved,
+    "observed": rules.registers.observed,
     "against the log": commit_order.against_the_log,
-    "phantom accepts": phantom_accepts.phantom_accepts,
-    "lost writes": lost_writes.lost_in_log,
+    "phantom accepts": rules.phantom_accepts.phantom_accepts,
+    "lost writes": rules.lost_writes.lost_in_log,
     "read without commit": misreads.reads_not_logged,
-    "ghosts": ghost_writes.ghost_writes,
-    "duplicates": duplicate_writes.duplicate_writes,
+    "ghosts": rules.ghost_writes.ghost_writes,
+    "duplicates": rules.duplicate_writes.duplicate_writes,
     "mismatched commits": mismatched_commits.mismatched_commits,
-    "unfenced": unfenced_writes.unfenced_writes,
-    "late writes": late_writes.late_writes,
+    "unfenced": rules.unfenced_writes.unfenced_writes,
+    "late writes": rules.late_writes.late_writes,
 }
 
 

@@ -8,8 +8,7 @@ import random
 import pytest
 
 from checkers.facts.intervals import Cover, Covered, Interval, joined, links, without
-from tests.support.examples import Cases
-from tests.support.selection import seeds
+from tests.support.selection import Cases, seeds
 
 GAP = 1
 

@@ -10,7 +10,7 @@ from checkers.facts.leases import lease_of, leases_of
 from checkers.history.records import Op, Outcome
 from checkers.rules.double_beliefs import double_beliefs
 from checkers.rules.early_grants import early_grants
-from tests.support.grants import acquire, locks
+from tests.support.lock_requests import acquire, locks
 
 
 def renew(index: int, called: int, returned: int, ttl: int) -> Op:

@@ -16,7 +16,7 @@ from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import of_logged
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
 from tests.support.commit_logs import log
-from tests.support.conflicts import summary_of
+from tests.support.in_columns import summary_of
 
 
 def ordered(evidence: Evidence) -> LogOrder:

@@ -6,9 +6,8 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,8 +19,8 @@ from checkers.formats.writing import as_ours, export
 from checkers.models.judge import judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Validity
-from tests.support.examples import examples
-from tests.support.foreign_histories import CASES, FOLDER, WRITE, WROTE, model_of
+from tests.support.foreign_histories import CASES, FOLDER, WRITE, WROTE, WriteFile, model_of
+from tests.support.selection import examples
 
 HOSTILE = {
     "empty": (b"", 1, "empty"),
@@ -162,9 +161,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_an_impossible_history_is_refused_with_file_line_and_value(
-    file: Callable[[Any], Path], name: str
-) -> None:
+def test_an_impossible_history_is_refused_with_file_line_and_value(file: WriteFile, name: str) -> None:
     content, line, problem = HOSTILE[name]
     path = file(content)
 
@@ -176,7 +173,7 @@ def test_an_impossible_history_is_refused_with_file_line_and_value(
     assert len(str(caught.value)) < 1000
 
 
-def test_unknown_fields_are_ignored(file: Callable[[Any], Path]) -> None:
+def test_unknown_fields_are_ignored(file: WriteFile) -> None:
     path = file(WRITE.replace("{", "{:node [1 {:a #{2}}] :error nil ") + "\n" + WROTE + "\n")
 
     assert judge_foreign(path, "register").verdict.validity is Validity.VALID
@@ -185,7 +182,7 @@ def test_unknown_fields_are_ignored(file: Callable[[Any], Path]) -> None:
 @pytest.mark.parametrize(
     "name", ["cas-register.valid.edn", "register.lines.invalid.json", "cas-register.valid.log"]
 )
-def test_a_half_written_last_line_is_cut_off_with_a_notice(file: Callable[[Any], Path], name: str) -> None:
+def test_a_half_written_last_line_is_cut_off_with_a_notice(file: WriteFile, name: str) -> None:
     content = (FOLDER / name).read_bytes()
     cut = content[:-4]
 
@@ -199,7 +196,7 @@ def test_a_half_written_last_line_is_cut_off_with_a_notice(file: Callable[[Any],
 @pytest.mark.parametrize(
     "path", [path for path in CASES if ".valid." in path.name], ids=lambda path: path.name
 )
-def test_no_cut_of_a_right_history_is_wrong(file: Callable[[Any], Path], path: Path) -> None:
+def test_no_cut_of_a_right_history_is_wrong(file: WriteFile, path: Path) -> None:
     content = path.read_bytes()
 
     for end in range(len(content)):
@@ -212,7 +209,7 @@ def test_no_cut_of_a_right_history_is_wrong(file: Callable[[Any], Path], path: P
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_any_bytes_are_a_history_or_an_error(file: Callable[[Any], Path], content: bytes) -> None:
+def test_any_bytes_are_a_history_or_an_error(file: WriteFile, content: bytes) -> None:
     with contextlib.suppress(HistoryError):
         formats.read(file(content))
 
@@ -221,9 +218,7 @@ def test_any_bytes_are_a_history_or_an_error(file: Callable[[Any], Path], conten
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300), deadline=None
 )
-def test_any_change_of_a_sample_is_judged_or_refused(
-    file: Callable[[Any], Path], data: st.DataObject
-) -> None:
+def test_any_change_of_a_sample_is_judged_or_refused(file: WriteFile, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(CASES))
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
@@ -240,7 +235,7 @@ def test_any_change_of_a_sample_is_judged_or_refused(
         judge_foreign(file(bytes(content)), model_of(path))
 
 
-def test_a_time_that_cannot_rise_any_more_is_refused(file: Callable[[Any], Path]) -> None:
+def test_a_time_that_cannot_rise_any_more_is_refused(file: WriteFile) -> None:
     path = file(
         '{"fencepost":1,"target":"t"}\n'
         + "".join(
@@ -263,7 +258,7 @@ def test_a_folder_and_a_pipe_are_refused(tmp_path: Path) -> None:
         formats.read(tmp_path / "nothing")
 
 
-def test_an_object_that_was_printed_into_a_history_is_no_harm(file: Callable[[Any], Path]) -> None:
+def test_an_object_that_was_printed_into_a_history_is_no_harm(file: WriteFile) -> None:
     path = file(
         "{:process 0, :type :invoke, :f :write, :value 1}\n"
         '{:process 0, :type :info, :f :write, :value 1, :error #object[clojure.core$fn__1 0x2f "fn"],'
@@ -276,7 +271,7 @@ def test_an_object_that_was_printed_into_a_history_is_no_harm(file: Callable[[An
 @pytest.mark.parametrize(
     "name", ["\x1b[2J", "a\n::error::b", "write, :value 9 ;", "write 1", "a\u202eb", "::a", "1 2"]
 )
-def test_no_name_of_an_operation_adds_to_an_exported_history(file: Callable[[Any], Path], name: str) -> None:
+def test_no_name_of_an_operation_adds_to_an_exported_history(file: WriteFile, name: str) -> None:
     named = file(json.dumps([{"process": 0, "type": "invoke", "f": name, "value": 1}]).encode())
 
     with pytest.raises(HistoryError, match="cannot be written: no keyword of EDN has that name"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +19,7 @@ from checkers.models.judge import judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
-from tests.support.foreign_histories import FOLDER, calls, events, meaning, precedence
-from tests.support.foreign_verdicts import verdict_of
+from tests.support.foreign_histories import FOLDER, WriteFile, calls, events, meaning, precedence, verdict_of
 from tests.support.repository import HISTORIES
 
 OURS = '{"fencepost":1,"target":"t","initial":{"value":"v0","token":0}}\n' + "".join(
@@ -41,9 +38,7 @@ OURS = '{"fencepost":1,"target":"t","initial":{"value":"v0","token":0}}\n' + "".
 
 
 @pytest.mark.parametrize("model", ["register", "cas-register"])
-def test_a_model_judges_our_own_history_from_its_initial_state(
-    file: Callable[[Any], Path], model: str
-) -> None:
+def test_a_model_judges_our_own_history_from_its_initial_state(file: WriteFile, model: str) -> None:
     assert judge_foreign(file(OURS % "v1"), model).verdict.validity is Validity.VALID
     assert judge_foreign(file(OURS % "v0"), model).verdict.validity is Validity.INVALID
     assert judge_foreign(file(OURS % "v1"), "fenced-mutex").verdict.validity is Validity.VALID
@@ -77,7 +72,7 @@ def test_an_imported_lock_gets_the_same_findings() -> None:
         assert (verdict.validity is Validity.VALID) == (name == "valid")
 
 
-def test_our_own_history_is_exported_with_its_resources_as_keys(file: Callable[[Any], Path]) -> None:
+def test_our_own_history_is_exported_with_its_resources_as_keys(file: WriteFile) -> None:
     ours = HISTORIES / "valid/strict-own-token.jsonl"
     history = formats.read(ours)
 
@@ -140,7 +135,7 @@ def history(*names: str) -> str:
     ],
 )
 def test_an_export_of_nothing_that_a_model_can_judge_is_refused(
-    file: Callable[[Any], Path], names: tuple[str, ...], model: str, problem: str
+    file: WriteFile, names: tuple[str, ...], model: str, problem: str
 ) -> None:
     path = file(history(*names))
 
@@ -150,7 +145,7 @@ def test_an_export_of_nothing_that_a_model_can_judge_is_refused(
     assert str(caught.value).removeprefix(f"{path}:") == problem
 
 
-def test_an_export_says_what_cannot_change_the_object(file: Callable[[Any], Path]) -> None:
+def test_an_export_says_what_cannot_change_the_object(file: WriteFile) -> None:
     recorded = formats.read(file(history("acquire", "read", "write", "acquire")))
 
     (note,) = not_exported(recorded, "register")
@@ -166,7 +161,7 @@ def test_an_export_says_what_cannot_change_the_object(file: Callable[[Any], Path
     ],
 )
 def test_an_export_says_what_may_make_a_right_history_look_wrong(
-    file: Callable[[Any], Path], others: tuple[str, ...], them: str, remedy: str
+    file: WriteFile, others: tuple[str, ...], them: str, remedy: str
 ) -> None:
     recorded = formats.read(file(history("read", "write", *others)))
 
@@ -177,7 +172,7 @@ def test_an_export_says_what_may_make_a_right_history_look_wrong(
     assert f", which a register does not have: {others[0]} ×{len(others)};" in note
 
 
-def test_a_whole_export_leaves_nothing_out(file: Callable[[Any], Path]) -> None:
+def test_a_whole_export_leaves_nothing_out(file: WriteFile) -> None:
     recorded = formats.read(file(history("read", "transfer")))
 
     assert list(not_exported(recorded, None)) == []
@@ -200,19 +195,19 @@ CAS = (
 )
 
 
-def test_what_a_failed_cas_found_is_a_read_in_an_etcd_log(file: Callable[[Any], Path]) -> None:
+def test_what_a_failed_cas_found_is_a_read_in_an_etcd_log(file: WriteFile) -> None:
     lines = list(export(formats.read(file(CAS % 3)), "porcupine-etcd"))
 
     assert [line.split(" - ")[1] for line in lines] == ["0\t:invoke\t:read\tnil\n", "0\t:ok\t:read\t3\n"]
 
 
-def test_an_etcd_log_cannot_express_a_cas_that_failed_on_a_match(file: Callable[[Any], Path]) -> None:
+def test_an_etcd_log_cannot_express_a_cas_that_failed_on_a_match(file: WriteFile) -> None:
     with pytest.raises(HistoryError, match=r"history:2: an etcd log cannot express"):
         export(formats.read(file(CAS % 1)), "porcupine-etcd")
 
 
 @pytest.mark.parametrize(("f", "value"), [("write", "nil"), ("cas", "[nil 1]"), ("cas", "[1 nil]")])
-def test_nil_can_only_be_read_in_an_etcd_log(file: Callable[[Any], Path], f: str, value: str) -> None:
+def test_nil_can_only_be_read_in_an_etcd_log(file: WriteFile, f: str, value: str) -> None:
     path = file(f"{{:process 0, :type :invoke, :f :{f}, :value {value}}}\n")
 
     with pytest.raises(HistoryError, match=rf"history:1: an etcd log cannot express a {f} of nil"):

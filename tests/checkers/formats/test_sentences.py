@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from checkers.models.budget import Budget
 from checkers.models.judge import MODELS, judge_foreign
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.verdict import Finding, Validity
+from tests.support.foreign_histories import WriteFile
 
 PYTHON = re.compile(
     r"\bNone\b|\bTrue\b|\bFalse\b|[(\[{]'|', '|\(\d+,|\[\d+, |frozenset|set\(|Fraction|Decimal|Tagged|Symbol|Map\(|<"
@@ -90,9 +90,7 @@ def cases(histories: dict[str, list[str]]) -> list[Any]:
 
 
 @pytest.mark.parametrize(("model", "content"), cases(WRONG))
-def test_a_finding_has_no_value_as_python_writes_it(
-    file: Callable[[Any], Path], model: str, content: str
-) -> None:
+def test_a_finding_has_no_value_as_python_writes_it(file: WriteFile, model: str, content: str) -> None:
     verdict, notices = judge_foreign(file(content), model)
 
     assert verdict.validity is Validity.INVALID
@@ -106,9 +104,7 @@ def test_every_model_has_a_history_that_no_order_explains() -> None:
 
 
 @pytest.mark.parametrize(("model", "content"), cases(REFUSED))
-def test_a_refusal_has_no_value_as_python_writes_it(
-    file: Callable[[Any], Path], model: str, content: str
-) -> None:
+def test_a_refusal_has_no_value_as_python_writes_it(file: WriteFile, model: str, content: str) -> None:
     with pytest.raises(HistoryError) as refused:
         judge_foreign(file(content), model)
 
@@ -116,9 +112,7 @@ def test_a_refusal_has_no_value_as_python_writes_it(
 
 
 @pytest.mark.parametrize("value", ODD)
-def test_a_refused_conversion_has_no_value_as_python_writes_it(
-    file: Callable[[Any], Path], value: str
-) -> None:
+def test_a_refused_conversion_has_no_value_as_python_writes_it(file: WriteFile, value: str) -> None:
     history = formats.read(file(write(value) + write(value)))
 
     with pytest.raises(HistoryError) as refused:
@@ -129,7 +123,7 @@ def test_a_refused_conversion_has_no_value_as_python_writes_it(
     assert not PYTHON.search(refused.value.problem.removeprefix("no operation is about None"))
 
 
-def test_a_search_that_gives_up_names_its_key_as_the_file_does(file: Callable[[Any], Path]) -> None:
+def test_a_search_that_gives_up_names_its_key_as_the_file_does(file: WriteFile) -> None:
     path = file("".join(write(f"[[true nil] {value}]") for value in (1, 1)))
 
     verdict = judge_foreign(path, "register", Budget(steps=1, steps_per_operation=0)).verdict
@@ -143,7 +137,7 @@ def test_a_model_has_the_article_that_fits(model: str) -> None:
     assert with_article(model) == ("an " if model == "owned-mutex" else "a ") + model
 
 
-def test_no_sentence_has_the_wrong_article(file: Callable[[Any], Path]) -> None:
+def test_no_sentence_has_the_wrong_article(file: WriteFile) -> None:
     leased = file(
         '{"fencepost":1,"target":"t","ttl":5}\n'
         '{"time":0,"process":0,"type":"invoke","f":"acquire","resource":"r","owner":"o"}\n'
@@ -173,7 +167,7 @@ def test_no_sentence_has_the_wrong_article(file: Callable[[Any], Path]) -> None:
     ],
 )
 def test_a_history_that_no_model_knows_names_a_tool_that_may(
-    file: Callable[[Any], Path], operations: tuple[str, ...], model: str
+    file: WriteFile, operations: tuple[str, ...], model: str
 ) -> None:
     path = file("".join(f"{{:process {i}, :type :invoke, :f {f}}}\n" for i, f in enumerate(operations)))
 
@@ -181,7 +175,7 @@ def test_a_history_that_no_model_knows_names_a_tool_that_may(
         judge_foreign(path, model)
 
 
-def test_a_renewal_of_another_tool_is_not_said_to_be_a_run_of_ours(file: Callable[[Any], Path]) -> None:
+def test_a_renewal_of_another_tool_is_not_said_to_be_a_run_of_ours(file: WriteFile) -> None:
     path = file("{:process 0, :type :invoke, :f :acquire}\n{:process 1, :type :invoke, :f :renew}\n")
 
     with pytest.raises(HistoryError, match="if this was exported from a Fencepost run, judge that"):
@@ -209,7 +203,7 @@ def said(finding: Finding) -> str:
 
 
 @pytest.mark.parametrize("content", [json.dumps(BOTH_HOLD), json.dumps(BOTH_HOLD) + "\n", IN_EDN])
-def test_events_on_one_line_are_cited_by_their_index(file: Callable[[Any], Path], content: str) -> None:
+def test_events_on_one_line_are_cited_by_their_index(file: WriteFile, content: str) -> None:
     (finding,) = findings(file(content))
 
     assert "explains the answer to process 1 at event 3" in finding.summary
@@ -218,7 +212,7 @@ def test_events_on_one_line_are_cited_by_their_index(file: Callable[[Any], Path]
     assert finding.operations == (0, 1, 2, 3)
 
 
-def test_an_event_with_an_index_is_cited_by_that(file: Callable[[Any], Path]) -> None:
+def test_an_event_with_an_index_is_cited_by_that(file: WriteFile) -> None:
     numbered = [event | {"index": 10 * place} for place, event in enumerate(BOTH_HOLD)]
 
     (finding,) = findings(file(json.dumps(numbered)))
@@ -227,14 +221,14 @@ def test_an_event_with_an_index_is_cited_by_that(file: Callable[[Any], Path]) ->
     assert finding.operations == (0, 10, 20, 30)
 
 
-def test_the_tokens_of_grants_are_cited_by_index_too(file: Callable[[Any], Path]) -> None:
+def test_the_tokens_of_grants_are_cited_by_index_too(file: WriteFile) -> None:
     shown = "\n".join(map(said, findings(file(json.dumps(BOTH_HOLD)), "fenced-mutex")))
 
     assert "with token 5 at 3 ns (event 3)" in shown
     assert "line" not in shown
 
 
-def test_a_document_has_the_indexes_as_numbers(file: Callable[[Any], Path]) -> None:
+def test_a_document_has_the_indexes_as_numbers(file: WriteFile) -> None:
     path = file(json.dumps(BOTH_HOLD))
 
     document = judge_foreign(path, "mutex").verdict.to_document(path)
@@ -243,14 +237,14 @@ def test_a_document_has_the_indexes_as_numbers(file: Callable[[Any], Path]) -> N
 
 
 @pytest.mark.parametrize("separator", [",\n", ",\n  "])
-def test_events_on_lines_of_their_own_are_cited_by_line(file: Callable[[Any], Path], separator: str) -> None:
+def test_events_on_lines_of_their_own_are_cited_by_line(file: WriteFile, separator: str) -> None:
     (finding,) = findings(file(f"[{separator.join(map(json.dumps, BOTH_HOLD))}]"))
 
     assert "at line 4" in finding.summary
     assert "event" not in said(finding)
 
 
-def test_a_history_of_one_event_and_no_array_is_cited_by_line(file: Callable[[Any], Path]) -> None:
+def test_a_history_of_one_event_and_no_array_is_cited_by_line(file: WriteFile) -> None:
     with pytest.raises(HistoryError, match="history:1: process 0 has no operation open"):
         formats.read(file(json.dumps(BOTH_HOLD[1])))
 
@@ -264,12 +258,12 @@ def test_a_history_of_one_event_and_no_array_is_cited_by_line(file: Callable[[An
         ([7], "event 0: 7 is not an event"),
     ],
 )
-def test_an_error_names_the_event(file: Callable[[Any], Path], events: list[Any], problem: str) -> None:
+def test_an_error_names_the_event(file: WriteFile, events: list[Any], problem: str) -> None:
     with pytest.raises(HistoryError, match=f"history: {problem}"):
         formats.read(file(json.dumps(events)))
 
 
-def test_a_value_that_is_written_twice_is_cited_by_index(file: Callable[[Any], Path]) -> None:
+def test_a_value_that_is_written_twice_is_cited_by_index(file: WriteFile) -> None:
     writes = [{"process": place, "type": "invoke", "f": "write", "value": 1} for place in (0, 1)]
 
     with pytest.raises(HistoryError, match="history: event 1: value 1 is also written at event 0;"):

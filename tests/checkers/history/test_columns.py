@@ -30,9 +30,9 @@ from checkers.verdict.judge import judge
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.events import BYTES, HOSTILE
-from tests.support.examples import Cases, examples
 from tests.support.in_columns import in_columns, lines_of, read_carefully, read_or_error, without_times
 from tests.support.literal_histories import LITERAL
+from tests.support.selection import Cases, examples
 from tests.support.simulation import Simulation
 from tests.support.storage_runs import simulate
 

@@ -16,7 +16,6 @@ from checkers.history.reader import parse
 from checkers.history.records import Outcome
 from checkers.text.errors import HistoryError
 from checkers.verdict.judge import judge
-from tests.support.event_lines import changed, refusal
 from tests.support.events import (
     ACQUIRE,
     ACQUIRED,
@@ -30,8 +29,10 @@ from tests.support.events import (
     WAS_READ,
     WRITE,
     WRITTEN,
+    changed,
+    refusal,
 )
-from tests.support.examples import examples
+from tests.support.selection import examples
 
 
 @pytest.mark.parametrize("kept", [1, 20, len(WRITTEN) - 1])

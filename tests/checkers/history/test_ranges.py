@@ -12,7 +12,7 @@ from checkers.history.columns import Ints
 from checkers.history.faults import Fault, Faults
 from checkers.history.ranges import Above, first_at_most, highest_places
 from checkers.vocabulary.fault_kinds import KINDS
-from tests.support.examples import Cases
+from tests.support.selection import Cases
 
 
 def column(rng: random.Random, count: int, below: int = 8) -> Ints:

@@ -10,7 +10,6 @@ import pytest
 from checkers.history.reader import parse, read
 from checkers.history.records import Outcome
 from checkers.text.errors import HistoryError
-from tests.support.event_lines import changed, refusal, without
 from tests.support.events import (
     ACQUIRE,
     ACQUIRED,
@@ -23,6 +22,9 @@ from tests.support.events import (
     WAS_READ,
     WRITE,
     WRITTEN,
+    changed,
+    refusal,
+    without,
 )
 
 

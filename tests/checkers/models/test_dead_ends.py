@@ -6,7 +6,7 @@ from checkers.models.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEn
 from checkers.models.objects import Counter, Register
 from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
-from tests.support.model_operations import op, overlapping_adds
+from tests.support.linearizations import op, overlapping_adds
 
 
 def test_the_unexplained_return_is_named_with_the_longest_prefix() -> None:

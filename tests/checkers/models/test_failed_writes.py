@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from checkers.models.judge import judge_foreign
+from tests.support.foreign_histories import WriteFile
 
 
 def events(*lines: str) -> str:
@@ -50,7 +47,7 @@ REPEATED = events(
 
 
 @pytest.mark.parametrize("model", FAILED)
-def test_the_failed_write_of_a_value_that_was_seen_is_named(file: Callable[[Any], Path], model: str) -> None:
+def test_the_failed_write_of_a_value_that_was_seen_is_named(file: WriteFile, model: str) -> None:
     verdict = judge_foreign(file(FAILED[model]), model).verdict
 
     (finding,) = verdict.findings
@@ -60,13 +57,13 @@ def test_the_failed_write_of_a_value_that_was_seen_is_named(file: Callable[[Any]
     assert not any("--initial" in reason for reason in verdict.reasons)
 
 
-def test_a_search_names_the_failed_write_too(file: Callable[[Any], Path]) -> None:
+def test_a_search_names_the_failed_write_too(file: WriteFile) -> None:
     (finding,) = judge_foreign(file(REPEATED + FAILED["register"]), "register").verdict.findings
 
     assert finding.summary.endswith(": 638, whose write had failed (line 6)")
 
 
-def test_a_failed_write_of_a_value_that_another_wrote_is_not_named(file: Callable[[Any], Path]) -> None:
+def test_a_failed_write_of_a_value_that_another_wrote_is_not_named(file: WriteFile) -> None:
     again = events("3, :type :invoke, :f :write, :value 638", "3, :type :ok, :f :write, :value 638")
 
     (finding,) = judge_foreign(file(FAILED["register"] + again), "register").verdict.findings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,14 @@ from tests.support.foreign_histories import (
     FOLDER,
     WRITE,
     WROTE,
+    WriteFile,
     calls,
     events,
     meaning,
     model_of,
     precedence,
+    verdict_of,
 )
-from tests.support.foreign_verdicts import verdict_of
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
@@ -55,7 +55,7 @@ def test_the_nemesis_is_kept_as_notes() -> None:
     assert {call.process for call in history.calls} == {0, 1, 3}
 
 
-def test_the_value_of_an_info_is_ignored(file: Callable[[Any], Path]) -> None:
+def test_the_value_of_an_info_is_ignored(file: WriteFile) -> None:
     path = file(
         "{:process 0, :type :invoke, :f :read, :value nil}\n{:process 0, :type :info, :f :read, :value 9}\n"
         + "\n".join([WRITE.replace("0", "1", 1), WROTE.replace("0", "1", 1)])
@@ -65,7 +65,7 @@ def test_the_value_of_an_info_is_ignored(file: Callable[[Any], Path]) -> None:
     assert judge_foreign(path, "register").verdict.validity is Validity.VALID
 
 
-def test_a_failed_cas_shows_only_the_value_that_it_found(file: Callable[[Any], Path]) -> None:
+def test_a_failed_cas_shows_only_the_value_that_it_found(file: WriteFile) -> None:
     cas = "{:process 0, :type :invoke, :f :cas, :value [1 2]}\n{:process 0, :type :fail, :f :cas, :value [1 2]%s}\n"
 
     def validity(field: str) -> Validity:
@@ -78,7 +78,7 @@ def test_a_failed_cas_shows_only_the_value_that_it_found(file: Callable[[Any], P
     assert validity(", :seen 2") is Validity.INVALID
 
 
-def test_an_operation_that_never_ended_may_have_had_its_effect(file: Callable[[Any], Path]) -> None:
+def test_an_operation_that_never_ended_may_have_had_its_effect(file: WriteFile) -> None:
     read = "{:process 1, :type :invoke, :f :read, :value nil}\n{:process 1, :type :ok, :f :read, :value %s}\n"
 
     assert judge_foreign(file(f"{WRITE}\n" + read % 1), "register").verdict.validity is Validity.VALID
@@ -100,9 +100,7 @@ def test_an_operation_that_never_ended_may_have_had_its_effect(file: Callable[[A
         ("0.10000000000000000001M", "0.10000000000000000002M"),
     ],
 )
-def test_values_of_different_kinds_are_never_the_same(
-    file: Callable[[Any], Path], written: str, read: str
-) -> None:
+def test_values_of_different_kinds_are_never_the_same(file: WriteFile, written: str, read: str) -> None:
     path = file(
         WRITE.replace("value 1", f"value {written}")
         + WROTE.replace("value 1", f"value {written}")
@@ -113,7 +111,7 @@ def test_values_of_different_kinds_are_never_the_same(
     assert judge_foreign(path, "register").verdict.validity is Validity.INVALID
 
 
-def test_an_acquire_that_repeats_what_it_asked_for_has_no_token(file: Callable[[Any], Path]) -> None:
+def test_an_acquire_that_repeats_what_it_asked_for_has_no_token(file: WriteFile) -> None:
     path = file(
         "".join(
             f"{{:process {process}, :type {kind}, :f {f}, :value 7}}\n"
@@ -129,7 +127,7 @@ def test_an_acquire_that_repeats_what_it_asked_for_has_no_token(file: Callable[[
     assert verdict.reasons[0].startswith("not exercised: no acquire carries a token:")
 
 
-def test_a_violation_without_tokens_comes_before_that_there_are_none(file: Callable[[Any], Path]) -> None:
+def test_a_violation_without_tokens_comes_before_that_there_are_none(file: WriteFile) -> None:
     twice = "".join(
         f"{{:process {process}, :type {kind}, :f :acquire}}\n"
         for process in (0, 1)
@@ -144,7 +142,7 @@ def test_a_violation_without_tokens_comes_before_that_there_are_none(file: Calla
 
 
 @pytest.mark.parametrize("answer", ["nil", "{:token nil}", '{:owner "A", :fencing-token nil}', '["A" nil]'])
-def test_a_grant_whose_token_is_null_carries_none(file: Callable[[Any], Path], answer: str) -> None:
+def test_a_grant_whose_token_is_null_carries_none(file: WriteFile, answer: str) -> None:
     bare = judge_foreign(file(granted(answer, answer)), "fenced-mutex").verdict
     mixed = judge_foreign(file(granted("{:token 5}", answer, "{:token 3}")), "fenced-mutex").verdict
 
@@ -185,7 +183,7 @@ def granted(*answers: str) -> str:
     ("tokens", "anomaly"), [((3, 5), None), ((5, 3), "token-regression"), ((5, 5), "duplicate-token")]
 )
 def test_a_token_is_read_wherever_a_grant_has_it(
-    file: Callable[[Any], Path], form: str, model: str, tokens: tuple[int, int], anomaly: str | None
+    file: WriteFile, form: str, model: str, tokens: tuple[int, int], anomaly: str | None
 ) -> None:
     path = file(granted(*(form % token for token in tokens)))
 
@@ -195,7 +193,7 @@ def test_a_token_is_read_wherever_a_grant_has_it(
     assert [name for name, count in verdict.anomalies.items() if count] == [anomaly] * bool(anomaly)
 
 
-def test_a_lock_without_tokens_can_still_have_two_holders(file: Callable[[Any], Path]) -> None:
+def test_a_lock_without_tokens_can_still_have_two_holders(file: WriteFile) -> None:
     lines = granted('{:owner "A"}', '{:owner "B"}').splitlines(keepends=True)
 
     verdict = judge_foreign(file("".join(lines[:2] + lines[4:6])), "fenced-mutex").verdict
@@ -206,9 +204,7 @@ def test_a_lock_without_tokens_can_still_have_two_holders(file: Callable[[Any], 
 @pytest.mark.parametrize(
     ("first", "second"), [("1", '"1"'), (":a", '":a"'), ("x", '"x"'), ("true", '"true"'), ("[1]", '"[1]"')]
 )
-def test_keys_that_are_written_alike_are_different_locks(
-    file: Callable[[Any], Path], first: str, second: str
-) -> None:
+def test_keys_that_are_written_alike_are_different_locks(file: WriteFile, first: str, second: str) -> None:
     path = file(
         "".join(
             f"{{:process {process}, :type {kind}, :f :acquire, :value {value}, :key {key}}}\n"
@@ -233,7 +229,7 @@ def test_keys_that_are_written_alike_are_different_locks(
         '["A" "7"]',
     ],
 )
-def test_a_token_that_is_no_whole_number_is_refused(file: Callable[[Any], Path], answer: str) -> None:
+def test_a_token_that_is_no_whole_number_is_refused(file: WriteFile, answer: str) -> None:
     path = file(
         "{:process 0, :type :invoke, :f :acquire, :value nil}\n"
         f"{{:process 0, :type :ok, :f :acquire, :value {answer}}}\n"
@@ -243,7 +239,7 @@ def test_a_token_that_is_no_whole_number_is_refused(file: Callable[[Any], Path],
         judge_foreign(path, "fenced-mutex")
 
 
-def test_no_set_holds_an_element_twice(file: Callable[[Any], Path]) -> None:
+def test_no_set_holds_an_element_twice(file: WriteFile) -> None:
     path = file(
         "".join(
             f"{{:process 0, :type {kind}, :f {f}, :value {value}}}\n"
@@ -261,7 +257,7 @@ def test_a_notice_says_that_keys_are_judged_one_by_one() -> None:
     assert any("the 2 keys are judged one by one" in notice for notice in notices)
 
 
-def test_a_lock_with_two_holders_is_reported_with_its_tokens(file: Callable[[Any], Path]) -> None:
+def test_a_lock_with_two_holders_is_reported_with_its_tokens(file: WriteFile) -> None:
     path = file(
         "".join(
             f"{{:process {process}, :type {kind}, :f :acquire, :value {value}}}\n"
@@ -275,7 +271,7 @@ def test_a_lock_with_two_holders_is_reported_with_its_tokens(file: Callable[[Any
     assert verdict.anomalies == {"duplicate-token": 1, "token-regression": 0, "non-linearizable": 1}
 
 
-def test_times_slightly_out_of_order_are_ignored_with_a_notice(file: Callable[[Any], Path]) -> None:
+def test_times_slightly_out_of_order_are_ignored_with_a_notice(file: WriteFile) -> None:
     path = file(WRITE.replace("{", "{:time 500 ") + "\n" + WROTE.replace("{", "{:time 400 ") + "\n")
 
     verdict, notices = judge_foreign(path, "register")
@@ -284,7 +280,7 @@ def test_times_slightly_out_of_order_are_ignored_with_a_notice(file: Callable[[A
     assert "time runs backwards from 500 to 400" in notices[0]
 
 
-def test_a_history_without_operations_is_unknown(file: Callable[[Any], Path]) -> None:
+def test_a_history_without_operations_is_unknown(file: WriteFile) -> None:
     verdict, _ = judge_foreign(file("[]"), "register")
 
     assert verdict.validity is Validity.UNKNOWN

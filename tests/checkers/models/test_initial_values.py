@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from checkers.models.objects import Fenced, FencedNested, Nested
 from checkers.text.errors import HistoryError, ModelError
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
+from tests.support.foreign_histories import WriteFile
 
 OURS = '{"fencepost":1,"target":"t"}\n'
 
@@ -53,7 +53,7 @@ STARTED: dict[str, tuple[Any, Any, str]] = {
 
 
 @pytest.mark.parametrize("model", STARTED)
-def test_an_object_starts_with_the_given_value(file: Callable[[Any], Path], model: str) -> None:
+def test_an_object_starts_with_the_given_value(file: WriteFile, model: str) -> None:
     right, wrong, history = STARTED[model]
     path = file(history)
 
@@ -66,9 +66,7 @@ def test_every_model_can_start_with_a_given_value() -> None:
 
 
 @pytest.mark.parametrize("model", STARTED)
-def test_without_a_given_value_an_object_starts_as_its_model_does(
-    file: Callable[[Any], Path], model: str
-) -> None:
+def test_without_a_given_value_an_object_starts_as_its_model_does(file: WriteFile, model: str) -> None:
     _, _, history = STARTED[model]
 
     found = judge_foreign(file(history), model).verdict.validity
@@ -76,7 +74,7 @@ def test_without_a_given_value_an_object_starts_as_its_model_does(
     assert (found is Validity.INVALID) is (history is not ACQUIRE)
 
 
-def test_each_object_of_a_history_starts_with_the_given_value(file: Callable[[Any], Path]) -> None:
+def test_each_object_of_a_history_starts_with_the_given_value(file: WriteFile) -> None:
     path = file(
         events(
             '0, :type :invoke, :f :read, :value ["a" nil]',
@@ -160,7 +158,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize(("model", "history", "option"), OPTIONS)
 def test_the_reasons_name_a_start_that_explains_the_answers(
-    file: Callable[[Any], Path], model: str, history: str, option: str
+    file: WriteFile, model: str, history: str, option: str
 ) -> None:
     path = file(history)
 
@@ -186,9 +184,7 @@ def test_the_reasons_name_a_start_that_explains_the_answers(
         ('#inst "2026"', 'JSON has no tagged literal #inst "2026"'),
     ],
 )
-def test_the_reasons_say_why_no_option_gives_a_start(
-    file: Callable[[Any], Path], value: str, why: str
-) -> None:
+def test_the_reasons_say_why_no_option_gives_a_start(file: WriteFile, value: str, why: str) -> None:
     for model, history, remedy in (
         ("register", read(value), "let the test write it first"),
         ("cas-register", change(":cas", f"[{value} 1]"), "let the test write it first"),
@@ -199,7 +195,7 @@ def test_the_reasons_say_why_no_option_gives_a_start(
         assert reason.endswith(f": --initial cannot say that, as {why}; {remedy}")
 
 
-def test_a_set_that_starts_with_a_keyword_has_no_option(file: Callable[[Any], Path]) -> None:
+def test_a_set_that_starts_with_a_keyword_has_no_option(file: WriteFile) -> None:
     _, reason = judge_foreign(file(change(":add", "2") + read("#{:a 2}")), "set").verdict.reasons
 
     assert reason == (
@@ -209,9 +205,7 @@ def test_a_set_that_starts_with_a_keyword_has_no_option(file: Callable[[Any], Pa
 
 
 @pytest.mark.parametrize("model", ["fenced-mutex", "reentrant-fenced-mutex"])
-def test_a_fenced_lock_that_is_held_at_the_start_has_no_option(
-    file: Callable[[Any], Path], model: str
-) -> None:
+def test_a_fenced_lock_that_is_held_at_the_start_has_no_option(file: WriteFile, model: str) -> None:
     _, reason = judge_foreign(file(RELEASE + ACQUIRE), model).verdict.reasons
 
     assert reason == (
@@ -220,13 +214,13 @@ def test_a_fenced_lock_that_is_held_at_the_start_has_no_option(
     )
 
 
-def test_a_start_too_long_to_copy_is_shortened(file: Callable[[Any], Path]) -> None:
+def test_a_start_too_long_to_copy_is_shortened(file: WriteFile) -> None:
     _, reason = judge_foreign(file(read(f'"{"x" * 2000}"')), "register").verdict.reasons
 
     assert reason.endswith("x… (2,002 characters): add --initial with all of it as JSON")
 
 
-def test_the_start_of_one_of_several_objects_is_named_with_it(file: Callable[[Any], Path]) -> None:
+def test_the_start_of_one_of_several_objects_is_named_with_it(file: WriteFile) -> None:
     path = file(
         events('0, :type :invoke, :f :read, :value ["a" nil]', '0, :type :ok, :f :read, :value ["a" 0]')
     )
@@ -236,7 +230,7 @@ def test_the_start_of_one_of_several_objects_is_named_with_it(file: Callable[[An
     assert reason == "the answers on a are possible if the register starts with 0: add --initial 0"
 
 
-def test_a_value_that_was_there_before_its_write_may_be_the_start(file: Callable[[Any], Path]) -> None:
+def test_a_value_that_was_there_before_its_write_may_be_the_start(file: WriteFile) -> None:
     (_, reason) = judge_foreign(file(read("0") + change(":write", "0")), "register").verdict.reasons
 
     assert reason.endswith("add --initial 0")
@@ -253,15 +247,13 @@ def test_a_value_that_was_there_before_its_write_may_be_the_start(file: Callable
         ("set", change(":add", "2") + read("#{}")),
     ],
 )
-def test_no_start_is_named_that_explains_nothing(
-    file: Callable[[Any], Path], model: str, history: str
-) -> None:
+def test_no_start_is_named_that_explains_nothing(file: WriteFile, model: str, history: str) -> None:
     reasons = judge_foreign(file(history), model).verdict.reasons
 
     assert reasons == ("found non-linearizable, which was not expected",)
 
 
-def test_the_steps_are_about_the_given_start(file: Callable[[Any], Path]) -> None:
+def test_the_steps_are_about_the_given_start(file: WriteFile) -> None:
     path = file(read("0") + change(":write", "1") + read("1") + read("0"))
 
     (finding,) = judge_foreign(path, "register", initial=0).verdict.findings
@@ -270,7 +262,7 @@ def test_the_steps_are_about_the_given_start(file: Callable[[Any], Path]) -> Non
     assert any("it found 0, and that was gone once 1 had replaced it" in step for step in finding.steps)
 
 
-def test_a_fencepost_history_has_its_initial_value_in_its_header(file: Callable[[Any], Path]) -> None:
+def test_a_fencepost_history_has_its_initial_value_in_its_header(file: WriteFile) -> None:
     ours = formats.read(file(OURS))
 
     for refused in (
@@ -282,7 +274,7 @@ def test_a_fencepost_history_has_its_initial_value_in_its_header(file: Callable[
             refused()
 
 
-def test_an_imported_register_starts_with_the_given_value(file: Callable[[Any], Path]) -> None:
+def test_an_imported_register_starts_with_the_given_value(file: WriteFile) -> None:
     history = formats.read(file(read("0") + change(":write", "1") + read("1")))
 
     ours = parse(as_ours(history, "register", initial=0))
@@ -292,7 +284,7 @@ def test_an_imported_register_starts_with_the_given_value(file: Callable[[Any], 
     assert judge(parse(as_ours(history, "register"))).validity is Validity.INVALID
 
 
-def test_an_imported_register_cannot_write_its_initial_value(file: Callable[[Any], Path]) -> None:
+def test_an_imported_register_cannot_write_its_initial_value(file: WriteFile) -> None:
     history = formats.read(file(change(":write", "0")))
 
     with pytest.raises(HistoryError, match="value 0 is also written before anything is written"):
@@ -300,18 +292,18 @@ def test_an_imported_register_cannot_write_its_initial_value(file: Callable[[Any
 
 
 @pytest.mark.parametrize("value", [[1], 1.5, True])
-def test_an_initial_value_that_our_format_lacks_is_refused(file: Callable[[Any], Path], value: Any) -> None:
+def test_an_initial_value_that_our_format_lacks_is_refused(file: WriteFile, value: Any) -> None:
     with pytest.raises(HistoryError, match=r"history: history\.jsonl holds texts, numbers and null, not"):
         list(as_ours(formats.read(file(read("1"))), "register", initial=value))
 
 
-def test_an_imported_lock_starts_free(file: Callable[[Any], Path]) -> None:
+def test_an_imported_lock_starts_free(file: WriteFile) -> None:
     with pytest.raises(HistoryError, match="an initial value only for a register, with --model register"):
         list(as_ours(formats.read(file(ACQUIRE)), "fenced-mutex", initial=5))
 
 
 @pytest.mark.parametrize("form", ["jepsen-edn", "porcupine-etcd"])
-def test_an_export_writes_the_initial_value_first(file: Callable[[Any], Path], form: str) -> None:
+def test_an_export_writes_the_initial_value_first(file: WriteFile, form: str) -> None:
     history = formats.read(file(STARTED["cas-register"][2]))
 
     exported = formats.read(file("".join(export(history, form, initial=0))))
@@ -320,6 +312,6 @@ def test_an_export_writes_the_initial_value_first(file: Callable[[Any], Path], f
     assert judge_foreign(Path(exported.name), "cas-register").verdict.validity is Validity.VALID
 
 
-def test_only_an_export_of_registers_has_an_initial_value(file: Callable[[Any], Path]) -> None:
+def test_only_an_export_of_registers_has_an_initial_value(file: WriteFile) -> None:
     with pytest.raises(HistoryError, match="only registers have writes: drop --initial"):
         export(formats.read(file(ACQUIRE)), "jepsen-edn", initial=0)

@@ -12,34 +12,25 @@ import pytest
 
 from checkers.history.operation import Operation
 from checkers.history.records import Outcome
+from checkers.models import objects
 from checkers.models.explain.proofs import smallest
 from checkers.models.model_verdict import ModelVerdict
-from checkers.models.objects import (
-    CasRegister,
-    Counter,
-    FencedMutex,
-    Model,
-    Mutex,
-    OwnedMutex,
-    ReentrantMutex,
-    Set,
-)
 from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
 from tests.support.model_histories import KINDS, random_history
 
-OBJECTS: dict[str, Model] = {
-    "cas-register": CasRegister(0),
-    "counter": Counter(),
-    "fenced-mutex": FencedMutex(),
-    "mutex": Mutex(),
-    "owned-mutex": OwnedMutex(),
-    "reentrant-mutex": ReentrantMutex(),
-    "set": Set(),
+OBJECTS: dict[str, objects.Model] = {
+    "cas-register": objects.CasRegister(0),
+    "counter": objects.Counter(),
+    "fenced-mutex": objects.FencedMutex(),
+    "mutex": objects.Mutex(),
+    "owned-mutex": objects.OwnedMutex(),
+    "reentrant-mutex": objects.ReentrantMutex(),
+    "set": objects.Set(),
 }
 
 
-def judge(operations: Sequence[Operation], model: Model) -> ModelVerdict:
+def judge(operations: Sequence[Operation], model: objects.Model) -> ModelVerdict:
     return search(operations, model)
 
 
@@ -159,7 +150,7 @@ def test_a_search_for_a_smaller_set_gives_up_in_time(monkeypatch: pytest.MonkeyP
     history = [op("write", 2 * n, 2 * n + 1, input=n) for n in range(10)]
     history.append(replace(op("read", 30, 31), output=3))
 
-    proof = smallest("cas-register", history, [10], None, partial(judge, model=CasRegister(0)))
+    proof = smallest("cas-register", history, [10], None, partial(judge, model=objects.CasRegister(0)))
 
     assert not proof.is_smallest
-    assert search(proof.operations, CasRegister(0)).validity is Validity.INVALID
+    assert search(proof.operations, objects.CasRegister(0)).validity is Validity.INVALID

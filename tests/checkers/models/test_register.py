@@ -17,9 +17,9 @@ from checkers.models.model_verdict import Clash, Contradiction, DeadEnd, OutOfSc
 from checkers.models.register import judge_register, register_clash
 from checkers.models.register_columns import register_columns
 from checkers.vocabulary.verdict import Validity
-from tests.support.examples import examples
 from tests.support.linearizations import every_history, explained, mismatches, register_step
 from tests.support.model_histories import KINDS, random_history
+from tests.support.selection import examples
 
 
 def read(answer: Any, called: int, returned: int | None, **others: Any) -> Operation:

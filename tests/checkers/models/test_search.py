@@ -14,19 +14,21 @@ from checkers.models.objects import IMPOSSIBLE, MODELS, CasRegister, Model, Mute
 from checkers.models.search import search
 from checkers.text.errors import ModelError
 from checkers.vocabulary.verdict import Validity
-from tests.support.examples import examples
 from tests.support.linearizations import (
     WRONG,
     every_history,
     explained,
+    failed,
     interval_structures,
+    is_right,
     mismatches,
+    op,
     owned_mutex_step,
     register_step,
     step_of,
 )
 from tests.support.model_histories import KINDS, random_history
-from tests.support.model_operations import failed, is_right, op
+from tests.support.selection import examples
 
 
 class Bare:

@@ -17,7 +17,7 @@ from checkers.models.objects import CasRegister, Counter, KeyValue, Model, Reent
 from checkers.models.objects.model import key_of
 from checkers.models.search import search
 from checkers.vocabulary.verdict import Validity
-from tests.support.model_operations import op, overlapping_adds
+from tests.support.linearizations import op, overlapping_adds
 from tests.support.selection import nightly
 
 
@@ -202,7 +202,7 @@ def test_results_of_the_model_that_are_no_longer_needed_do_not_count() -> None:
 APPENDS = """
 from checkers.models.objects import KeyValue
 from checkers.models.search import search
-from tests.support.model_operations import op
+from tests.support.linearizations import op
 
 verdict = search([op("append", i, i + 25, chr(97 + i // 10 % 26)) for i in range(0, 300, 10)], KeyValue())
 print(verdict.explored, verdict.steps)

@@ -18,9 +18,9 @@ from checkers.vocabulary.verdict import Finding
 from tests.oracles.commit_logs import names
 from tests.support.broken_storages import BROKEN, KINDS, RIGHT
 from tests.support.differential import SCALE, compared, disagreed
-from tests.support.examples import Cases
 from tests.support.in_columns import in_columns, lines_of
 from tests.support.logged_resource import Names, Resource
+from tests.support.selection import Cases
 from tests.support.storage_runs import Run, simulate
 
 RUNS = max(150, SCALE // len(KINDS))

@@ -29,9 +29,9 @@ from tests.oracles.lists import is_list, lost_elements, overwritten
 from tests.oracles.models import is_mutex, is_register
 from tests.support.brute_force import history_of
 from tests.support.differential import CASES, SCALE, disagreements, random_histories
-from tests.support.examples import Cases
 from tests.support.linearizations import explained, mutex_step, owned_mutex_step, register_step
 from tests.support.model_histories import KINDS, random_history
+from tests.support.selection import Cases
 from tests.support.small_histories import list_history, lock_history
 
 pytestmark = pytest.mark.timeout(600 if SCALE == 0 else 3600)

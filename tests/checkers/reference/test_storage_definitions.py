@@ -28,9 +28,8 @@ from tests.support.brute_force import (
 from tests.support.commit_logs import committed, random_log
 from tests.support.commit_logs import explained as explained_by_the_log
 from tests.support.differential import CASES, SCALE, disagreements, random_histories
-from tests.support.examples import Cases
 from tests.support.in_columns import in_columns, lines_of
-from tests.support.selection import nightly
+from tests.support.selection import Cases, nightly
 from tests.support.small_histories import (
     contended_history,
     every_register_history,

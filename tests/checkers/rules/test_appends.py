@@ -16,7 +16,7 @@ from checkers.history.records import Commit, Op
 from checkers.rules.registers import observed
 from checkers.verdict.judge import judge
 from tests.support.brute_force import history_of, random_register_history, read, renumbered, write
-from tests.support.examples import Cases
+from tests.support.selection import Cases
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
 

@@ -25,7 +25,7 @@ from checkers.vocabulary.verdict import Validity
 from tests.support.brute_force import fenced as fence_of
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log
-from tests.support.grants import acquire
+from tests.support.lock_requests import acquire
 
 
 def evidence(operations: list[Op], *commits: tuple[str, int | None], fenced: bool = True) -> Evidence:

@@ -11,7 +11,7 @@ import pytest
 from checkers.history.records import WRITES, Commit, List, Op, Outcome
 from checkers.verdict.judge import judge
 from tests.support.appends import append, history, read
-from tests.support.examples import Cases
+from tests.support.selection import Cases
 
 _NAMES = {"stale-write", "stale-read", "false-rejection", "ghost-write", "lost-write", "non-linearizable"}
 

@@ -17,8 +17,8 @@ from checkers.rules.double_beliefs import double_beliefs
 from checkers.rules.early_grants import early_grants
 from checkers.rules.stuck_locks import stuck_locks
 from checkers.rules.tokens import duplicate_tokens, token_regressions
-from tests.support.examples import Cases
 from tests.support.in_columns import in_columns
+from tests.support.selection import Cases
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))
 CHECKS = (duplicate_tokens, token_regressions, early_grants, double_beliefs, stuck_locks)

@@ -20,7 +20,7 @@ from checkers.rules.lost_updates.initial_elements import INITIAL_READ_WITHOUT, I
 from checkers.rules.lost_updates.story import SAME_LIST_READ
 from tests.oracles.lists import lost_elements, overwritten
 from tests.support.appends import append, history, read
-from tests.support.examples import examples
+from tests.support.selection import examples
 
 OF_THE_FIRST = (INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT)
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more

@@ -21,9 +21,8 @@ from checkers.rules import registers
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write
-from tests.support.examples import Cases
 from tests.support.in_columns import in_columns, lines_of
-from tests.support.selection import seeds
+from tests.support.selection import Cases, seeds
 
 FAILOVER = ("failover", "storage")
 

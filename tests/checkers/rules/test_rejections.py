@@ -19,7 +19,7 @@ from checkers.rules.rejections import NO_CAUSE, of_logged
 from tests.support.brute_force import fenced, history_of, random_register_history, read, renumbered, write
 from tests.support.brute_force import fenced as fence_of
 from tests.support.commit_logs import committed, log, random_log
-from tests.support.conflicts import seen
+from tests.support.in_columns import seen
 
 FALSE = ("false-rejection", NO_CAUSE)
 

@@ -20,7 +20,7 @@ from tests.support.broken_storages import KINDS
 from tests.support.brute_force import random_register_history
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE
-from tests.support.examples import Cases
+from tests.support.selection import Cases
 from tests.support.storage_runs import simulate
 
 RUNS = max(300, SCALE // 10)

@@ -20,7 +20,7 @@ from checkers.rules.starvation import starved
 from checkers.rules.tokens import duplicate_tokens, token_regressions
 from tests.oracles import pairwise, starvation
 from tests.support.differential import SCALE, compared
-from tests.support.examples import Cases
+from tests.support.selection import Cases
 from tests.support.simulated_services import TIMEOUT, TTL
 from tests.support.simulation import Simulation
 

@@ -15,7 +15,7 @@ from checkers.rules.stale_writes.by_clients import SAME_TOKEN_TWICE, SEEN_AFTER_
 from checkers.rules.stale_writes.by_log import LOGGED_AFTER_NEWER, in_log
 from checkers.rules.stale_writes.story import BELOW_THE_START, SENT_AFTER_NEWER
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
-from tests.support.conflicts import Summary, seen, summary_of
+from tests.support.in_columns import Summary, seen, summary_of
 
 
 def test_every_read_of_a_replaced_stale_write_is_a_stale_read() -> None:

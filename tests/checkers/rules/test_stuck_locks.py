@@ -18,8 +18,8 @@ from checkers.history.faults import Fault, faults_of, is_client
 from checkers.history.reader import parse
 from checkers.history.records import Header, Op, Outcome
 from checkers.rules.stuck_locks import stuck_locks
-from tests.support.examples import examples
 from tests.support.lock_requests import BREATH, GRACE, LEASE, fault, granted, op, refused, run, stuck
+from tests.support.selection import examples
 from tests.support.simulation import Simulation
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more

@@ -8,7 +8,7 @@ import pytest
 
 from checkers.history.records import Outcome
 from checkers.rules.tokens import duplicate_tokens, token_regressions
-from tests.support.grants import acquire, locks
+from tests.support.lock_requests import acquire, locks
 
 
 def test_tokens_of_different_resources_are_not_compared() -> None:

@@ -13,7 +13,7 @@ from checkers.rules.double_grants import double_grants
 from checkers.rules.early_grants import early_grants
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
-from tests.support.grants import acquire, locks
+from tests.support.lock_requests import acquire, locks
 
 FIRST, SECOND = (
     replace(acquire(0, "a", 0, called=0, returned=5), token=None),

@@ -17,7 +17,7 @@ from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Verdict
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write
 from tests.support.brute_force import fenced as fence_of
-from tests.support.examples import Cases
+from tests.support.selection import Cases
 
 BACK = [write(0, 2, 0, 1), write(1, 4, 2, 3), read(2, ("v0", 2), 4, 5)]
 """A storage that had token 4 went back to token 2."""

@@ -1,13 +1,18 @@
-"""The rules for outputs notice what they forbid, and nothing else."""
+"""The attacks with hostile text find what they are made to find: in outputs, in shells, in all of it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from fuzzing import campaign
 from fuzzing.hostile.inert import violations
-from fuzzing.hostile.outputs import Kind, Output
+from fuzzing.hostile.outputs import READERS, Kind, Output
 from fuzzing.hostile.payloads import PAYLOADS, Payload
-from fuzzing.hostile.text import harmless
+from fuzzing.hostile.shells import SHELLS, Pasted, commands, paste
+from fuzzing.hostile.text import harmless, one_turn, words_of
+from tests.support.selection import nightly, slow
 
 PAYLOAD = Payload(name="x", text="a\nPWNED: valid", forged=("PWNED: valid",), raw=("\x1b[38;5;99m",))
 PAGE = (
@@ -125,3 +130,90 @@ def test_all_kinds_of_outputs_are_read() -> None:
     kinds = {output.kind for reader in readers for output in harmless(reader).values()}
 
     assert kinds == set(Kind)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_words_of_a_command_are_noted(shell: str) -> None:
+    line = "cd / && PYTHONPATH=/x fencepost run '/a b/$(touch PWNED)/'\"'\"'' --seed 7"
+
+    assert paste([line], shell) == ([Pasted(line, (("run", "/a b/$(touch PWNED)/'", "--seed", "7"),))], False)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fencepost run a; touch PWNED",
+        "fencepost run $(touch PWNED)",
+        "fencepost run `touch PWNED`",
+        "touch PWNED",
+        "fencepost run a\ntouch PWNED",
+        "cd 'a'b; touch PWNED #'",
+    ],
+)
+def test_a_command_of_a_stranger_is_noticed(shell: str, line: str) -> None:
+    assert paste([line], shell)[1]
+
+
+@pytest.mark.skipif("zsh" not in SHELLS, reason="zsh is not installed")
+def test_a_comment_runs_in_zsh_as_it_is_typed() -> None:
+    assert paste(["fencepost run a  # $(touch PWNED)"], "zsh")[1]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_line_that_is_no_command_spoils_no_other(shell: str) -> None:
+    pasted, ran = paste(["fencepost run 'a", "if", "fencepost show b"], shell)
+
+    assert [each.calls for each in pasted] == [(), (), (("show", "b"),)]
+    assert not ran
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Kind.TERMINAL, "  judge again  fencepost recheck a\n"),
+        (Kind.TTY, "\x1b[2m  run again    fencepost recheck a\x1b[0m\n"),
+        (Kind.TERMINAL, "no verdict; `fencepost recheck a` judges it\n"),
+        (Kind.TERMINAL, "2-0123456789ab  a, 25 s\n  fencepost recheck a\n"),
+        (Kind.PAGE, '<div class="shell"><code>fencepost recheck a</code></div><code>x</code>'),
+        (Kind.MARKDOWN, "In the folder:\n\n    fencepost recheck a\n"),
+        (Kind.JUNIT, "<a><failure>x\njudge again: fencepost recheck a\n</failure></a>"),
+    ],
+)
+def test_the_commands_of_an_output_are_found(kind: Kind, text: str) -> None:
+    assert commands(Output(name="o", kind=kind, text=text)) == ["fencepost recheck a"]
+
+
+SEED = 20261126
+QUICK, SLOW = "verdict", "run"
+
+
+@pytest.mark.parametrize("reader", [QUICK, *slow(SLOW), *nightly(*sorted(READERS.keys() - {QUICK, SLOW}))])
+def test_nothing_of_a_hostile_text_comes_through(reader: str, tmp_path: Path) -> None:
+    with campaign.warm([]) as scratch:
+        harmless(reader)
+        tally = campaign.Tally()
+        trial = campaign.Trial(scratch, tmp_path, tally)
+        for case in one_turn(SEED):
+            if case.reader == reader:
+                trial("hostile-text", case)
+
+    assert tally.findings == []
+    assert tally.cases.total() > 0
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_each_reader_has_all_its_outputs_without_a_hostile_text(reader: str) -> None:
+    with campaign.warm([]):
+        outputs = harmless(reader)
+
+    assert outputs
+    assert all(output.text for output in outputs.values())
+
+
+def test_one_turn_has_every_word_of_every_reader() -> None:
+    cases = one_turn(SEED)
+
+    asked = {(case.reader, word) for case in cases for word in case.words}
+    assert asked == {(reader, word) for reader, (subject, _) in READERS.items() for word in words_of(subject)}
+    assert len(cases) >= 200

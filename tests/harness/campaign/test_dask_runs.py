@@ -15,9 +15,8 @@ import psutil
 import pytest
 
 from harness.spec.reading import zoo
-from tests.support.command import DEADLINE
+from tests.support.command import DEADLINE, start
 from tests.support.dask_cluster import two_workers, workers
-from tests.support.installed_command import start
 from tests.support.waiting import PATIENCE, wait_for
 
 pytestmark = [

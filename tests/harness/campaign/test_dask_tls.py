@@ -15,8 +15,7 @@ import pytest
 
 from harness.spec.reading import zoo
 from tests.support.certificates import Certificates, certified
-from tests.support.command import DEADLINE
-from tests.support.installed_command import start
+from tests.support.command import DEADLINE, start
 from tests.support.waiting import wait_for
 
 pytestmark = [

@@ -26,10 +26,9 @@ from harness.cli.run_campaign import resumed
 from harness.core.errors import EngineUnavailableError
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
-from tests.support.command import DEADLINE, fencepost, refused
+from tests.support.command import DEADLINE, fencepost, refused, started_campaign
 from tests.support.junit_readers import validated
 from tests.support.repository import ROOT
-from tests.support.started_campaign import started_campaign
 from tests.support.target_files import OWN_PROGRAM
 
 SQLITE = """

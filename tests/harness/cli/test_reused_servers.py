@@ -15,10 +15,9 @@ from harness.network.topology import Topology
 from harness.run import deployment
 from harness.spec import load
 from tests.support.challenged import durations, repeated
-from tests.support.command import fencepost
+from tests.support.command import fencepost, started_campaign
 from tests.support.held import processes_of, wait_until
 from tests.support.missing import need
-from tests.support.started_campaign import started_campaign
 from tests.support.target_files import SUPERSEDED, target_text
 
 pytestmark = pytest.mark.engine

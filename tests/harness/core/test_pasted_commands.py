@@ -20,7 +20,7 @@ from checkers.text.printable import line as as_line
 from checkers.text.printable import printable
 from checkers.text.redaction import redacted_document
 from harness.core.invocation import NAME, NOT_SHOWN, Command, Repetition, again, typed
-from tests.support.examples import examples
+from tests.support.selection import examples
 
 SHELLS = ("bash", "dash", "zsh")
 INTERACTIVE = {"bash": ["--norc", "--noprofile", "-i"], "dash": ["-i"], "zsh": ["-f", "-i"]}

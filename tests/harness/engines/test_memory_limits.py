@@ -16,8 +16,7 @@ from harness.engines.docker_containers import containers_of
 from harness.engines.engine import Engine
 from harness.network.systems import SYSTEMS
 from harness.network.topology import Address, ServerSpec, Topology
-from tests.support.command import DEADLINE
-from tests.support.installed_command import start
+from tests.support.command import DEADLINE, start
 from tests.support.systems import run_named
 from tests.support.waiting import PATIENCE, wait_for
 

@@ -12,7 +12,7 @@ from harness.nemesis.faults import FAULTS
 from harness.report.causes import Openings
 from harness.report.counters import untested
 from harness.report.effort import effort, moments
-from tests.support.paused_writer import SECOND, STALE, paused_history
+from tests.support.printed_verdicts import SECOND, STALE, paused_history
 from tests.support.verdicts import finding_of, verdict_of
 
 

@@ -11,7 +11,7 @@ import pytest
 from harness.campaign.canary import TWIN
 from harness.report.lines import wrapped
 from tests.support.golden_pages import PAGE_FACTS, SAMPLE_PAGES
-from tests.support.golden_sections import WRITE, changes, read_sections
+from tests.support.golden_words import WRITE, changes, read_sections
 from tests.support.page_facts import page_facts
 from tests.support.page_samples import SAMPLES, sample
 from tests.support.recorded_runs import recorded

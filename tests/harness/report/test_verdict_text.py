@@ -11,8 +11,7 @@ from harness.report.lines import LineTone
 from harness.report.sentences import capitalized
 from harness.report.terms import STALE_WRITE
 from harness.report.verdict_text import JudgedRun, explanation, headline, table, verdict_lines
-from tests.support.paused_writer import STALE, paused_history
-from tests.support.printed_verdicts import STALE_WRITES, document, printed
+from tests.support.printed_verdicts import STALE, STALE_WRITES, document, paused_history, printed
 from tests.support.verdicts import verdict_of
 
 FOLDER = Path("/runs/etcd-postgres/20260101T000000-abc123")

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from harness.engines.engine import Engine
-from tests.support.attached_servers import PASSWORD
-from tests.support.certificates import certified
-from tests.support.certified_servers import (
+from tests.support.attached_servers import (
     BUCKET,
+    PASSWORD,
     REDIS_PLAIN,
     REDIS_TLS,
     ZOOKEEPER_TLS,
     Certified,
     certified_servers,
 )
+from tests.support.certificates import certified
 from tests.support.challenged import run_until_challenged
 from tests.support.command import refused, run_target, run_words
 from tests.support.selection import nightly

@@ -13,8 +13,7 @@ import pytest
 from harness.engines import local_toxiproxy
 from harness.engines.engine import Engine
 from tests.support.challenged import ATTEMPTED, Condition, counted, proves_nothing, run_until_challenged
-from tests.support.command import DEADLINE, fencepost, run_target, run_words
-from tests.support.installed_command import start
+from tests.support.command import DEADLINE, fencepost, run_target, run_words, start
 from tests.support.selection import BOTH_ENGINES, nightly
 
 pytestmark = pytest.mark.engine

@@ -22,8 +22,7 @@ from psutil import Process
 
 from harness.files.known_digests import KnownDigest
 from harness.spec import load
-from tests.support.command import DEADLINE, fencepost
-from tests.support.installed_command import start
+from tests.support.command import DEADLINE, fencepost, start
 from tests.support.selection import BOTH_ENGINES, nightly
 from tests.support.waiting import PATIENCE, wait_for
 

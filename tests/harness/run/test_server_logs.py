@@ -18,8 +18,7 @@ from harness.processes.server_failure import not_ready
 from harness.run import deployment
 from harness.run.server_logs import logs_kept_on_failure
 from harness.spec import load
-from tests.support.command import DEADLINE
-from tests.support.installed_command import start
+from tests.support.command import DEADLINE, start
 from tests.support.missing import need
 from tests.support.selection import BOTH_ENGINES
 from tests.support.waiting import PATIENCE, wait_for

@@ -1,4 +1,4 @@
-"""Invalid, late and early answers of a program: none of them counts."""
+"""Invalid answers, wrong lines and deadlines of a client's program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from workloads.client import NotApplied, Unknown
 from workloads.commit_room import CommitRoom
 from workloads.line_protocol import program_client
 from workloads.line_protocol.clients import committed
-from workloads.line_protocol.pipe import MAX_LINE
+from workloads.line_protocol.messages import AcquireResult, convert_fields, parse_line
+from workloads.line_protocol.pipe import MAX_LINE, POLL, Deadline, NoAnswer
 from workloads.line_protocol.program_client import ProgramClient, ProgramError
 from workloads.unsolicited_data import has_input
 
@@ -199,3 +200,42 @@ def test_an_endless_commit_order_is_given_up(speak: Any, monkeypatch: pytest.Mon
         Unknown, match=r"more than 9\.766 KiB, the most for 0 bytes that the clients recorded"
     ):
         committed(client, room)
+
+
+MEANING = "an integer from 0 to 2^63 - 1, or its digits as a string; null if there is none"
+
+
+@pytest.mark.parametrize("line", [b"DEBUG acquiring", b"", b"[]", b"7", b"\xff", b'{"id":'])
+def test_a_line_that_is_no_object_belongs_on_standard_error(line: bytes) -> None:
+    with pytest.raises(Unknown, match=r"this is no JSON object.*write logs and debug output to standard err"):
+        parse_line(line)
+
+
+@pytest.mark.parametrize("token", ["abc", 3.5, -1, True, 2**63])
+def test_a_wrong_token_is_answered_with_what_a_token_is(token: object) -> None:
+    with pytest.raises(Unknown) as caught:
+        convert_fields(AcquireResult, {"token": token, "ttl_ms": 2000})
+
+    assert str(caught.value).endswith(f"`token` must be {MEANING}")
+
+
+def test_a_missing_token_is_answered_with_what_a_token_is() -> None:
+    with pytest.raises(Unknown) as caught:
+        convert_fields(AcquireResult, {"ttl_ms": 2000})
+
+    assert str(caught.value).endswith(f"`token` is missing: {MEANING}")
+
+
+def test_an_id_in_quotes_is_answered_with_what_an_id_is() -> None:
+    with pytest.raises(Unknown, match="`id` must be the number of the request that it answers, as an int"):
+        parse_line(b'{"id":"2","outcome":"ok"}')
+
+
+def test_work_on_what_a_program_says_counts_in_full() -> None:
+    deadline = Deadline(2 * POLL)
+    began = time.thread_time()
+    while time.thread_time() - began < 3 * POLL:
+        pass
+
+    with pytest.raises(NoAnswer):
+        deadline.next_poll()

@@ -10,18 +10,7 @@ import pytest
 
 from harness.clients.recorder import RecordedSession
 from harness.network.topology import ServerSpec
-from tests.support.systems import (
-    ENGINES,
-    LOCKS,
-    SECOND,
-    TTL,
-    Memory,
-    endpoints,
-    hand_over,
-    lock_settings,
-    names,
-    started,
-)
+from tests.support import systems
 from tests.support.waiting import LONG_TTL, SOON
 from workloads.client import NotApplied
 from workloads.locks import connect, redlock
@@ -32,7 +21,7 @@ IN_STEPS = ("etcd", "etcd-lock", "redlock", "zookeeper")
 """Kinds whose clients have a step left after they know of the grant."""
 
 
-@pytest.fixture(scope="module", params=LOCKS)
+@pytest.fixture(scope="module", params=systems.LOCKS)
 def kind(request: pytest.FixtureRequest) -> Any:
     return request.param
 
@@ -41,10 +30,10 @@ def kind(request: pytest.FixtureRequest) -> Any:
 def servers(
     kind: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Any]:
-    engine = request.getfixturevalue(ENGINES.get(kind, "local_engine"))
-    system, count, _ = LOCKS[kind]
+    engine = request.getfixturevalue(systems.ENGINES.get(kind, "local_engine"))
+    system, count, _ = systems.LOCKS[kind]
     specs = tuple(ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(count))
-    with started(engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
+    with systems.started(engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
         yield cluster
 
 
@@ -52,15 +41,18 @@ def servers(
 def open_lock(kind: Any, servers: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(redlock, "SERVER_TIMEOUT", 1)  # second; a healthy server of a busy machine needs that
     opened = []
-    system, _, token = LOCKS[kind]
+    system, _, token = systems.LOCKS[kind]
 
     def open_one(
-        client: Any = 0, timeout: float = 1.0, granted: Any = lambda _resource, _owner: None, ttl: int = TTL
+        client: Any = 0,
+        timeout: float = 1.0,
+        granted: Any = lambda _resource, _owner: None,
+        ttl: int = systems.TTL,
     ) -> Any:
-        memory = Memory()
+        memory = systems.Memory()
         session = RecordedSession(memory, process=10 + client, stride=100, granted=granted)
-        settings = lock_settings(
-            kind, endpoints(servers, system), client=client, timeout=timeout, token=token, ttl=ttl
+        settings = systems.lock_settings(
+            kind, systems.endpoints(servers, system), client=client, timeout=timeout, token=token, ttl=ttl
         )
         opened.append(connect(settings, session))
         return opened[-1], memory
@@ -72,7 +64,7 @@ def open_lock(kind: Any, servers: Any, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 @pytest.fixture
 def resource() -> str:
-    return next(names)
+    return next(systems.names)
 
 
 def renewals_of(lock: Any) -> Any | object:
@@ -92,10 +84,10 @@ def test_the_token_rises_with_each_grant(open_lock: Any, resource: str) -> None:
 def test_a_waiter_is_granted_only_after_the_release(open_lock: Any, resource: str) -> None:
     (first, _), (second, _) = open_lock(0), open_lock(1)
 
-    held, asked, granted = hand_over(first, second, resource)
+    held, asked, granted = systems.hand_over(first, second, resource)
 
     assert granted.token > held.token
-    assert granted.attempt is None or granted.attempt > asked + 0.1 * SECOND  # not its first request
+    assert granted.attempt is None or granted.attempt > asked + 0.1 * systems.SECOND  # not its first request
 
 
 def test_a_waiter_reports_granted_before_its_acquire_returns(
@@ -109,7 +101,7 @@ def test_a_waiter_reports_granted_before_its_acquire_returns(
 
     (first, _), (second, _) = open_lock(0), open_lock(1, granted=granted)
     for _ in range(5):
-        hand_over(first, second, resource)
+        systems.hand_over(first, second, resource)
         returned = time.monotonic_ns()
         if reported or kind not in IN_STEPS:
             break
@@ -140,7 +132,7 @@ def test_a_lease_without_renewals_ends_the_hold(open_lock: Any, resource: str) -
 def test_a_renewed_lease_outlasts_its_ttl(open_lock: Any, resource: str) -> None:
     lock, memory = open_lock()
     lock.acquire(resource, "0-1")
-    until = time.monotonic_ns() + round(1.5 * TTL)
+    until = time.monotonic_ns() + round(1.5 * systems.TTL)
     while time.monotonic_ns() < until:
         time.sleep(0.01)
 
@@ -149,7 +141,7 @@ def test_a_renewed_lease_outlasts_its_ttl(open_lock: Any, resource: str) -> None
     renewals = memory.of("ok")
     assert len(renewals) >= 3
     assert all((event["f"], event["owner"]) == ("renew", "0-1") for event in renewals)
-    assert all(0.9 * TTL < event["ttl"] <= TTL for event in renewals)
+    assert all(0.9 * systems.TTL < event["ttl"] <= systems.TTL for event in renewals)
 
 
 def test_revoking_frees_only_the_lock_of_that_owner(open_lock: Any, resource: str) -> None:
@@ -165,8 +157,8 @@ def test_revoking_frees_only_the_lock_of_that_owner(open_lock: Any, resource: st
 
 
 def test_a_refused_connection_applies_nothing(kind: str) -> None:
-    settings = lock_settings(kind, ["127.0.0.1:1"], token=LOCKS[kind][2])
-    lock = connect(settings, RecordedSession(Memory(), 0, 1))
+    settings = systems.lock_settings(kind, ["127.0.0.1:1"], token=systems.LOCKS[kind][2])
+    lock = connect(settings, RecordedSession(systems.Memory(), 0, 1))
 
     with pytest.raises(NotApplied):
         lock.acquire("r0", "0-1")

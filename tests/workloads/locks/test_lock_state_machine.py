@@ -9,15 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import settings, stateful
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
 
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Engine
@@ -113,7 +106,7 @@ class Hold:
     lease: Any
 
 
-class Locking(RuleBasedStateMachine):
+class Locking(stateful.RuleBasedStateMachine):
     """Three clients of one lock; the model knows whose hold is in force."""
 
     def __init__(self, service: Service) -> None:
@@ -133,7 +126,7 @@ class Locking(RuleBasedStateMachine):
         )
         return connect(known, RecordedSession(Memory(), process=10 + client, stride=100))
 
-    @rule(client=CLIENT)
+    @stateful.rule(client=CLIENT)
     def acquire(self, client: int) -> None:
         """It is granted if and only if no client holds the lock, with a higher token than ever before."""
         if client in self.believed:
@@ -149,7 +142,7 @@ class Locking(RuleBasedStateMachine):
         self.in_force = Hold(owner, grant.token, self.service.lease_of(self.locks[client]))
         self.believed[client] = self.in_force
 
-    @rule(client=CLIENT)
+    @stateful.rule(client=CLIENT)
     def release(self, client: int) -> None:
         """It frees a hold in force, and is refused for a lost one."""
         if (hold := self.believed.pop(client, None)) is None:
@@ -161,7 +154,7 @@ class Locking(RuleBasedStateMachine):
         with pytest.raises(NotApplied, match="is not the holder"):
             self.locks[client].release(self.resource, hold.owner)
 
-    @rule(client=CLIENT)
+    @stateful.rule(client=CLIENT)
     def revoke(self, client: int) -> None:
         """It ends only the client's own hold, lost or not."""
         if (hold := self.believed.pop(client, None)) is None:
@@ -173,7 +166,7 @@ class Locking(RuleBasedStateMachine):
         with suppress(NotApplied):
             self.locks[client].revoke(self.resource, hold.owner)
 
-    @rule(client=CLIENT)
+    @stateful.rule(client=CLIENT)
     def renew(self, client: int) -> None:
         """A hold that was lost is never renewed."""
         if (hold := self.believed.get(client)) is None:
@@ -184,22 +177,22 @@ class Locking(RuleBasedStateMachine):
         with pytest.raises(NotApplied, match="lease lost"):
             self.service.renew(self.locks[client], self.resource, hold.owner)
 
-    @precondition(lambda self: self.in_force)
-    @rule()
+    @stateful.precondition(lambda self: self.in_force)
+    @stateful.rule()
     def lease_ends(self) -> None:
         """The client does not notice."""
         assert self.in_force
         self.service.end_lease(self.resource, self.in_force.lease)
         self.in_force = None
 
-    @rule(client=CLIENT)
+    @stateful.rule(client=CLIENT)
     def client_starts_again(self, client: int) -> None:
         """It has forgotten its hold, which stays in force until its lease ends."""
         self.locks[client].close()
         self.locks[client] = self._connected(client)
         self.believed.pop(client, None)
 
-    @invariant()
+    @stateful.invariant()
     def the_service_has_the_holder_of_the_model(self) -> None:
         assert self.service.owner(self.resource) == (self.in_force.owner if self.in_force else None)
 
@@ -209,4 +202,4 @@ class Locking(RuleBasedStateMachine):
 
 
 def test_one_client_at_a_time_holds_the_lock_and_tokens_rise(service: Service) -> None:
-    run_state_machine_as_test(lambda: Locking(service), settings=FEW_AND_ALWAYS_THE_SAME)
+    stateful.run_state_machine_as_test(lambda: Locking(service), settings=FEW_AND_ALWAYS_THE_SAME)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,16 @@ from harness.network.topology import ServerSpec
 from harness.spec.storages import STORAGES
 from tests.support import systems
 from tests.support.stopped import frozen
-from tests.support.systems import FENCE, endpoints, names, nothing, started, storage_clients, storage_settings
+from tests.support.systems import (
+    FENCE,
+    CommitsOf,
+    endpoints,
+    names,
+    nothing,
+    started,
+    storage_clients,
+    storage_settings,
+)
 from tests.support.waiting import SOON
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import load_kind
@@ -74,13 +83,13 @@ def resource(resources: Iterator[str]) -> str:
 
 
 @pytest.fixture
-def commits_of(kind: Any, servers: Any) -> Callable[..., list[tuple[Any, Any]]]:
+def commits_of(kind: Any, servers: Any) -> systems.CommitsOf:
     return partial(systems.commits_of, kind, endpoints(servers, kind))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_fence_rejects_an_older_token(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]], policy: str
+    open_storage: Any, resource: str, commits_of: CommitsOf, policy: str
 ) -> None:
     storage = open_storage(policy=policy)
     storage.write(resource, 10, "new", nothing)
@@ -93,7 +102,7 @@ def test_the_fence_rejects_an_older_token(
 
 
 def test_an_unfenced_storage_accepts_an_older_token(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+    open_storage: Any, resource: str, commits_of: CommitsOf
 ) -> None:
     storage = open_storage("none")
     storage.write(resource, 10, "new", nothing)
@@ -104,7 +113,7 @@ def test_an_unfenced_storage_accepts_an_older_token(
 
 
 def test_an_unfenced_storage_accepts_writes_without_a_token(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+    open_storage: Any, resource: str, commits_of: CommitsOf
 ) -> None:
     storage = open_storage("none")
     storage.write(resource, None, "first", nothing)
@@ -127,7 +136,7 @@ def test_an_equal_token_is_stale_only_under_the_policy_strict(open_storage: Any,
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_first_token_of_a_resource_may_be_0(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]], policy: str
+    open_storage: Any, resource: str, commits_of: CommitsOf, policy: str
 ) -> None:
     storage = open_storage(policy=policy)
 
@@ -178,7 +187,7 @@ def test_tokens_are_compared_as_numbers_of_any_size(
 @pytest.mark.usefixtures("resource")  # a storage is set up before it is asked for anything
 @pytest.mark.parametrize("fenced", [False, True])
 def test_a_missing_resource_is_neither_a_success_nor_stale(
-    open_storage: Any, commits_of: Callable[..., list[tuple[Any, Any]]], kind: str, fenced: bool
+    open_storage: Any, commits_of: CommitsOf, kind: str, fenced: bool
 ) -> None:
     if kind in MAKES_ITS_ITEMS:
         pytest.skip("the first write creates the resource")
@@ -191,7 +200,7 @@ def test_a_missing_resource_is_neither_a_success_nor_stale(
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_writers_that_race_commit_in_token_order(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]], policy: str
+    open_storage: Any, resource: str, commits_of: CommitsOf, policy: str
 ) -> None:
     storages_of_writers = [open_storage(policy=policy, timeout=10) for _ in range(4)]
     tokens = random.Random(1).sample(range(1, 201), 200)
@@ -235,7 +244,7 @@ def test_a_refused_connection_applies_nothing(kind: str) -> None:
 
 
 def test_a_fence_keeps_the_value_and_older_writers_out(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+    open_storage: Any, resource: str, commits_of: CommitsOf
 ) -> None:
     storage = open_storage(policy="inclusive")
     storage.write(resource, 3, "kept", nothing)
@@ -250,7 +259,7 @@ def test_a_fence_keeps_the_value_and_older_writers_out(
 
 
 def test_a_fence_below_the_mark_is_stale_and_not_in_the_log(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+    open_storage: Any, resource: str, commits_of: CommitsOf
 ) -> None:
     storage = open_storage(policy="inclusive")
     storage.fence(resource, 5)
@@ -261,7 +270,7 @@ def test_a_fence_below_the_mark_is_stale_and_not_in_the_log(
 
 
 def test_fences_are_logged_between_the_writes_around_them(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+    open_storage: Any, resource: str, commits_of: CommitsOf
 ) -> None:
     storage, other = open_storage(policy="inclusive"), open_storage(policy="inclusive")
     storage.fence(resource, 0)
@@ -286,7 +295,7 @@ def test_fences_are_logged_between_the_writes_around_them(
 
 
 def test_fences_that_race_with_writes_are_logged_in_token_order(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+    open_storage: Any, resource: str, commits_of: CommitsOf
 ) -> None:
     clients = [open_storage(policy="inclusive", timeout=10) for _ in range(4)]
     rng = random.Random(2)

@@ -13,8 +13,7 @@ from harness.engines.engine import Cluster, Engine
 from harness.network.probe import reply
 from harness.network.topology import ServerSpec
 from tests.support import systems
-from tests.support.aws_clients import aws_client
-from tests.support.systems import endpoints, names, nothing, started, storage_clients, storage_settings
+from tests.support.attached_servers import aws_client
 from tests.support.tap import Tap
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.commit_room import CommitRoom
@@ -29,29 +28,29 @@ FENCINGS = ["if-match", "epoch-object"]
 @pytest.fixture(scope="module")
 def s3(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     server = ServerSpec(name="s3", system="s3")
-    with started(docker_engine, tmp_path_factory.mktemp("run"), server) as cluster:
-        storages.set_up(storage_settings("s3", endpoints(cluster, "s3")), [])
+    with systems.started(docker_engine, tmp_path_factory.mktemp("run"), server) as cluster:
+        storages.set_up(systems.storage_settings("s3", systems.endpoints(cluster, "s3")), [])
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def endpoint(s3: Cluster) -> str:
-    return endpoints(s3, "s3")[0]
+    return systems.endpoints(s3, "s3")[0]
 
 
 @pytest.fixture
 def open_storage(endpoint: str) -> Iterator[Any]:
-    with storage_clients("s3", [endpoint], fencing="if-match") as open_one:
+    with systems.storage_clients("s3", [endpoint], fencing="if-match") as open_one:
         yield open_one
 
 
 @pytest.fixture
 def resource() -> str:
-    return next(names)
+    return next(systems.names)
 
 
 @pytest.fixture
-def commits_of(endpoint: str) -> Callable[..., list[tuple[Any, Any]]]:
+def commits_of(endpoint: str) -> systems.CommitsOf:
     return partial(systems.commits_of, "s3", [endpoint])
 
 
@@ -83,12 +82,12 @@ def test_the_server_answers_over_its_edge(s3: Cluster) -> None:
 
 @pytest.mark.parametrize("fencing", ["none", *FENCINGS])
 def test_the_first_write_creates_the_object(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]], fencing: str
+    open_storage: Any, resource: str, commits_of: systems.CommitsOf, fencing: str
 ) -> None:
     storage = open_storage(fencing)
     before = storage.read(resource)
 
-    storage.write(resource, 1, "first", nothing)
+    storage.write(resource, 1, "first", systems.nothing)
 
     assert before == (None, 0)
     assert storage.read(resource) == ("first", 1)
@@ -101,12 +100,12 @@ def test_the_mark_refuses_tokens_below_it_and_under_strict_its_own(
     open_storage: Any, resource: str, fencing: str, policy: str, refused: Sequence[int]
 ) -> None:
     storage = open_storage(fencing, policy=policy)
-    storage.write(resource, 7, "first", nothing)
+    storage.write(resource, 7, "first", systems.nothing)
 
     stale = []
     for token in (6, 7, 8):
         try:
-            storage.write(resource, token, f"v{token}", nothing)
+            storage.write(resource, token, f"v{token}", systems.nothing)
         except Stale:
             stale.append(token)
 
@@ -117,18 +116,18 @@ def test_the_mark_refuses_tokens_below_it_and_under_strict_its_own(
 def test_a_client_that_stops_after_the_epoch_object_overwrites_newer_data(
     open_storage: Any,
     resource: str,
-    commits_of: Callable[..., list[tuple[Any, Any]]],
+    commits_of: systems.CommitsOf,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slow, other = open_storage("epoch-object"), open_storage("epoch-object")
     put = slow._bucket.put
 
     def overtaken(*what: Any) -> None:
-        other.write(resource, 2, "newer", nothing)
+        other.write(resource, 2, "newer", systems.nothing)
         put(*what)
 
     monkeypatch.setattr(slow._bucket, "put", overtaken)
-    slow.write(resource, 1, "stale", nothing)
+    slow.write(resource, 1, "stale", systems.nothing)
 
     assert commits_of(resource) == [(2, "newer"), (1, "stale")]
 
@@ -137,14 +136,16 @@ def test_a_client_that_stops_after_the_epoch_object_overwrites_newer_data(
 def test_what_a_lost_race_means_is_decided_by_the_new_mark(
     open_storage: Any,
     resource: str,
-    commits_of: Callable[..., list[tuple[Any, Any]]],
+    commits_of: systems.CommitsOf,
     monkeypatch: pytest.MonkeyPatch,
     between: int,
     expected: type[Stale] | None,
 ) -> None:
     storage, other = open_storage(), open_storage()
     sent: list[float] = []
-    overtake_after_the_read(storage, lambda: other.write(resource, between, "between", nothing), monkeypatch)
+    overtake_after_the_read(
+        storage, lambda: other.write(resource, between, "between", systems.nothing), monkeypatch
+    )
 
     def write() -> None:
         storage.write(resource, 5, "own", lambda: sent.append(time.monotonic()))
@@ -179,29 +180,29 @@ def overtake_after_the_read(
 def test_a_write_that_loses_every_race_ends_at_its_deadline(
     open_storage: Any,
     resource: str,
-    commits_of: Callable[..., list[tuple[Any, Any]]],
+    commits_of: systems.CommitsOf,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     storage, other = open_storage(policy="inclusive", timeout=1.0), open_storage(policy="inclusive")
     overtake_after_the_read(
-        storage, lambda: other.write(resource, 1, "other", nothing), monkeypatch, times=10**6
+        storage, lambda: other.write(resource, 1, "other", systems.nothing), monkeypatch, times=10**6
     )
 
     with pytest.raises((NotApplied, Unknown), match=r"no time was left|[Tt]imed out|[Rr]ead timeout"):
-        storage.write(resource, 2, "never", nothing)  # unknown if its last PUT was sent just in time
+        storage.write(resource, 2, "never", systems.nothing)  # unknown if its last PUT was sent just in time
 
     assert {token for token, _ in commits_of(resource)} == {1}
 
 
 @pytest.mark.timeout(900)
 def test_the_order_of_more_versions_than_a_page_has_is_read(
-    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+    open_storage: Any, resource: str, commits_of: systems.CommitsOf
 ) -> None:
     storage = open_storage("none")
     expected = [(number, f"v{number}") for number in range(1, 1_101)]
     for token, value in expected:
-        storage.write(resource, token, value, nothing)
-    storage.write(f"{resource}/after", 1, "of another object", nothing)
+        storage.write(resource, token, value, systems.nothing)
+    storage.write(f"{resource}/after", 1, "of another object", systems.nothing)
 
     assert commits_of(resource) == expected
 
@@ -250,14 +251,14 @@ def test_a_bucket_of_a_user_must_keep_versions(endpoint: str) -> None:
         list(storages.committed(settings))
     assert not client.get_bucket_versioning(Bucket="of-a-user").get("Status")
     with pytest.raises(NotApplied, match="NoSuchBucket"):
-        storages.connect(of_a_user(endpoint, "missing")).write("r0", 1, "lost", nothing)
+        storages.connect(of_a_user(endpoint, "missing")).write("r0", 1, "lost", systems.nothing)
 
 
 def test_everything_of_a_run_is_removed_with_its_delete_markers(endpoint: str) -> None:
-    settings = storage_settings("s3", [endpoint], fencing="epoch-object", names="gone")
+    settings = systems.storage_settings("s3", [endpoint], fencing="epoch-object", names="gone")
     storage = storages.connect(settings)
-    storage.write("r0", 1, "a", nothing)
-    storage.write("r0", 2, "b", nothing)
+    storage.write("r0", 1, "a", systems.nothing)
+    storage.write("r0", 2, "b", systems.nothing)
     aws_client("s3", endpoint).delete_object(Bucket="fencepost", Key="fencepost-register/gone/r0")
 
     assert [storages.remove(settings) for _ in range(2)] == [5, 0]

@@ -13,17 +13,7 @@ import pytest
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec
-from tests.support.systems import (
-    SECOND,
-    Memory,
-    commits_of,
-    endpoints,
-    lock_settings,
-    names,
-    nothing,
-    started,
-    storage_settings,
-)
+from tests.support import systems
 from tests.support.tap import Tap
 from workloads.client import Stale, Unknown
 from workloads.locks import connect
@@ -32,14 +22,14 @@ from workloads.storages import load_kind
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]  # its servers run only in containers
 
-LONG = 600 * SECOND
+LONG = 600 * systems.SECOND
 
 
 @pytest.fixture(scope="module")
 def endpoint(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server = ServerSpec(name="s3", system="s3")
-    with started(docker_engine, tmp_path_factory.mktemp("run"), server) as cluster:
-        yield endpoints(cluster, "s3")[0]
+    with systems.started(docker_engine, tmp_path_factory.mktemp("run"), server) as cluster:
+        yield systems.endpoints(cluster, "s3")[0]
 
 
 @pytest.fixture
@@ -47,8 +37,10 @@ def open_lock(endpoint: str) -> Iterator[Any]:
     opened = []
 
     def open_one(kind: str, client: int = 0, ttl: int = LONG) -> Any:
-        session = RecordedSession(Memory(), process=10 + client, stride=100)
-        opened.append(connect(lock_settings(kind, [endpoint], client=client, ttl=ttl, timeout=5.0), session))
+        session = RecordedSession(systems.Memory(), process=10 + client, stride=100)
+        opened.append(
+            connect(systems.lock_settings(kind, [endpoint], client=client, ttl=ttl, timeout=5.0), session)
+        )
         return opened[-1]
 
     yield open_one
@@ -58,7 +50,7 @@ def open_lock(endpoint: str) -> Iterator[Any]:
 
 @pytest.fixture
 def resource() -> str:
-    return next(names)
+    return next(systems.names)
 
 
 @pytest.mark.parametrize(
@@ -80,14 +72,14 @@ def test_an_epoch_that_a_release_deletes_starts_again(
 
 def test_a_renewal_of_the_same_bytes_does_not_keep_a_waiter_out(open_lock: Any, resource: str) -> None:
     kind = "workloads.zoo.renewal_without_a_nonce:RenewalWithoutANonce"
-    first, second = open_lock(kind, 0, SECOND), open_lock(kind, 1, SECOND)
+    first, second = open_lock(kind, 0, systems.SECOND), open_lock(kind, 1, systems.SECOND)
     held = first.acquire(resource, "0-1")
     called = time.monotonic_ns()
 
     taken = second.acquire(resource, "1-1")  # its holder renews it all the time
 
     assert (held.token, taken.token) == (1, 2)
-    assert time.monotonic_ns() - called > SECOND
+    assert time.monotonic_ns() - called > systems.SECOND
 
 
 def test_a_clock_an_hour_ahead_takes_a_lock_that_is_held(open_lock: Any, resource: str) -> None:
@@ -123,16 +115,16 @@ def test_a_write_that_is_sent_again_is_refused_because_of_itself(
     tap = Tap("s3", [endpoint])
     tap.cut_after = length_of_the_answer_to_a_read(endpoint, resource) + 1
     storage: Any = load_kind(kind).connect(
-        storage_settings(kind, tap.endpoints, fencing="if-match", timeout=30.0)
+        systems.storage_settings(kind, tap.endpoints, fencing="if-match", timeout=30.0)
     )
-    load_kind("s3").set_up(storage_settings("s3", [endpoint]), [])
+    load_kind("s3").set_up(systems.storage_settings("s3", [endpoint]), [])
 
     tap.stop_before(2, lambda: setattr(tap, "cut_after", sys.maxsize))
     with pytest.raises(Stale if is_called_stale else Unknown):
-        storage.write(resource, 1, "landed", nothing)
+        storage.write(resource, 1, "landed", systems.nothing)
     tap.close()
 
-    assert commits_of("s3", [endpoint], resource) == [(1, "landed")]
+    assert systems.commits_of("s3", [endpoint], resource) == [(1, "landed")]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +135,7 @@ def test_a_write_that_is_sent_again_is_refused_because_of_itself(
 def test_a_mark_in_another_object_is_out_of_date_once_it_is_raised(
     endpoint: str, resource: str, monkeypatch: pytest.MonkeyPatch, fencing: str, log: list[tuple[int, str]]
 ) -> None:
-    settings = storage_settings("s3", [endpoint], fencing=fencing)
+    settings = systems.storage_settings("s3", [endpoint], fencing=fencing)
     load_kind("s3").set_up(settings, [])
     slow, other = (load_kind("s3").connect(settings) for _ in range(2))
     put = slow._bucket._put  # type: ignore[attr-defined]  # of its clients, only that of S3 has one
@@ -151,13 +143,13 @@ def test_a_mark_in_another_object_is_out_of_date_once_it_is_raised(
 
     def late(*what: Any) -> Any:
         if next(overtaken, False):
-            other.write(resource, 2, "newer", nothing)
+            other.write(resource, 2, "newer", systems.nothing)
         return put(*what)
 
     monkeypatch.setattr(slow._bucket, "_put", late)  # type: ignore[attr-defined]  # as above
     try:
-        slow.write(resource, 1, "late", nothing)
+        slow.write(resource, 1, "late", systems.nothing)
     except Stale:
         assert fencing == "if-match"
 
-    assert commits_of("s3", [endpoint], resource) == log
+    assert systems.commits_of("s3", [endpoint], resource) == log

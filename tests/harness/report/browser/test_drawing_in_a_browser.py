@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
-from tests.support.accessibility import serious_findings
+from tests.support.chromium import serious_findings
 from tests.support.selection import nightly
 
 pytestmark = pytest.mark.slow

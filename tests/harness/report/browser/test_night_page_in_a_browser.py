@@ -15,8 +15,8 @@ from harness.campaign.page import NAME, render
 from harness.campaign.page.tones import BY_URGENCY
 from harness.core.exit_codes import ExitCode
 from tests.harness.report.browser.conftest import Visitor
-from tests.support.accessibility import serious_findings
 from tests.support.campaign_runs import TODAY, finished, job, plan
+from tests.support.chromium import serious_findings
 from tests.support.selection import nightly
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from harness import report
 from tests.harness.report.browser.conftest import Visitor
-from tests.support.long_run import long_run
+from tests.support.report_folder import long_run
 
 pytestmark = pytest.mark.slow
 

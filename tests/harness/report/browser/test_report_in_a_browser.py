@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from harness import report
 from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
-from tests.support.long_run import long_run
+from tests.support.report_folder import long_run
 from tests.support.selection import nightly
 from tools import pictures
 
