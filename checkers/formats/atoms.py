@@ -156,14 +156,11 @@ def _number(text: str) -> Number:
         if _FLOAT.fullmatch(text):
             return Decimal(text[:-1]) if text.endswith("M") else float(text)
         if found := _RATIO.fullmatch(text):
-            return _whole(Fraction(int(found[1]), int(found[2])))
+            ratio = Fraction(int(found[1]), int(found[2]))
+            return ratio.numerator if ratio.denominator == 1 else ratio
     except (ValueError, ZeroDivisionError, DecimalException):
         pass  # no such base, or a digit that it does not have; a division by 0; an exponent beyond 18 digits
     raise ValueError(f"{text!r} is no number")
-
-
-def _whole(ratio: Fraction) -> Number:
-    return ratio.numerator if ratio.denominator == 1 else ratio
 
 
 def _unescape(escape: re.Match[str]) -> str:

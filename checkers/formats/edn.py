@@ -124,14 +124,14 @@ def is_keyword(name: str) -> bool:
 def dumps(value: Any) -> str:
     """Write a value as EDN; TypeError if EDN has no form for it."""
     match value:
-        case None | bool() | float():
-            return _dump_word(value)
-        case int() | Keyword() | Symbol():
+        case None | bool():
+            return {None: "nil", True: "true", False: "false"}[value]
+        case float() if not math.isfinite(value):
+            return "##NaN" if math.isnan(value) else "##Inf" if value > 0 else "##-Inf"
+        case float() | int() | Keyword() | Symbol():
             return repr(value)
-        case Fraction():
-            return str(value)
-        case Decimal():
-            return f"{value}M"
+        case Fraction() | Decimal():
+            return f"{value}M" if isinstance(value, Decimal) else str(value)
         case str():
             return quoted(value)
         case Char():
@@ -139,16 +139,6 @@ def dumps(value: Any) -> str:
         case Tagged():
             return f"#{value.tag} {dumps(value.value)}"
     return _dump_collection(value)
-
-
-def _dump_word(value: float | None) -> str:
-    if value is None:
-        return "nil"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if math.isfinite(value):
-        return repr(value)
-    return "##NaN" if math.isnan(value) else "##Inf" if value > 0 else "##-Inf"
 
 
 def _dump_collection(value: Any) -> str:
@@ -228,9 +218,8 @@ class _Reader:
         if self._stack:
             raise self._error(self._start, "the text ends inside of this form", unfinished=True)
         if missing:
-            raise self._error(
-                len(self._text), f"the text ends before the vector's {missing}", unfinished=True
-            )
+            problem = f"the text ends before the vector's {missing}"
+            raise self._error(len(self._text), problem, unfinished=True)
 
     def _take(self, kind: str, token: re.Match[str], place: int) -> tuple[bool, Any]:
         """Take a token; return whether it completes an outermost form, and the form."""
@@ -271,7 +260,10 @@ class _Reader:
             case "{":
                 return self._map(frame.items, place)
             case "#{":
-                return self._set(frame.items, place)
+                self._check_different(
+                    frame.items, place, "a set with a map in it", "a set with a repeated element"
+                )
+                return frozenset(frame.items)
             case kind if kind.startswith("#:"):
                 return self._map(_qualified(frame.items, kind[2:-1].rstrip(_BLANKS)), place)
         return tuple(frame.items)
@@ -279,35 +271,26 @@ class _Reader:
     def _map(self, items: list[Any], place: int) -> dict[Any, Any]:
         if len(items) % 2:
             raise self._error(place, "a map with a key that has no value")
-        try:
-            built = dict(zip(without_collisions(items[::2]), items[1::2], strict=True))
-        except TypeError:
-            raise self._error(place, "a map with a map among its keys") from None
-        except ValueError as error:
-            raise self._error(place, str(error)) from None
-        if len(built) * 2 != len(items):
-            raise self._error(place, "a map with a repeated key")
-        return built
+        keys = items[::2]
+        self._check_different(keys, place, "a map with a map among its keys", "a map with a repeated key")
+        return dict(zip(keys, items[1::2], strict=True))
 
-    def _set(self, items: list[Any], place: int) -> frozenset[Any]:
+    def _check_different(self, items: list[Any], place: int, has_map: str, repeats: str) -> None:
         try:
-            built = frozenset(without_collisions(items))
+            are_different = len(set(without_collisions(items))) == len(items)
         except TypeError:
-            raise self._error(place, "a set with a map in it") from None
+            raise self._error(place, has_map) from None
         except ValueError as error:
             raise self._error(place, str(error)) from None
-        if len(built) != len(items):
-            raise self._error(place, "a set with a repeated element")
-        return built
+        if not are_different:
+            raise self._error(place, repeats)
 
     def _illegal(self, place: int) -> EdnError:
         character = self._text[place]
         if character == '"':
             return self._error(place, "a string that does not end", unfinished=True)
-        last = place == len(self._text) - 1
-        return self._error(
-            place, f"{character!r} begins no form", unfinished=last and character in {"\\", "#"}
-        )
+        is_cut = place == len(self._text) - 1 and character in {"\\", "#"}
+        return self._error(place, f"{character!r} begins no form", unfinished=is_cut)
 
     def _error(self, place: int, problem: str, *, unfinished: bool = False) -> EdnError:
         begun = self._line_of(self._start) if unfinished else None

@@ -7,9 +7,11 @@ remain: no two holds share a token, and tokens rise with time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from checkers.formats.event import Call, Foreign
 from checkers.formats.operations import resource, token
+from checkers.history.operation import NO_VALUE
 from checkers.history.records import Header, History, Op, Outcome
 
 
@@ -29,9 +31,10 @@ def grants_of(history: Foreign, *, reentrant: bool) -> History:
         if call.f not in {"acquire", "release"}:
             continue  # in our own histories: the values that the lock protects
         owner = holds.owner(call)
-        if call.outcome is Outcome.OK and call.f == "acquire" and token(call) is None:
-            continue
-        operations.append(_operation(call, owner, len(operations), times))
+        given = token(call) if call.outcome is Outcome.OK and call.f == "acquire" else NO_VALUE
+        if given is not None:
+            op = op_of(call, "mutex", len(operations), times)
+            operations.append(replace(op, owner=owner, token=None if given is NO_VALUE else given))
     started = operations[0].called if operations else 0
     header = Header(target=history.name, fenced=False, require={})
     return History(header=header, operations=tuple(operations), started=started)
@@ -56,18 +59,16 @@ class _Holds:
         return owner
 
 
-def _operation(call: Call, owner: str, index: int, times: dict[int, int]) -> Op:
-    is_grant = call.f == "acquire" and call.outcome is Outcome.OK
+def op_of(call: Call, model: str, index: int, times: dict[int, int]) -> Op:
+    """Return a call on an object of `model` as an operation of ours, without owner, token and value."""
     return Op(
         index=index,
         process=call.process,
         f=call.f,
-        resource=resource(call, "mutex"),
+        resource=resource(call, model),
         called=times[call.called],
         returned=None if call.returned is None else times[call.returned],
         outcome=call.outcome,
-        owner=owner,
-        token=token(call) if is_grant else None,
         learned=None if call.completed is None else times[call.completed],
         lines=call.lines,
     )

@@ -14,6 +14,7 @@ from checkers.formats.values import Map, frozen, written
 from checkers.history.records import Outcome
 from checkers.text.errors import ModelError
 
+_KINDS = {Keyword: "keyword", Char: "character", Tagged: "tagged literal", frozenset: "set", Symbol: "symbol"}
 HAS_INITIAL = "the header of a Fencepost history has its initial value: drop --initial"
 
 
@@ -56,20 +57,9 @@ def _is_of_json(word: str) -> bool:
 
 def _kind(value: Hashable) -> str:
     """Return EDN's name for a kind of value that JSON does not have."""
-    match value:
-        case Keyword():
-            return "keyword"
-        case Char():
-            return "character"
-        case Tagged():
-            return "tagged literal"
-        case frozenset():
-            return "set"
-        case Symbol(name=name) if name.lstrip("+-")[:1].isdigit():
-            return "ratio or exact decimal"
-        case Symbol():
-            return "symbol"
-    return "value"
+    if isinstance(value, Symbol) and value.name.lstrip("+-")[:1].isdigit():
+        return "ratio or exact decimal"
+    return _KINDS.get(type(value), "value")
 
 
 def first_writes(

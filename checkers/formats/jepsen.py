@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -65,20 +65,13 @@ def _line(fields: dict[str, Any]) -> str:
 
 def _history(text: Text, events: Iterator[Event | Note], notices: list[str]) -> Foreign:
     paired = pair(events, text.name)
-    split = split_keys(paired.calls, text.name)
+    calls, about_keys = split_keys(paired.calls, text.name)
+    values = (value for call in calls for value in (call.key, call.asked, call.answered, call.seen))
     try:
-        without_collisions([*_containers(split.calls)])
+        without_collisions([value for value in values if isinstance(value, tuple | frozenset | Map | Tagged)])
     except ValueError as error:
         raise HistoryError(text.name, 1, str(error)) from None
-    return replace(paired, calls=split.calls, notices=(*paired.notices, *split.notices, *notices))
-
-
-def _containers(calls: Sequence[Call]) -> Iterator[Hashable]:
-    """Yield the keys and values that may contain other values."""
-    for call in calls:
-        for value in (call.key, call.asked, call.answered, call.seen):
-            if isinstance(value, tuple | frozenset | Map | Tagged):
-                yield value
+    return replace(paired, calls=calls, notices=(*paired.notices, *about_keys, *notices))
 
 
 def _edn_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from checkers.formats.atoms import Symbol, quoted
 from checkers.formats.event import Call
@@ -26,15 +25,8 @@ _LITERAL = re.compile(r"nil|true|false|[+-]?[0-9][0-9.eE+/M-]*")
 _SIGNS = (":", "#", "[", "(", "{", '"', "'", "\\")
 
 
-class Split(NamedTuple):
-    """Calls about one object each, with notices about them."""
-
-    calls: tuple[Call, ...]
-    notices: tuple[str, ...] = ()
-
-
-def split_keys(calls: Sequence[Call], file: str) -> Split:
-    """Separate keys and values of the calls, if their values are such pairs.
+def split_keys(calls: Sequence[Call], file: str) -> tuple[tuple[Call, ...], tuple[str, ...]]:
+    """Separate keys and values of the calls, if their values are such pairs; return notices about them too.
 
     Raises:
         HistoryError: a call asked about one key and was answered about another, or
@@ -42,22 +34,19 @@ def split_keys(calls: Sequence[Call], file: str) -> Split:
     """
     if not calls or not all(map(_has_pair, calls)):
         _check_all_named(calls, file)
-        return Split(tuple(calls))
+        return tuple(calls), ()
     split = tuple(_split(call, file) for call in calls)
     keys = len({call.key for call in split})
     said = "there is one key" if keys == 1 else f"the {keys} keys are judged one by one"
-    return Split(split, (f"{file}: every value is a pair [key value]; {said}",))
+    return split, (f"{file}: every value is a pair [key value]; {said}",)
 
 
 def _check_all_named(calls: Sequence[Call], file: str) -> None:
     named = next((call for call in calls if call.key is not None), None)
     bare = next((call for call in calls if call.key is None), None)
     if named is not None and bare is not None:
-        raise HistoryError(
-            file,
-            bare.lines[0],
-            f"{bare.f} names no key, but {cited(named.lines[0])} names {written(named.key)}",
-        )
+        problem = f"{bare.f} names no key, but {cited(named.lines[0])} names {written(named.key)}"
+        raise HistoryError(file, bare.lines[0], problem)
 
 
 def _has_pair(call: Call) -> bool:
@@ -82,11 +71,8 @@ def _split(call: Call, file: str) -> Call:
     if answered is not NO_VALUE:
         pair = _key_and_value(call.f, answered)
         if pair is None or pair[0] != key:
-            raise HistoryError(
-                file,
-                call.lines[-1],
-                f"{written(answered)} is the answer to a request for the key {written(key)}",
-            )
+            problem = f"{written(answered)} is the answer to a request for the key {written(key)}"
+            raise HistoryError(file, call.lines[-1], problem)
         answered = pair[1]
     return replace(call, key=key, asked=asked, answered=answered)
 

@@ -79,15 +79,10 @@ def operations(history: Foreign, model: str) -> ModelInput:
         HistoryError: the model does not know an operation, or a value is of the wrong kind.
     """
     if history.leased and VOCABULARY[model] == _LOCK:
-        raise HistoryError(
-            history.name,
-            1,
-            f"a hold under a lease may end by itself, which {with_article(model)} cannot express;"
-            " judge this history without a model",
-        )
-    about = history.calls
-    if history.is_ours:
-        about = tuple(call for call in about if call.f not in unrelated(model))
+        problem = f"a hold under a lease may end by itself, which {with_article(model)} cannot express"
+        raise HistoryError(history.name, 1, f"{problem}; judge this history without a model")
+    left_out = unrelated(model) if history.is_ours else ()
+    about = [call for call in history.calls if call.f not in left_out]
     calls = tuple(call for call in about if _tells(_known(call, history, model)))
     failed = tuple(call for call in about if call.outcome is Outcome.FAIL and not call.refused)
     try:
@@ -146,24 +141,19 @@ def _spelled(key: Hashable) -> str:
 
 
 def _known(call: Call, history: Foreign, model: str) -> Call:
-    known = VOCABULARY[model]
-    if call.f not in known:
+    if call.f not in VOCABULARY[model]:
+        known = ", ".join(sorted(VOCABULARY[model]))
         others = [name for name, words in VOCABULARY.items() if call.f in words]
         hint = f"; {', '.join(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
-        raise HistoryError(
-            history.name,
-            call.lines[0],
-            f"{model} has no operation {call.f!r:.80}, only {', '.join(sorted(known))}{hint}"
-            f"{_way_out(history, model)}",
-        )
+        problem = f"{model} has no operation {call.f!r:.80}, only {known}{hint}{_way_out(history, model)}"
+        raise HistoryError(history.name, call.lines[0], problem)
     return call
 
 
 def _way_out(history: Foreign, model: str) -> str:
     """Say what to do with a history that has operations unknown to the model."""
     names = {call.f for call in history.calls}
-    is_lock = VOCABULARY[model] == _LOCK
-    if is_lock and names & OURS:
+    if VOCABULARY[model] == _LOCK and names & OURS:
         return (
             f"; leases may end by themselves, which {with_article(model)} cannot express: if this was"
             " exported from a Fencepost run, judge that, with `fencepost recheck RUN` and no --model"
@@ -177,12 +167,9 @@ def _way_out(history: Foreign, model: str) -> str:
 
 
 def _tells(call: Call) -> bool:
-    match call.outcome:
-        case Outcome.OK:
-            return True
-        case Outcome.FAIL:
-            return call.refused
-    return call.f not in QUESTIONS
+    if call.outcome is Outcome.FAIL:
+        return call.refused
+    return call.outcome is Outcome.OK or call.f not in QUESTIONS
 
 
 def _operation(call: Call, model: str) -> Operation:

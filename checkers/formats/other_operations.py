@@ -25,12 +25,9 @@ def operations_of(model: str, calls: Sequence[Call], file: str) -> list[Call]:
         problem = f"{with_article(model)} has none of these operations: {_named(others)}"
         raise HistoryError(file, others[0].lines[0], f"{problem}; {_way_out(kept, others)}")
     if changing and all(call.f in QUESTIONS for call in kept):
-        raise HistoryError(
-            file,
-            changing[0].lines[0],
-            f"{with_article(model)} does not have {_named(changing)}, and without {_those(changing)} nothing"
-            f" explains what was read; {_way_out(kept, others)}",
-        )
+        problem = f"{with_article(model)} does not have {_named(changing)}, and without {_those(changing)}"
+        problem += f" nothing explains what was read; {_way_out(kept, others)}"
+        raise HistoryError(file, changing[0].lines[0], problem)
     return kept
 
 

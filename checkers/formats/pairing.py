@@ -41,6 +41,7 @@ def pair(events: Iterable[Event | Note], name: str) -> Foreign:
 class _Pairing:
     def __init__(self, name: str) -> None:
         self._name = name
+        self._line = 0  # of the event
         self._open: dict[int, int] = {}  # process → place in `calls`
         self._ended: dict[int, int] = {}  # process → the line of the info that ended it
         self._time = 0
@@ -50,6 +51,7 @@ class _Pairing:
         self.notices: list[str] = []
 
     def add(self, place: int, event: Event | Note) -> None:
+        self._line = event.line
         self._check_order(event)
         if isinstance(event, Note):
             self.notes.append(event)
@@ -62,38 +64,30 @@ class _Pairing:
         if event.index is not None:
             if self._index is not None and event.index <= self._index:
                 raise self._error(
-                    event,
-                    f"index {event.index} does not come after {self._index}; each event has its own,"
-                    " and they rise",
+                    f"index {event.index} does not come after {self._index};"
+                    " each event has its own, and they rise"
                 )
             self._index = event.index
-        if event.time is not None:
-            self._check_time(event, event.time)
-            self._time = max(self._time, event.time)
-
-    def _check_time(self, event: Event | Note, time: int) -> None:
-        if self._time - time > SLACK:
-            raise self._error(event, f"time runs backwards from {self._time} to {time}")
-        if time < self._time and not self.notices:
-            self.notices.append(
-                f"{self._name}:{event.line}: time runs backwards from {self._time} to {time};"
-                " the order of events counts"
-            )
+        if event.time is not None and event.time < self._time:
+            problem = f"time runs backwards from {self._time} to {event.time}"
+            if self._time - event.time > SLACK:
+                raise self._error(problem)
+            if not self.notices:
+                self.notices.append(f"{self._name}:{event.line}: {problem}; the order of events counts")
+        self._time = max(self._time, event.time or 0)
 
     def _invoke(self, place: int, event: Event) -> None:
         process = event.process
         if process in self._ended:
             raise self._error(
-                event,
                 f"process {process} ended in info at {cited(self._ended[process])} and is used again;"
-                " after an info a client continues under a new process number",
+                " after an info a client continues under a new process number"
             )
         if process in self._open:
             since = self.calls[self._open[process]].lines[0]
             raise self._error(
-                event,
                 f"process {process} has an operation open since {cited(since)};"
-                " a process does one thing at a time",
+                " a process does one thing at a time"
             )
         self._open[process] = len(self.calls)
         self.calls.append(
@@ -111,9 +105,7 @@ class _Pairing:
     def _complete(self, place: int, event: Event) -> None:
         if event.process not in self._open:
             raise self._error(
-                event,
-                f"process {event.process} has no operation open:"
-                f" this {event.type} of {event.f} has no invoke",
+                f"process {event.process} has no operation open: this {event.type} of {event.f} has no invoke"
             )
         index = self._open.pop(event.process)
         call = self.calls[index]
@@ -135,16 +127,13 @@ class _Pairing:
     def _check_repeats(self, event: Event, call: Call) -> None:
         invoke = cited(call.lines[0])
         if event.f != call.f:
-            raise self._error(event, f"{event.type} of {event.f}, but {invoke} invoked {call.f}")
+            raise self._error(f"{event.type} of {event.f}, but {invoke} invoked {call.f}")
         if event.key != call.key:
-            raise self._error(
-                event, f"key {written(event.key)}, but {invoke} invoked it with {written(call.key)}"
-            )
+            raise self._error(f"key {written(event.key)}, but {invoke} invoked it with {written(call.key)}")
         if event.type == "ok" and event.f in REPEATS and event.value != call.asked:
             raise self._error(
-                event,
-                f"{event.f} of {written(event.value)}, but {invoke} invoked it with {written(call.asked)}",
+                f"{event.f} of {written(event.value)}, but {invoke} invoked it with {written(call.asked)}"
             )
 
-    def _error(self, event: Event | Note, problem: str) -> HistoryError:
-        return HistoryError(self._name, event.line, problem)
+    def _error(self, problem: str) -> HistoryError:
+        return HistoryError(self._name, self._line, problem)

@@ -91,22 +91,13 @@ def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
     except ValueError as error:
         problem = error.problem if isinstance(error, edn.EdnError) else error
         raise HistoryError(file, line, f"{problem}, in: {text:.80}") from None
-    kind = type_named(found["type"])
+    kind, f = type_named(found["type"]), found["f"]
     is_pair = pair_of(value) is not None
-    if kind in {"invoke", "ok"} and not (
-        is_pair if found["f"] == "cas" else value is None or type(value) is int
-    ):
-        raise HistoryError(
-            file, line, f"{found['f']} of {text:.80}; the register holds whole numbers, or nil"
-        )
-    return Event(
-        line=line,
-        process=int(process),
-        type=kind,
-        f=found["f"],
-        value=value,
-        refused=kind == "fail" and is_pair,
-    )
+    is_right = is_pair if f == "cas" else value is None or type(value) is int
+    if kind in {"invoke", "ok"} and not is_right:
+        raise HistoryError(file, line, f"{f} of {text:.80}; the register holds whole numbers, or nil")
+    refused = kind == "fail" and is_pair
+    return Event(line=line, process=int(process), type=kind, f=f, value=value, refused=refused)
 
 
 def _read_value(text: str) -> Hashable:
@@ -118,10 +109,8 @@ def _read_value(text: str) -> Hashable:
 def _check_register(calls: Iterable[Call]) -> None:
     keys = {call.key for call in calls}
     if len(keys) > 1:
-        named = ", ".join(sorted(str(key) for key in keys)[:5])
-        raise ValueError(
-            f"an etcd log is of one register, and this history has {len(keys)}: {named}; name one (--key)"
-        )
+        named = f"{len(keys)}: {', '.join(sorted(map(str, keys))[:5])}"
+        raise ValueError(f"an etcd log is of one register, and this history has {named}; name one (--key)")
     for call in calls:
         if call.f not in {"read", "write", "cas"}:
             raise CallError(call.lines[0], f"an etcd log has no {call.f}")
@@ -142,10 +131,7 @@ def _numbers(calls: Iterable[Call]) -> dict[object, str]:
     """Return how each value is written: nil as nil, the others as themselves if all are numbers."""
     values = dict.fromkeys(value for call in calls for value in _values(call) if value is not None)
     plain = all(_NUMBER.fullmatch(repr(value)) for value in values)
-    numbers: dict[object, str] = {
-        value: str(value) if plain else str(place) for place, value in enumerate(values)
-    }
-    return numbers | {None: "nil"}
+    return {None: "nil"} | {value: str(value if plain else place) for place, value in enumerate(values)}
 
 
 def _values(call: Call) -> tuple[object, ...]:

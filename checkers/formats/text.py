@@ -7,6 +7,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from checkers.history.files import GZIP, decompressed, read_bytes, read_stream
+from checkers.history.jsonl import half_written
 from checkers.text import limits
 from checkers.text.errors import HistoryError
 
@@ -38,7 +39,7 @@ class Text:
 
     def half_written(self) -> str:
         """Return the notice about a half-written last line that was dropped."""
-        return f"{self.name}:{self.last_line}: the last line is only half written and was left out"
+        return half_written(self.name, self.last_line)
 
 
 def read_text(path: Path) -> Text:

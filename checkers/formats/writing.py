@@ -12,10 +12,10 @@ from checkers.formats import jepsen, porcupine
 from checkers.formats.atoms import Keyword
 from checkers.formats.event import Call, CallError, Foreign
 from checkers.formats.fencepost import in_process_order
-from checkers.formats.grants import grants_of, rising_times
+from checkers.formats.grants import grants_of, op_of, rising_times
 from checkers.formats.initial_values import HAS_INITIAL, first_writes, start_of
 from checkers.formats.keys import name_of
-from checkers.formats.operations import VOCABULARY, operations, resource, token, with_article
+from checkers.formats.operations import VOCABULARY, operations, token, with_article
 from checkers.formats.other_operations import counted, not_kept, operations_of
 from checkers.formats.values import written
 from checkers.history.operation import NO_VALUE
@@ -65,7 +65,9 @@ def not_exported(history: Foreign, model: str | None, key: str | None = None) ->
 
 
 def _about(calls: Sequence[Call], key: str | None) -> list[Call]:
-    return [call for call in calls if key is None or _is_about(call, key)]
+    if key is None:
+        return list(calls)
+    return [call for call in calls if call.key is not None and key in {call.key, name_of(call.key)}]
 
 
 def _first_writes(history: Foreign, calls: Sequence[Call], initial: object) -> Iterator[Call]:
@@ -94,11 +96,10 @@ def as_ours(history: Foreign, model: str, initial: object = NO_VALUE) -> Iterato
     if model.endswith("mutex"):
         _check_tokens(history.name, judged.calls)
         return _lines(grants_of(history, reentrant=model.startswith("reentrant")))
-    raise HistoryError(
-        history.name,
-        1,
-        f"history.jsonl cannot express {with_article(model)}; judge the file itself, with --model {model}",
+    problem = (
+        f"history.jsonl cannot express {with_article(model)}; judge the file itself, with --model {model}"
     )
+    raise HistoryError(history.name, 1, problem)
 
 
 def left_out(history: Foreign, model: str) -> Iterator[str]:
@@ -110,12 +111,10 @@ def left_out(history: Foreign, model: str) -> Iterator[str]:
         return
     yield from not_kept(model, history.calls)
     judged = operations(history, model)
-    unread = (
-        sum(call.f in VOCABULARY[model] for call in history.calls) - len(judged.calls) - len(judged.failed)
-    )
     if judged.failed:
         yield f"{counted(len(judged.failed))} left out: a failure shows nothing"
-    if unread:
+    known = sum(call.f in VOCABULARY[model] for call in history.calls)
+    if unread := known - len(judged.calls) - len(judged.failed):
         yield f"{counted(unread)} left out: a read without an answer shows nothing"
 
 
@@ -126,19 +125,13 @@ def _check_tokens(file: str, calls: Sequence[Call]) -> None:
         except ValueError as error:
             raise HistoryError(file, call.lines[-1], str(error)) from None
         if given is not None and given < 0:
-            raise HistoryError(
-                file, call.lines[-1], f"token {given} is below 0, but tokens in history.jsonl start at 0"
-            )
-
-
-def _is_about(call: Call, key: str) -> bool:
-    return call.key is not None and key in {call.key, name_of(call.key)}
+            problem = f"token {given} is below 0, but tokens in history.jsonl start at 0"
+            raise HistoryError(file, call.lines[-1], problem)
 
 
 def _hint(calls: Sequence[Call], key: str) -> str:
     known = list(dict.fromkeys(name_of(call.key) for call in calls if call.key is not None))
-    near = nearest(key, known)
-    if near:
+    if near := nearest(key, known):
         return f"; did you mean {near}?"
     return f"; there are: {', '.join(known[:_MOST_KEYS])}" if known else "; it has one object, without a name"
 
@@ -153,12 +146,9 @@ def _register(history: Foreign, calls: Sequence[Call], initial: object) -> Histo
         if call.f == "write":
             value = _value(history.name, call.lines[0], call.asked)
             if value in places:
-                raise HistoryError(
-                    history.name,
-                    call.lines[0],
-                    f"value {written(value)} is also written {places[value]}; in history.jsonl each value is"
-                    " unique: judge the file itself, with --model",
-                )
+                problem = f"value {written(value)} is also written {places[value]}; in history.jsonl each"
+                problem += " value is unique: judge the file itself, with --model"
+                raise HistoryError(history.name, call.lines[0], problem)
             places[value] = f"at {cited(call.lines[0])}"
     made = [_register_op(history.name, call, index, times) for index, call in enumerate(calls)]
     bare = grants_of(replace(history, calls=()), reentrant=False)
@@ -166,20 +156,8 @@ def _register(history: Foreign, calls: Sequence[Call], initial: object) -> Histo
 
 
 def _register_op(file: str, call: Call, index: int, times: dict[int, int]) -> Op:
-    ok_read = call.f == "read" and call.outcome is Outcome.OK
-    value = call.answered if call.f == "read" else call.asked
-    return Op(
-        index=index,
-        process=call.process,
-        f=call.f,
-        resource=resource(call, "register"),
-        called=times[call.called],
-        outcome=call.outcome,
-        token=0,
-        value=_value(file, call.lines[0], value) if ok_read or call.f == "write" else None,
-        learned=None if call.completed is None else times[call.completed],
-        lines=call.lines,
-    )
+    value = call.asked if call.f == "write" else call.answered if call.outcome is Outcome.OK else None
+    return replace(op_of(call, "register", index, times), token=0, value=_value(file, call.lines[0], value))
 
 
 def _value(file: str, line: int, value: object) -> str | int | None:
@@ -193,9 +171,8 @@ def _value(file: str, line: int, value: object) -> str | int | None:
 def _lines(history: History) -> Iterator[str]:
     for op in history.operations:
         if max(op.called, op.learned or 0) >= _INT64:
-            raise HistoryError(
-                history.header.target, op.lines[-1], "made to rise, its time is beyond 64 bits"
-            )
+            problem = "made to rise, its time is beyond 64 bits"
+            raise HistoryError(history.header.target, op.lines[-1], problem)
     header: dict[str, Any] = {
         "fencepost": 1,
         "target": history.header.target,

@@ -8,9 +8,8 @@ from typing import get_args
 
 from msgspec import UNSET
 
-from checkers.history.fault_lines import fault_event
 from checkers.history.jsonl import Line
-from checkers.history.lines import Acquire, Append, ClientLine, FaultLine, Read, Write
+from checkers.history.lines import Acquire, Append, ClientLine, FaultLine, Read, Write, fault_event
 from checkers.history.records import WRITES, FaultEvent, Header, History, List, Op, Outcome, Value
 from checkers.text.errors import as_recorded
 from checkers.text.printable import quoted
@@ -39,7 +38,7 @@ class Assembly:
         """Add the next event; HistoryError if it cannot follow the events before it."""
         self._tick(line, event.time)
         if isinstance(event, FaultLine):
-            self._faults.append(fault_event(line, event, self._header))
+            self._faults.append(fault_event(line.number, event, self._header))
         elif event.type == "invoke":
             self._invoke(line, event)
         else:

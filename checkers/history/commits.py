@@ -15,9 +15,9 @@ from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.files import opened
 from checkers.history.gc_pause import gc_paused
 from checkers.history.growing import Column, GrowingColumns, chunks
-from checkers.history.irregular import IrregularError, require
 from checkers.history.jsonl import MAX_LINE, batches, decode, decoded, lines_of
 from checkers.history.lines import CommitLine
+from checkers.history.plain_text import IrregularError, require
 from checkers.history.ranks import stable_order
 from checkers.history.records import Commit
 from checkers.history.scanner import Scan

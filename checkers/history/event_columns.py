@@ -7,48 +7,67 @@ line by line. It also reads what this reader does not support: other layouts, an
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, BinaryIO, get_args
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.columns import ABSENT, FENCE, INFO, NEVER, OK, READ, WRITE, Columns, Ints, Operations
-from checkers.history.event_chunks import INVOKE, Tables, read_chunk
-from checkers.history.fault_lines import FAULT_DECODER, FAULT_SIGN, fault_event, is_fault
+from checkers.history.columns import (
+    ABSENT,
+    ACQUIRE,
+    FENCE,
+    FUNCTIONS,
+    INFO,
+    NEVER,
+    OK,
+    OUTCOMES,
+    READ,
+    WRITE,
+    Columns,
+    Flags,
+    Ints,
+    Numbers,
+    Operations,
+)
 from checkers.history.gc_pause import gc_paused
-from checkers.history.growing import GrowingColumns, Readable, chunks
-from checkers.history.irregular import IrregularError, require
+from checkers.history.growing import GrowingColumns, chunks
 from checkers.history.jsonl import MAX_LINE, Line, decode, half_written, is_cut_short
-from checkers.history.lines import FaultLine
+from checkers.history.lines import FAULT_DECODER, FAULT_SIGN, FaultLine, PlainLine, fault_event, is_fault
+from checkers.history.plain_text import IrregularError, require
 from checkers.history.ranks import stable_order
 from checkers.history.records import Header, History, Value
+from checkers.history.scanner import Scan
 from checkers.text.errors import HistoryError
 
-HEADER_LINE = 1
+INVOKE = len(OUTCOMES)
+"""The type of an event that is a request; the other types are outcomes."""
+
+_KINDS: tuple[type[msgspec.Struct], ...] = get_args(PlainLine)  # in the order of FUNCTIONS
+_TYPES = (*OUTCOMES, "invoke")
 
 
-def read_events(file: Readable, header: Header, name: str) -> History:
+def read_events(file: BinaryIO, header: Header, name: str) -> History:
     """Read the events after the header; IrregularError if one is invalid, or only a parser can read it."""
-    events = Events(header.initial_value, HEADER_LINE)
+    events = _Events(header.initial_value)
     with gc_paused():
-        events.read(file)
+        for chunk in chunks(file):
+            events.add(chunk)
         return events.history(header, name)
 
 
-class Events:
+class _Events:
     """The events read so far, in columns; a completed operation is two events."""
 
-    def __init__(self, initial: Value = None, line: int = 0) -> None:
-        self._line = line  # the number of the last line read
+    def __init__(self, initial: Value) -> None:
+        self._line = 1  # the number of the last line read: the header's
         self._tables = Tables(initial)
         self._events = GrowingColumns()
         self._faults: list[tuple[int, FaultLine]] = []  # with their line numbers
         self._half_written: int | None = None  # the last line of the file, if it is only half written
-
-    def read(self, file: Readable) -> None:
-        """Add all lines of a file; IrregularError if one is invalid, or only a parser can read it."""
-        for chunk in chunks(file):
-            self._add(chunk)
 
     def history(self, header: Header, name: str) -> History:
         """Join invokes and completions into a history; `name` is the file's name in notices."""
@@ -66,12 +85,12 @@ class Events:
         return History(
             header=header,
             operations=Operations(columns),
-            faults=tuple(fault_event(Line(name, line, b""), fault, header) for line, fault in self._faults),
-            notices=() if cut is None else (half_written(Line(name, cut, b"", unfinished=True)),),
+            faults=tuple(fault_event(line, fault, header) for line, fault in self._faults),
+            notices=() if cut is None else (half_written(name, cut),),
             started=started,
         )
 
-    def _add(self, chunk: bytes) -> None:
+    def add(self, chunk: bytes) -> None:
         if not chunk.endswith(b"\n"):
             chunk = self._last(chunk)
         numbers = np.arange(self._line + 1, self._line + 1 + chunk.count(b"\n"))
@@ -101,7 +120,7 @@ class Events:
             start = chunk.index(b"\n", sign) + 1
             require(start - first <= MAX_LINE)
             line = Line("", int(numbers[row]), chunk[first:start], unfinished=False)
-            if is_fault(line):
+            if is_fault(line.text):
                 self._faults.append((line.number, _fault(line)))
                 rest.append(chunk[before:first])
                 kept[row] = False
@@ -207,3 +226,82 @@ def _check_values(written: Ints, initial: int) -> None:
     """Raise IrregularError unless each value is written once, and the initial one never."""
     counts = np.bincount(written, minlength=initial + 1)
     require(int(counts.max()) <= 1 and counts[initial] == 0)
+
+
+class Tables:
+    """The names and values that numbers in the columns denote; ABSENT denotes a missing field."""
+
+    def __init__(self, initial: Value) -> None:
+        self.resource = Numbers()
+        self.owner = Numbers()
+        self.value = Numbers(None, initial)
+        self.error = Numbers()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Presence:
+    """The kinds of events that may have a field, that must have it, and in which it may be null."""
+
+    allowed: Flags
+    required: Flags
+    nullable: Flags
+
+    @classmethod
+    def of(cls, name: str) -> _Presence:
+        """Return the presence of a field, from the types of the lines."""
+        of_kinds = [
+            next((each for each in msgspec.structs.fields(kind) if each.name == name), None)
+            for kind in _KINDS
+        ]
+        return cls(
+            allowed=np.array([each is not None for each in of_kinds]),
+            required=np.array([each is not None and each.required for each in of_kinds]),
+            nullable=np.array([each is not None and NoneType in get_args(each.type) for each in of_kinds]),
+        )
+
+
+_PRESENCE = {name: _Presence.of(name) for kind in _KINDS for name in kind.__struct_fields__}
+
+
+def read_chunk(chunk: bytes, tables: Tables) -> dict[str, Ints]:
+    """Return the columns of complete lines of clients, each with its newline.
+
+    Raises:
+        IrregularError: a line is invalid, or is not in the layout of our recorders.
+    """
+    found = Scan.of(chunk, ["f", *_PRESENCE])
+    require(found.longest <= MAX_LINE)
+    f = _named(found, "f", FUNCTIONS[: len(_KINDS)])
+    columns = {"f": f, "type": _named(found, "type", _TYPES)}
+    for name in ("time", "process", "token", "ttl", "attempt"):
+        columns[name] = _present(found, name, f, found.fields[name].integers())
+    for name in ("resource", "owner", "value", "error"):
+        columns[name] = _present(found, name, f, found.fields[name].numbers(getattr(tables, name)))
+    value = found.fields["value"]
+    columns["value"][value.lines[value.is_null]] = tables.value[None]
+    has_token = np.zeros(found.count, dtype=np.bool_)
+    has_token[found.fields["token"].lines] = True
+    answers_token = ((f == ACQUIRE) | (f == READ)) & (columns["type"] == OK)  # null if there is none
+    require(not np.any(answers_token & ~has_token))
+    return columns
+
+
+def _named(found: Scan, name: str, known: Sequence[str]) -> Ints:
+    """Return a field that every line has, as numbers of known names."""
+    numbers = found.fields[name].numbers(Numbers(*known))
+    require(len(numbers) == found.count and numbers.min() >= 0 and numbers.max() < len(known))
+    return numbers
+
+
+def _present(found: Scan, name: str, f: Ints, values: Ints) -> Ints:
+    """Return the column of a field; check that events have it or lack it as their kinds require."""
+    field, presence = found.fields[name], _PRESENCE[name]
+    kinds = f[field.lines]
+    require(np.all(presence.allowed[kinds]))
+    require(np.all(presence.nullable[kinds[field.is_null]]))
+    require(np.count_nonzero(presence.required[kinds]) == np.count_nonzero(presence.required[f]))
+    if len(values) == found.count:
+        return values
+    column = np.full(found.count, ABSENT, dtype=np.int64)
+    column[field.lines] = values
+    return column

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.irregular import require
 from checkers.history.jsonl import MAX_LINE
+from checkers.history.plain_text import require
 
 CHUNK = 1 << 20  # bytes that are read at a time
 _SPARE = 4  # times the rows so far: copying is slow, and unused memory costs nothing
@@ -17,15 +17,7 @@ _SPARE = 4  # times the rows so far: copying is slow, and unused memory costs no
 Column = NDArray[Any]
 
 
-class Readable(Protocol):
-    """A file, or a part of one."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return the next bytes, at most `size`; none at the end."""
-        ...
-
-
-def chunks(file: Readable) -> Iterator[bytes]:
+def chunks(file: BinaryIO) -> Iterator[bytes]:
     """Yield complete lines, many at a time; only the end of the file may lack its newline.
 
     Raises:

@@ -79,7 +79,8 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
         problem = f"not UTF-8 ({error.reason} at byte {error.start})"
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         said = str(error) if line.text.strip() else "the line is empty"
-        problem = _out_of_range(said) or _shortened(said) + _malformed(line.text, said)
+        shortened = _LONG_VALUE.sub(lambda value: shorten(value[0]), said)  # the place comes after the value
+        problem = _out_of_range(said) or shortened + _malformed(line.text, said)
     if line.unfinished and is_cut_short(line.text):
         return None
     raise line.error(problem)
@@ -149,11 +150,6 @@ def _out_of_range(problem: str) -> str | None:
     return f"{found[3]} is too {too}: {bound} {found[2]}"
 
 
-def _shortened(problem: str) -> str:
-    """Return the message with its quoted value shortened; the place, which comes after the value, stays."""
-    return _LONG_VALUE.sub(lambda value: shorten(value[0]), problem)
-
-
 def _malformed(text: bytes, problem: str) -> str:
     """Return the text at which a parser stopped, such as NaN, which is not JSON."""
     where = re.search(r"\(byte ([0-9]+)\)", problem)
@@ -161,9 +157,9 @@ def _malformed(text: bytes, problem: str) -> str:
     return f": {word[0].decode(errors='replace')}" if word else ""
 
 
-def half_written(line: Line) -> str:
+def half_written(file: str, line: int) -> str:
     """Return the notice about a half-written last line that was dropped."""
-    return f"{line.file}:{line.number}: the last line is only half written and was left out"
+    return f"{file}:{line}: the last line is only half written and was left out"
 
 
 def is_cut_short(text: bytes) -> bool:

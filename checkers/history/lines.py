@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from checkers.history.records import DEFAULT_GRACE
+from checkers.history.records import DEFAULT_GRACE, FaultEvent, Header
 from checkers.vocabulary.fault_kinds import FaultKind, KindName
 from checkers.vocabulary.hazards import HazardTable
 
@@ -195,6 +196,31 @@ class FaultLine(Struct, frozen=True, kw_only=True):
     type: Literal["info"]
     f: KindName
     value: FaultState
+
+
+class _Process(Struct):
+    process: int | str
+
+
+FAULT_DECODER = msgspec.json.Decoder(FaultLine)
+FAULT_SIGN = b'"nemesis"'
+"""A part of every line of the nemesis, and of hardly any other line."""
+
+
+def is_fault(line: bytes) -> bool:
+    """Is it a line of the nemesis? Its process decides, since another string may look the same."""
+    if FAULT_SIGN not in line:
+        return False
+    try:
+        return msgspec.json.decode(line, type=_Process).process == "nemesis"
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        return False  # the decoder of a client's line reports the error
+
+
+def fault_event(line: int, event: FaultLine, header: Header) -> FaultEvent:
+    """Return the event of a line of the nemesis, in a history with this header."""
+    seen = msgspec.structs.asdict(event.value) | {"left_behind": tuple(event.value.left_behind)}
+    return FaultEvent(**seen, time=event.time, kind=event.f, words=header.faults.get(event.f), line=line)
 
 
 class CommitLine(Struct, frozen=True, kw_only=True):

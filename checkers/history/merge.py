@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.history.jsonl import Line, batches, decode, decoded, half_written, read_lines
+from checkers.history.jsonl import batches, decode, decoded, half_written, read_lines
 from checkers.history.lines import Nanoseconds
 
 
@@ -47,17 +47,14 @@ def _events(part: Path, notify: Callable[[str], None], within: Path | None) -> I
     numbered = batches(read_lines(part, within=within), str(part))
     for line, stamp in decoded(numbered, _STAMP, lambda line: decode(line, _STAMP)):
         if stamp is None:
-            notify(half_written(line))
+            notify(half_written(line.file, line.number))
             continue
-        if isinstance(stamp.process, int):  # the nemesis watches several faults at once
-            _check_order(line, stamp.process, stamp.time, latest)
-        yield stamp.time, line.text.decode().rstrip("\r\n")
-
-
-def _check_order(line: Line, process: int, time: int, latest: dict[int, int]) -> None:
-    if time < latest.get(process, 0):
-        raise line.error(
-            f"time runs backwards in process {process}, from {latest[process]} to {time};"
-            " a process records its events as they happen"
-        )
-    latest[process] = time
+        process, time = stamp.process, stamp.time
+        if isinstance(process, int):  # the nemesis watches several faults at once
+            if time < latest.get(process, 0):
+                raise line.error(
+                    f"time runs backwards in process {process}, from {latest[process]} to {time};"
+                    " a process records its events as they happen"
+                )
+            latest[process] = time
+        yield time, line.text.decode().rstrip("\r\n")

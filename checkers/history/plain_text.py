@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.history.columns import Flags, Ints
-from checkers.history.irregular import require
 
 Words = NDArray[np.uint64]
 """Eight characters each, the first in the lowest byte; missing characters are 0."""
@@ -29,6 +28,16 @@ _ONE_UP, _TWO_UP, _FOUR_UP = np.uint64(8), np.uint64(16), np.uint64(32)  # bits 
 _ZEROS, _SIX_MORE, _NOT_DIGITS = (np.uint64(0x0101010101010101 * code) for code in (0x30, 0x06, 0xF0))
 _PAIRS: Final = np.uint64(0x000000FF000000FF)
 _TEN, _UPPER, _LOWER = np.uint64(10), np.uint64(100 + (1_000_000 << 32)), np.uint64(1 + (10_000 << 32))
+
+
+class IrregularError(Exception):
+    """The lines may or may not be valid: only the careful reader, line by line, can decide."""
+
+
+def require(regular: bool | np.bool_) -> None:  # noqa: FBT001 - it reads as an assertion
+    """Raise IrregularError unless the condition holds."""
+    if not regular:
+        raise IrregularError
 
 
 class PlainText:

@@ -19,12 +19,11 @@ import msgspec
 from checkers.history.assembly import Assembly
 from checkers.history.commits import read_commits
 from checkers.history.event_columns import read_events
-from checkers.history.fault_lines import FAULT_DECODER, is_fault
 from checkers.history.files import opened
 from checkers.history.gc_pause import gc_paused
-from checkers.history.irregular import IrregularError
 from checkers.history.jsonl import MAX_LINE, Line, batches, decode, decoded, half_written, lines_of
-from checkers.history.lines import ClientLine, FaultLine, HeaderLine
+from checkers.history.lines import FAULT_DECODER, ClientLine, FaultLine, HeaderLine, is_fault
+from checkers.history.plain_text import IrregularError
 from checkers.history.records import (
     DEFAULT_REQUIRE,
     Commit,
@@ -118,14 +117,14 @@ def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
     with gc_paused():
         for line, event in decoded(events, _CLIENT, _decoded):
             if event is None:
-                assembly.notices.append(half_written(line))
+                assembly.notices.append(half_written(line.file, line.number))
             else:
                 assembly.add(line, event)
         return assembly.finish()
 
 
 def _decoded(line: Line) -> ClientLine | FaultLine | None:
-    return decode(line, FAULT_DECODER if is_fault(line) else _CLIENT)
+    return decode(line, FAULT_DECODER if is_fault(line.text) else _CLIENT)
 
 
 def _read_header(line: Line | None, name: str) -> Header:
@@ -144,25 +143,11 @@ def _read_header(line: Line | None, name: str) -> Header:
     counts = (*COVERAGE, *(kind.count for kind in header.faults.values() if kind.count))
     _check_names(line, "count", header.require or (), counts)
     _check_names(line, "hazard", header.hazards.possible if header.hazards else (), map(str, CELLS))
-    extra = {} if header.require is None else {"require": DEFAULT_REQUIRE | header.require}
-    return Header(
-        target=header.target,
-        seed=header.seed,
-        fenced=header.fenced,
-        policy=header.policy,
-        ttl=header.ttl,
-        initial_value=header.initial.value,
-        initial_token=header.initial.token,
-        expect=expect,
-        may=tuple(header.may),
-        clients=header.clients,
-        fence_on_acquire=header.fence_on_acquire,
-        grace=header.grace,
-        faults=header.faults,
-        no_faults=header.no_faults,
-        hazards=header.hazards,
-        **extra,
-    )
+    values = msgspec.structs.asdict(header) | {"expect": expect, "may": tuple(header.may)}
+    values |= {"initial_value": header.initial.value, "initial_token": header.initial.token}
+    values["require"] = DEFAULT_REQUIRE | (header.require or {})
+    del values["fencepost"], values["initial"]
+    return Header(**values)
 
 
 def _version_problem(line: Line) -> str | None:

@@ -25,8 +25,7 @@ from typing import Self
 import numpy as np
 
 from checkers.history.columns import ABSENT, Flags, Ints
-from checkers.history.irregular import require
-from checkers.history.plain_text import PlainText
+from checkers.history.plain_text import PlainText, require
 
 _QUOTE, _BLANK = b'" '
 _LINE_END, _NULL, _TRUE, _FALSE = b"}\n{", b"null", b"true", b"false"

@@ -5,18 +5,16 @@ from __future__ import annotations
 import functools
 import heapq
 import operator
-import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
 from checkers.history.operation import Operation
 from checkers.history.records import Outcome
 from checkers.models.budget import EXAMINED, KEPT, RIVAL, States, of_numbers
-from checkers.models.dead_ends import Node, dead_end
-from checkers.models.model_verdict import DeadEnd
+from checkers.models.model_verdict import DEAD_ENDS_SHOWN, Configuration, DeadEnd
 from checkers.models.objects import IMPOSSIBLE, Model
 from checkers.models.relevance import Changes, Open, Plan
-from checkers.models.transitions import Transitions, initial_state, never, nobody, optional_method
+from checkers.models.transitions import Transitions, initial_state
 from checkers.text.errors import ModelError
 
 _NOTHING: Final = object()  # no state at all; None can be a state
@@ -26,6 +24,9 @@ _INFO: Final = Outcome.INFO
 _EXAMINE: Final = 4  # steps of a configuration, besides one for each operation that may be next
 _FOLLOW: Final = 2  # steps of each configuration that follows
 _LARGE: Final = 10  # every 2**10 bits of a number cost another step
+
+Node = tuple[Hashable, int, int]
+"""A configuration: state, bits of the open operations done, bits of the infos used."""
 
 _Step = tuple[Hashable, int, int, int, Hashable]
 """A configuration, the first group that may still have its turn (pruning 7), and the state before an
@@ -41,23 +42,17 @@ class Configurations:
     """All configurations that explain the returns so far."""
 
     def __init__(
-        self,
-        operations: Sequence[Operation],
-        model: Model,
-        *,
-        limit: int,
-        steps: int,
-        widest: int | None = None,
+        self, operations: Sequence[Operation], model: Model, *, limit: int, steps: int, widest: int
     ) -> None:
         self.explored = 0
         self.is_partial = False  # were configurations dropped because there were more than `widest`?
         self.returning = -1  # the operation whose return is being explained
-        self._widest = sys.maxsize if widest is None else widest
+        self._widest = widest
         self._operations = operations
         self._model = model
-        self._is_read = optional_method(model, "is_read") or never
-        self._kind = optional_method(model, "kind") or id
-        self._holder = optional_method(model, "holder") or nobody
+        self._is_read = getattr(model, "is_read", None) or (lambda _: False)
+        self._kind = getattr(model, "kind", None) or id
+        self._holder = getattr(model, "holder", None) or (lambda _: None)
         self._states = States(limit=limit, steps=steps)
         self._read_steps: dict[Hashable, Transitions] = {}  # by kind
         self._change_steps: dict[Hashable, Transitions] = {}
@@ -79,13 +74,14 @@ class Configurations:
             OutOfBudgetError: the budget was used up before the end.
         """
         for leaving in self._walk(positions):
+            self.returning = leaving.position
             self._states.spend(len(self._nodes))
             survivors = self._survivors(leaving)
             if not survivors:
                 return self._dead_end(leaving)
             self._nodes = survivors
             self._close(leaving)
-            self._states.configurations = self._bytes_of(survivors)
+            self._states.configurations = sum(KEPT + of_numbers(done, used) for _, done, used in survivors)
             if self._states.is_crowded:
                 self._forget_steps()
         return None
@@ -94,9 +90,6 @@ class Configurations:
     def steps_left(self) -> int:
         """The steps left."""
         return max(self._states.steps, 0)
-
-    def _bytes_of(self, nodes: _Nodes) -> int:
-        return sum(KEPT + of_numbers(done, used) for _, done, used in nodes)
 
     def _forget_steps(self) -> None:
         """Forget computed steps of the model, which can be computed again."""
@@ -112,21 +105,18 @@ class Configurations:
         for position in positions:
             op = self._operations[position]
             while returns and returns[0][0] < op.called:
-                yield self._next_return()
+                yield heapq.heappop(returns)
             self._call(position, op)
         while returns:
-            yield self._next_return()
-
-    def _next_return(self) -> Open:
-        leaving = heapq.heappop(self._returns)
-        self.returning = leaving.position
-        return leaving
+            yield heapq.heappop(returns)
 
     def _call(self, position: int, op: Operation) -> None:
         reads = op.outcome is _FAIL or bool(self._is_read(op))
         if op.outcome is _INFO:
             if not reads:
-                self._presume(position, self._steps_of(op, reads=False))
+                self._changes.presume(self._steps_of(op, reads=False), len(self._info_positions))
+                self._info_positions.append(position)
+                self._info_cost = 1 + (len(self._info_positions) >> _LARGE)
             return
         if op.returned is None:
             raise ModelError(f"{op} has an answer but no return; without one its outcome is info")
@@ -140,7 +130,10 @@ class Configurations:
         heapq.heappush(self._returns, entry)
         if reads:
             self._reads[entry.place] = entry
-            self._read_at_once(bit, entry.steps)
+            self._nodes = {
+                (state, done if steps[state] is IMPOSSIBLE else done | bit, used): None
+                for state, done, used in self._nodes
+            }
         else:
             self._change_bits |= bit
             self._changes.open(entry)
@@ -151,17 +144,6 @@ class Configurations:
             if steps[state] is IMPOSSIBLE:
                 return False
         return True
-
-    def _presume(self, position: int, steps: Transitions) -> None:
-        self._changes.presume(steps, len(self._info_positions))
-        self._info_positions.append(position)
-        self._info_cost = 1 + (len(self._info_positions) >> _LARGE)
-
-    def _read_at_once(self, bit: int, steps: Transitions) -> None:
-        self._nodes = {
-            (state, done if steps[state] is IMPOSSIBLE else done | bit, used): None
-            for state, done, used in self._nodes
-        }
 
     def _steps_of(self, op: Operation, *, reads: bool) -> Transitions:
         known = self._read_steps if reads else self._change_steps
@@ -333,9 +315,25 @@ class Configurations:
         }
 
     def _dead_end(self, leaving: Open) -> DeadEnd:
+        """Return a few configurations, the simplest first."""
         entries = [*self._reads.values(), *self._changes]
         read = [position for returned, position in self._read_by_all if returned >= leaving.returned]
-        return dead_end(leaving.position, self._nodes, entries, read, self._info_positions)
+        return DeadEnd(
+            operation=leaving.position,
+            configurations=tuple(
+                Configuration(
+                    state=state,
+                    ahead=tuple(sorted([*read, *(entry.position for entry in entries if done & entry.bit)])),
+                    presumed=tuple(each for bit, each in enumerate(self._info_positions) if used >> bit & 1),
+                )
+                for state, done, used in sorted(self._nodes, key=_fewer_infos_first)[:DEAD_ENDS_SHOWN]
+            ),
+        )
+
+
+def _fewer_infos_first(node: Node) -> tuple[int, int, int, str]:
+    state, done, used = node
+    return used.bit_count(), done, used, repr(state)  # states may have no order, and sets have none
 
 
 def _least_covered_first(node: Node) -> int:

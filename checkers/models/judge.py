@@ -27,8 +27,7 @@ from checkers.formats.operations import FENCED, token, with_article
 from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.budget import MIB, Budget
-from checkers.models.explain.failed_writes import failed_source
-from checkers.models.explain.stories import gave_up, story
+from checkers.models.explain.stories import failed_source, gave_up, story
 from checkers.models.initial_values import BELOW_ALL, other_starts, state_of
 from checkers.models.model_verdict import Clash, ModelVerdict
 from checkers.models.mutex import judge_mutex
@@ -52,19 +51,10 @@ from checkers.verdict.judge import judge
 from checkers.vocabulary.reasons import Reason, ReasonKind
 from checkers.vocabulary.verdict import CheckerResult, Finding, Validity, Verdict
 
-MODELS: dict[str, Callable[[], Model]] = dict(
-    sorted(
-        (
-            OBJECTS
-            | {
-                "fenced-mutex": lambda: FencedMutex(Fenced(None, BELOW_ALL)),
-                "reentrant-fenced-mutex": lambda: ReentrantFencedMutex(
-                    FencedNested(None, 0, BELOW_ALL, None)
-                ),
-            }
-        ).items()
-    )
-)
+MODELS: dict[str, Callable[[], Model]] = OBJECTS | {
+    "fenced-mutex": lambda: FencedMutex(Fenced(None, BELOW_ALL)),
+    "reentrant-fenced-mutex": lambda: ReentrantFencedMutex(FencedNested(None, 0, BELOW_ALL, None)),
+}
 """The models by which a history can be judged, by name."""
 
 _UNTOLD = Reason(
@@ -78,9 +68,7 @@ _NOTHING_SHOWN = Reason(
     "a failure says nothing, and neither does a read without an answer",
 )
 _WITHOUT_TOKENS = {"fenced-mutex": "owned-mutex", "reentrant-fenced-mutex": "reentrant-mutex"}
-_PROOF_BUDGET = Budget(
-    bytes=32 * MIB, steps=100_000, steps_per_operation=30
-)  # for each attempt to drop operations
+_PROOF_BUDGET = Budget(bytes=32 * MIB, steps=100_000, steps_per_operation=30)  # for each attempt to drop some
 _OF_TOKENS = ("duplicate-token", "token-regression")
 
 
@@ -111,14 +99,16 @@ def judge_read(
     _check_known(model)
     start = _start(history, model, initial)
     tokens = _tokens(history, model) if model in FENCED else ()
-    untold = model in FENCED and not any(map(_carries_token, history.calls))
     wrong_tokens = {finding.resource for result in tokens for finding in result.findings}
-    order = _order(history, model, start, budget, wrong_tokens)
-    notices = (*history.notices, *_left_out(history, model))
-    results, reasons = (*tokens, order.result), order.reasons
-    if untold:
+    order, reasons = _order(history, model, start, budget, wrong_tokens)
+    results = (*tokens, order)
+    if model in FENCED and not any(map(_carries_token, history.calls)):
         results = tuple(replace(each, validity=max(each.validity, Validity.UNKNOWN)) for each in results)
         reasons = (*reasons, _UNTOLD)
+    notices = history.notices
+    if history.is_ours and model not in FENCED:
+        said = f"{with_article(model)} has no tokens, so those of this history are ignored"
+        notices += (f"{history.name}: {said}; without --model they are judged",)
     return ForeignVerdict(_verdict(results, reasons), notices)
 
 
@@ -131,20 +121,6 @@ def _check_known(model: str) -> None:
 
 def _carries_token(call: Call) -> bool:
     return call.f == "acquire" and call.outcome is Outcome.OK and token(call) is not None
-
-
-def _left_out(history: Foreign, model: str) -> Iterator[str]:
-    """Yield the notice that a model ignores the tokens of our own histories."""
-    if history.is_ours and model not in FENCED:
-        yield (
-            f"{history.name}: {with_article(model)} has no tokens, so those of this history are ignored;"
-            " without --model they are judged"
-        )
-
-
-class _Order(NamedTuple):
-    result: CheckerResult
-    reasons: tuple[Reason, ...]
 
 
 def _start(history: Foreign, model: str, initial: object) -> Model:
@@ -161,7 +137,9 @@ def _started(model: str, state: Hashable) -> Model:
     return started
 
 
-def _order(history: Foreign, model: str, start: Model, budget: Budget, wrong_tokens: set[str]) -> _Order:
+def _order(
+    history: Foreign, model: str, start: Model, budget: Budget, wrong_tokens: set[str]
+) -> tuple[CheckerResult, tuple[Reason, ...]]:
     """Search for an order; for locks whose tokens are known to be wrong, without tokens."""
     began = time.perf_counter()
     judged = formats.operations(history, model)
@@ -174,15 +152,16 @@ def _order(history: Foreign, model: str, start: Model, budget: Budget, wrong_tok
         rest = _findings(bare, free, without, _judge(without.operations, free, budget))
         findings = [each for each in findings if each.resource not in wrong_tokens]
         findings += [each for each in rest if each.resource in wrong_tokens]
+    decided = judged.operations and found.validity is not Validity.UNKNOWN
     result = CheckerResult(
         name=model,
-        validity=Validity.INVALID if findings else _undecided(found, judged),
+        validity=Validity.INVALID if findings else Validity.VALID if decided else Validity.UNKNOWN,
         evidence="observed",
         seconds=time.perf_counter() - began,
         findings=tuple(findings),
     )
     other_start = () if history.is_ours else _other_start(model, judged, found)
-    return _Order(result, (*_reasons(found, judged), *other_start))
+    return result, (*_reasons(found, judged), *other_start)
 
 
 def _judge(operations: Sequence[Operation], start: Model, budget: Budget) -> ModelVerdict:
@@ -221,12 +200,6 @@ def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:
     formats.operations(history, model)  # refuses the history of anything but a lock
     verdict = judge(grants_of(history, reentrant=model.startswith("reentrant")))
     return tuple(result for result in verdict.checkers if result.name in _OF_TOKENS)
-
-
-def _undecided(found: ModelVerdict, judged: ModelInput) -> Validity:
-    return (
-        Validity.VALID if judged.operations and found.validity is not Validity.UNKNOWN else Validity.UNKNOWN
-    )
 
 
 def _reasons(found: ModelVerdict, judged: ModelInput) -> tuple[Reason, ...]:

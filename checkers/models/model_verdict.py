@@ -113,10 +113,3 @@ def combined(verdicts: Iterable[ModelVerdict]) -> ModelVerdict:
         explored=sum(one.explored for one in each),
         steps=sum(one.steps for one in each),
     )
-
-
-def decided_by_pairs(clash: Clash | None) -> ModelVerdict:
-    """Return the verdict from comparing all pairs of blocks of one object."""
-    if clash is None:
-        return ModelVerdict(validity=Validity.VALID, method="pairs")
-    return ModelVerdict(validity=Validity.INVALID, method="pairs", conflicts=(clash,))

@@ -22,7 +22,8 @@ A lease ends a hold without a release. `checkers.facts.leases` judges locks with
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,8 +48,7 @@ def judge_mutex(operations: Sequence[Operation], budget: Budget = BUDGET) -> Mod
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MutexCall:
+class MutexCall(NamedTuple):
     """An acquire or a release, with its place in the history."""
 
     position: int
@@ -56,8 +56,7 @@ class MutexCall:
     returned: int  # NEVER for an info
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MutexHold:
+class MutexHold(NamedTuple):
     """A period in which an owner held the lock, or may have held it."""
 
     acquire: MutexCall | None = None
@@ -66,30 +65,28 @@ class MutexHold:
     @property
     def calls(self) -> tuple[MutexCall, ...]:
         """The acquire and the release, if they exist."""
-        return tuple(call for call in (self.acquire, self.release) if call is not None)
+        return tuple(filter(None, self))
 
     @property
     def settler(self) -> MutexCall:
         """The call that returned first."""
-        return min(self.calls, key=lambda call: call.returned)
+        return min(self.calls, key=attrgetter("returned"))
 
     @property
     def claimer(self) -> MutexCall | None:
         """The last call; None if the hold never ended."""
-        return None if self.release is None else max(self.calls, key=lambda call: call.called)
+        return self.release and max(self.calls, key=attrgetter("called"))
 
-    @property
-    def is_over(self) -> bool:
-        """Were its acquire and its release both acknowledged?"""
-        return all(call is not None and call.returned != NEVER for call in (self.acquire, self.release))
+    def ended_before(self, called: int) -> bool:
+        """Were its acquire and its release both acknowledged before a call?"""
+        return None not in self and all(NEVER != call.returned < called for call in self.calls)
 
 
 def mutex_clash(taken: Iterable[MutexHold]) -> Clash | None:
     """Return the operations of one lock that no order explains, or None if an order explains all."""
     certain = [hold for hold in taken if hold.settler.returned != NEVER]
     for hold in certain:
-        clash = _released_too_early(hold)
-        if clash is not None:
+        if clash := _released_too_early(hold):
             return clash
     settled = np.array([hold.settler.returned for hold in certain], dtype=np.int64)
     claimers = [hold.claimer for hold in certain]
@@ -99,23 +96,21 @@ def mutex_clash(taken: Iterable[MutexHold]) -> Clash | None:
         return None
     one, other = (certain[number] for number in pair)
     calls = (one.settler, other.claimer, other.settler, one.claimer)
-    return Clash(
-        contradiction=Contradiction.BOTH_HELD,
-        operations=tuple(call.position for call in calls if call is not None),
-    )
+    return _clash(Contradiction.BOTH_HELD, *filter(None, calls))
 
 
 def _released_too_early(hold: MutexHold) -> Clash | None:
     if hold.release is None:
         return None
     if hold.acquire is None:
-        return Clash(contradiction=Contradiction.NEVER_ACQUIRED, operations=(hold.release.position,))
+        return _clash(Contradiction.NEVER_ACQUIRED, hold.release)
     if hold.release.returned < hold.acquire.called:
-        return Clash(
-            contradiction=Contradiction.RELEASED_BEFORE_ACQUIRED,
-            operations=(hold.release.position, hold.acquire.position),
-        )
+        return _clash(Contradiction.RELEASED_BEFORE_ACQUIRED, hold.release, hold.acquire)
     return None
+
+
+def _clash(contradiction: Contradiction, *calls: MutexCall) -> Clash:
+    return Clash(contradiction=contradiction, operations=tuple(call.position for call in calls))
 
 
 def holds(operations: Sequence[Operation], positions: Iterable[int]) -> Iterator[MutexHold]:
@@ -130,23 +125,12 @@ def holds(operations: Sequence[Operation], positions: Iterable[int]) -> Iterator
         if op.outcome is Outcome.FAIL:
             continue
         owner = owner_of(op)
-        hold = present.get(owner)
-        if hold is not None and _is_past(hold, op):
+        hold = present.get(owner, MutexHold())
+        if hold.ended_before(op.called):
             yield hold
-            hold = None
-        present[owner] = _extended(hold or MutexHold(), op, position)
+            hold = MutexHold()
+        if op.f not in MutexHold._fields or getattr(hold, op.f) is not None:
+            raise OutOfScopeError(f"{op} is neither the first acquire nor the first release of its hold")
+        returned = NEVER if op.outcome is Outcome.INFO or op.returned is None else op.returned
+        present[owner] = hold._replace(**{op.f: MutexCall(position, op.called, returned)})
     yield from present.values()
-
-
-def _is_past(hold: MutexHold, op: Operation) -> bool:
-    return hold.is_over and all(call.returned < op.called for call in hold.calls)
-
-
-def _extended(hold: MutexHold, op: Operation, position: int) -> MutexHold:
-    returned = NEVER if op.outcome is Outcome.INFO or op.returned is None else op.returned
-    call = MutexCall(position=position, called=op.called, returned=returned)
-    if op.f == "acquire" and hold.acquire is None:
-        return MutexHold(acquire=call, release=hold.release)
-    if op.f == "release" and hold.release is None:
-        return MutexHold(acquire=hold.acquire, release=call)
-    raise OutOfScopeError(f"{op} is neither the first acquire nor the first release of its hold")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from checkers.history.operation import Operation
 from checkers.models.objects import Model, Reaches
-from checkers.models.transitions import Transitions, optional_method
+from checkers.models.transitions import Transitions
 
 _WHOLE = None  # the part of an operation on the whole object
 _LARGE = 10  # every 2**10 bytes of an answer cost another step
@@ -108,10 +108,10 @@ class Changes:
     """The open changes and the infos: all, and by part of the object or by owner."""
 
     def __init__(self, model: Model) -> None:
-        self._part = optional_method(model, "part")
-        self._owner = optional_method(model, "owner")
-        self._label = self._part or self._owner or _no_label
-        self._reach = optional_method(model, "reach")
+        self._part = getattr(model, "part", None)
+        self._owner = getattr(model, "owner", None)
+        self._label = self._part or self._owner or (lambda _: None)
+        self._reach = getattr(model, "reach", None)
         self._all = Group()
         self._groups: dict[Hashable, Group] = {}
         self._several: dict[Hashable, Group] = {}  # groups with more than one operation
@@ -159,16 +159,13 @@ class Changes:
         if self._part is None or _WHOLE in self._groups:
             return Plan(goal, (self._all,), own=0)
         part = self._part(goal.steps.op)
-        whole = [read for read in reads if self._is_in_question(read)]
+        in_question = (read for read in reads if read.position not in self._hopeless)
+        whole = [read for read in in_question if self._part(read.steps.op) is _WHOLE]
         others = [group for other, group in self._groups.items() if other != part] if whole else []
         groups = [*others, self.of(part)]
         targets = [target for read in whole if (target := self._target(read, groups, states))]
         cost = 1 + len(whole) * sum(map(len, groups))
         return Plan(goal, groups, len(others), targets, sum(target.bit for target in targets), cost)
-
-    def _is_in_question(self, read: Open) -> bool:
-        is_whole = self._part is None or self._part(read.steps.op) is _WHOLE
-        return is_whole and read.position not in self._hopeless
 
     def _group(self, steps: Transitions) -> Group:
         return self._groups.setdefault(self._label(steps.op), Group())
@@ -186,7 +183,7 @@ class Changes:
     def _target(self, read: Open, groups: Sequence[Group], states: Collection[Hashable]) -> Goal | None:
         op = read.steps.op
         if self._reach is None:
-            return Goal(read.bit, _always, 0)
+            return Goal(read.bit, lambda _, __: True, 0)
         reaches = self._reach(op, [list(group.operations()) for group in groups])
         if not any(reaches(state, 0) for state in states):
             self._hopeless.add(read.position)
@@ -200,11 +197,3 @@ def _merged(groups: Iterable[Group]) -> Group:
         merged.changes.update(group.changes)
         merged.infos.update(group.infos)
     return merged
-
-
-def _no_label(_: Operation) -> None:
-    return None
-
-
-def _always(_: Hashable, __: int) -> bool:
-    return True

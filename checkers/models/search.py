@@ -46,6 +46,7 @@ history is linearizable iff the history of each object is (Herlihy and Wing, 199
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -54,17 +55,8 @@ from typing import NamedTuple
 from checkers.history.operation import Operation, by_key
 from checkers.models.budget import Budget, OutOfBudgetError, Resource
 from checkers.models.configurations import Configurations
-from checkers.models.model_verdict import (
-    Clash,
-    DeadEnd,
-    GaveUp,
-    ModelVerdict,
-    OutOfScopeError,
-    combined,
-    decided_by_pairs,
-)
+from checkers.models.model_verdict import Clash, DeadEnd, GaveUp, ModelVerdict, OutOfScopeError, combined
 from checkers.models.objects import Model
-from checkers.models.transitions import never, optional_method
 from checkers.vocabulary.verdict import Validity
 
 BUDGET = Budget()
@@ -84,7 +76,7 @@ def search(operations: Sequence[Operation], model: Model, budget: Budget = BUDGE
         ModelError: the model breaks its promises, or an operation has an answer but no return, or
             returned before its call.
     """
-    objects = list(by_key(operations, optional_method(model, "key")))
+    objects = list(by_key(operations, getattr(model, "key", None)))
     return combined(_search_each(operations, objects, model, budget))
 
 
@@ -103,9 +95,12 @@ def judge_each(
     left: dict[int, Sequence[int]] = {}
     for number, positions in enumerate(by_key(operations, attrgetter("key"))):
         try:
-            judged[number] = decided_by_pairs(decide(positions))
+            clashes = tuple(filter(None, [decide(positions)]))
         except OutOfScopeError:
             left[number] = positions
+            continue
+        validity = Validity.INVALID if clashes else Validity.VALID
+        judged[number] = ModelVerdict(validity=validity, method="pairs", conflicts=clashes)
     judged.update(zip(left, _search_each(operations, list(left.values()), model, budget), strict=True))
     return combined(one for _, one in sorted(judged.items()))
 
@@ -135,7 +130,7 @@ class Allowance(NamedTuple):
 
     bytes: int
     steps: int
-    widest: int | None = None  # the most configurations kept at a return
+    widest: int = sys.maxsize  # the most configurations kept at a return
 
 
 def _search_on(
@@ -158,7 +153,7 @@ def _search_on(
 
 
 def _coarse(operations: Sequence[Operation], positions: Sequence[int], model: Model) -> Sequence[Operation]:
-    coarse = optional_method(model, "coarse")
+    coarse = getattr(model, "coarse", None)
     return operations if coarse is None else coarse(operations, positions)
 
 
@@ -166,7 +161,7 @@ def _read_alone(
     operations: Sequence[Operation], positions: Sequence[int], model: Model, allowed: Allowance
 ) -> ModelVerdict:
     """Look, from the last one back, for a read that is wrong even if all other reads are left out."""
-    is_read = optional_method(model, "is_read") or never
+    is_read = getattr(model, "is_read", None) or (lambda _: False)
     reads = {
         each for each in positions if operations[each].returned is not None and is_read(operations[each])
     }
@@ -198,27 +193,21 @@ def _search_one(
 ) -> ModelVerdict:
     """Return the verdict on one object: the operations at its positions, in the order of calls."""
     one = Configurations(operations, model, limit=allowed.bytes, steps=allowed.steps, widest=allowed.widest)
-    dead_end: DeadEnd | None = None
-    gave_up: GaveUp | None = None
+    conflicts: tuple[DeadEnd, ...] = ()
+    gave_up: tuple[GaveUp, ...] = ()
     try:
-        dead_end = one.run(positions)
+        conflicts = tuple(filter(None, [one.run(positions)]))
     except OutOfBudgetError as error:
-        gave_up = GaveUp(operation=one.returning, spent=error.resource)
-    if dead_end is not None and one.is_partial:
-        gave_up = GaveUp(operation=dead_end.operation, spent=Resource.STEPS)
-        dead_end = None
+        gave_up = (GaveUp(operation=one.returning, spent=error.resource),)
+    if one.is_partial:
+        gave_up += tuple(GaveUp(operation=end.operation, spent=Resource.STEPS) for end in conflicts)
+        conflicts = ()
     return ModelVerdict(
-        validity=_validity(dead_end, gave_up),
+        validity=Validity.UNKNOWN if gave_up else Validity.INVALID if conflicts else Validity.VALID,
         method="search",
-        conflicts=() if dead_end is None else (dead_end,),
-        gave_up=() if gave_up is None else (gave_up,),
-        reason="" if gave_up is None else str(gave_up),
+        conflicts=conflicts,
+        gave_up=gave_up,
+        reason="".join(map(str, gave_up)),
         explored=one.explored,
         steps=allowed.steps - one.steps_left,
     )
-
-
-def _validity(dead_end: DeadEnd | None, gave_up: GaveUp | None) -> Validity:
-    if gave_up is not None:
-        return Validity.UNKNOWN
-    return Validity.VALID if dead_end is None else Validity.INVALID

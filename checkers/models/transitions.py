@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable
-from typing import Any
+from collections.abc import Hashable
 
 from checkers.history.operation import Operation
 from checkers.models.budget import States
@@ -18,20 +17,6 @@ def initial_state(model: Model) -> Hashable:
         raise ModelError(f"{_named(model)} has no `initial`: the state before anything happened")
     _check_hashable(model, model.initial)
     return model.initial
-
-
-def optional_method(model: Model, name: str) -> Callable[..., Any] | None:
-    """Return an optional method of a model; `isinstance` of a protocol takes longer than many searches."""
-    return getattr(model, name, None)
-
-
-def never(_: Operation) -> bool:
-    """Replace an absent predicate of a model."""
-    return False
-
-
-def nobody(_: Hashable) -> None:
-    """Replace an absent `holder` of a model."""
 
 
 def _check_hashable(model: Model, state: Hashable) -> None:

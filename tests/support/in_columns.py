@@ -12,8 +12,8 @@ from checkers.explain.conflict import Breach, Conflict
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.columns import Operations
 from checkers.history.event_columns import read_events
-from checkers.history.irregular import IrregularError
 from checkers.history.jsonl import read_lines
+from checkers.history.plain_text import IrregularError
 from checkers.history.reader import parse
 from checkers.history.records import History, Op, Outcome
 from checkers.rules.registers import observed

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from checkers.formats.operations import QUESTIONS
 from checkers.history.operation import NO_VALUE, Operation, expected_and_new, owner_of
 from checkers.history.records import Outcome
 from checkers.models.model_verdict import ModelVerdict
@@ -40,7 +41,6 @@ WORK = 400_000
 
 _STEPS = 2  # steps of the search that take as long as judging one operation by comparing pairs
 
-_QUESTIONS = frozenset({"read", "get", "contains"})
 _OWNED = frozenset({"owned-mutex", "fenced-mutex"})
 
 _ALL_HOLDERS = -1  # in place of a lock's holders: a refused acquire depends on them
@@ -95,7 +95,7 @@ def smallest(
 
 def _had_begun(op: Operation, until: int) -> bool:
     """Does it count by a moment? Questions and failures count once they are over, others once called."""
-    if op.outcome is Outcome.FAIL or op.f in _QUESTIONS:
+    if op.outcome is Outcome.FAIL or op.f in QUESTIONS:
         return _end(op) <= until
     return op.called <= until
 
@@ -177,7 +177,7 @@ def _of_values(model: str, operations: Mapping[int, Operation]) -> Iterator[tupl
         seen = _EVERYTHING if grows and op.f == "get" else _sees(model, op)
         if seen is not None:
             yield position, numbers[seen]
-        if op.f not in _QUESTIONS:
+        if op.f not in QUESTIONS:
             yield numbers[_changes(op)], position
             yield numbers[_EVERYTHING], position
 

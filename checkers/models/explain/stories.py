@@ -12,9 +12,11 @@ from checkers.explain.story import Step, step
 from checkers.formats.event import Call
 from checkers.formats.keys import name_of
 from checkers.formats.operations import ModelInput, resource
+from checkers.formats.values import pair_of
+from checkers.history.operation import NO_VALUE
+from checkers.history.records import Outcome
 from checkers.models.budget import Resource
 from checkers.models.explain.call_phrases import CallWords, answer, as_sentence, noun, shown, what, whom
-from checkers.models.explain.failed_writes import failed_source
 from checkers.models.explain.proofs import Judge, OrderProof, smallest
 from checkers.models.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.models.objects import Fenced, FencedNested, Nested, Unseen
@@ -280,3 +282,33 @@ def _under_way(open_then: Sequence[Call], call: Call) -> Step:
 
 def _on(call: Call) -> str:
     return "" if call.key is None else f" on {name_of(call.key)}"
+
+
+def failed_source(judged: ModelInput, seer: Call) -> Call | None:
+    """Return the failed call that wrote what was seen; None if another call can have written it."""
+    seen = frozenset(_seen(seer))
+    for failed in judged.failed:
+        if failed.key == seer.key and (found := seen.intersection(_written(failed))):
+            others = (call for call in judged.calls if call.key == seer.key)
+            if not any(found.intersection(_written(call)) for call in others):
+                return failed
+    return None
+
+
+def _written(call: Call) -> Iterator[Hashable]:
+    if call.f in {"write", "put", "append", "add"}:
+        yield call.asked
+    elif call.f == "cas" and not call.refused and (change := pair_of(call.asked)):
+        yield change[1]
+
+
+def _seen(call: Call) -> Iterator[Hashable]:
+    if call.f == "cas":
+        change = pair_of(call.asked) if call.outcome is Outcome.OK else None
+        yield call.seen if change is None else change[0]
+    elif call.f == "contains":
+        yield call.asked
+    elif call.outcome is Outcome.OK and call.f in {"read", "get"} and call.answered is not NO_VALUE:
+        yield call.answered
+        if isinstance(call.answered, frozenset | tuple):
+            yield from call.answered  # the elements of a set

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from checkers.history import commit_columns, commits, growing
 from checkers.history.commit_columns import Commits
 from checkers.history.commits import read_commits
-from checkers.history.irregular import IrregularError
+from checkers.history.plain_text import IrregularError
 from checkers.history.reader import parse
 from checkers.history.records import Commit
 from checkers.text.errors import HistoryError

@@ -14,10 +14,10 @@ from msgspec import UNSET
 
 from checkers.history import plain_text
 from checkers.history.columns import ABSENT, FUNCTIONS, OUTCOMES, Numbers
-from checkers.history.event_chunks import Tables, read_chunk
-from checkers.history.irregular import IrregularError
+from checkers.history.event_columns import Tables, read_chunk
 from checkers.history.jsonl import Line, decode
 from checkers.history.lines import PlainLine
+from checkers.history.plain_text import IrregularError
 from checkers.history.scanner import Scan
 from tests.support.literal_histories import LITERAL
 from tests.support.selection import seeds

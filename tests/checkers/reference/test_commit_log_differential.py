@@ -10,7 +10,7 @@ import random
 import pytest
 
 from checkers.facts.evidence import gather
-from checkers.history.irregular import IrregularError
+from checkers.history.plain_text import IrregularError
 from checkers.history.reader import parse
 from checkers.history.records import Commit, History
 from checkers.verdict.judge import examine
