@@ -12,27 +12,39 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from harness.atlas.cells import MEANINGS
-from harness.atlas.race import Mode, Operation
+from checkers.history.records import Outcome
+from harness.atlas.cells import MEANINGS, Cell
+from harness.atlas.history import write_history
+from harness.atlas.race import GONE, Mode, Operation, Race, Racers
 from harness.atlas.wire import Server, server_at
+from harness.run.recheck import judge_file
 
 ROOT = Path(__file__).parents[1]
 FOUND = ROOT / "docs/atlas"
 PAGE = ROOT / "docs/atlas.md"
 CACHE = Path(os.environ.get("ATLAS_CACHE", "~/.cache/fencepost-atlas")).expanduser()
-KEYS = 100
+KEYS, MANY_KEYS = 200, 1_000
+"""Of each operation in each mode; many where few showed nothing."""
+CLIENTS, SIZE = 16, 1024  # as the command has them
+FAULT_KEYS = {"stopped": 200, "killed": 100}
 PATIENCE = 120.0  # s until a server has started
+STOPPED = 0.05  # s after everything is sent
+LATEST_KILL = 0.02  # s after everything is sent
 ENVIRONMENT = {
     "ROOT_ACCESS_KEY": "atlas",
     "ROOT_SECRET_KEY": "atlas-secret",
@@ -53,6 +65,7 @@ class Tried:
     start: tuple[str, ...]
     port: int
     config: str = ""  # of the file {data}/config
+    keeps: bool = False  # are its objects there after a restart?
 
     @property
     def slug(self) -> str:
@@ -66,6 +79,7 @@ def _versitygw(version: str) -> Tried:
         install=("go", "install", f"github.com/versity/versitygw/cmd/versitygw@v{version}"),
         start=("{home}/versitygw", "--port", "127.0.0.1:19941", "posix", "{data}"),
         port=19941,
+        keeps=True,
     )
 
 
@@ -102,6 +116,7 @@ SERVERS = (
             "jclouds.provider=filesystem-nio2\njclouds.filesystem.basedir={data}\n"
             "jclouds.identity=none\njclouds.credential=none\n"
         ),
+        keeps=True,
     ),
     _s3mock("4.11.0"),
     _s3mock("5.2.0"),
@@ -123,8 +138,8 @@ def main(names: Sequence[str]) -> None:
     for server in SERVERS:
         if not names or server.slug in names:
             _install(server)
-            with tempfile.TemporaryDirectory() as data, _running(server, Path(data)):
-                _draw(server)
+            with tempfile.TemporaryDirectory() as data, closing(_Running(server, Path(data))) as running:
+                _draw(running)
             PAGE.write_text("".join(page()))
 
 
@@ -146,67 +161,145 @@ def _install(server: Tried) -> None:
         new.rename(home)
 
 
-@contextmanager
-def _running(server: Tried, data: Path) -> Iterator[None]:
-    places = {"home": CACHE / server.slug, "data": data}
-    if server.config:
-        (data / "config").write_text(server.config.format(**places))
-    words = [word.format(**places) for word in server.start]
-    with (data.parent / f"{data.name}.log").open("w") as log:
-        process = subprocess.Popen(words, cwd=data, env=os.environ | ENVIRONMENT, stdout=log, stderr=log)
-        try:
-            _make_bucket(_at(server), process, log.name)
-            yield
-        finally:
-            process.terminate()
-            process.wait()
-    Path(log.name).unlink()
+class _Running:
+    """A server on this machine, with its bucket."""
 
-
-def _at(server: Tried) -> Server:
-    return server_at(
-        f"http://127.0.0.1:{server.port}",
-        bucket="atlas",
-        region="us-east-1",
-        user=ENVIRONMENT["ROOT_ACCESS_KEY"],
-        password=ENVIRONMENT["ROOT_SECRET_KEY"],
-    )
-
-
-def _make_bucket(at: Server, process: subprocess.Popen[bytes], log: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while at.ask(at.request("PUT")).status not in {200, 409}:  # 409: an earlier answer came too late
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise SystemExit(f"{at.name} has not started, or has no bucket: see {log}")
-        time.sleep(0.2)
-
-
-def _draw(server: Tried) -> None:
-    command = [
-        *("fencepost", "atlas", f"http://127.0.0.1:{server.port}", "--bucket", "atlas"),
-        *("--user", "atlas", "--password-env", "ATLAS_SECRET", "--keys", str(KEYS)),
-    ]
-    with tempfile.TemporaryDirectory() as histories:
-        done = subprocess.run(
-            [sys.executable, "-m", "harness.cli", *command[1:], "--format", "json", "--atlas", histories],
-            env=os.environ | ENVIRONMENT,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
+    def __init__(self, tried: Tried, data: Path) -> None:
+        places = {"home": CACHE / tried.slug, "data": data}
+        if tried.config:
+            (data / "config").write_text(tried.config.format(**places))
+        self.tried = tried
+        self.at = server_at(
+            f"http://127.0.0.1:{tried.port}",
+            bucket="atlas",
+            region="us-east-1",
+            user=ENVIRONMENT["ROOT_ACCESS_KEY"],
+            password=ENVIRONMENT["ROOT_SECRET_KEY"],
         )
-        found = json.loads(done.stdout)
-        folder = FOUND / server.slug
+        self._words = [word.format(**places) for word in tried.start]
+        self._data = data
+        self._start()
+
+    def _start(self) -> None:
+        name = self._data.with_suffix(".log")
+        with name.open("a") as log:
+            environment = os.environ | ENVIRONMENT
+            self._process = subprocess.Popen(
+                self._words, cwd=self._data, env=environment, stdout=log, stderr=log
+            )
+        deadline = time.monotonic() + PATIENCE
+        while self.at.ask(self.at.request("PUT")).status not in {200, 409}:  # 409: it has the bucket already
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self._process.kill()
+                raise SystemExit(f"{self.at.name} has not started, or has no bucket: see {name}")
+            time.sleep(0.02)
+        name.unlink()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop it with SIGSTOP until everything is sent."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+            time.sleep(STOPPED)
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
+    @contextmanager
+    def killed(self) -> Iterator[None]:
+        """Kill it with SIGKILL soon after everything is sent, and start it again."""
+        yield
+        time.sleep(random.uniform(0, LATEST_KILL))
+        self._process.kill()
+        self._process.wait()
+        self._start()
+
+    def close(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait()
+
+
+def _draw(running: _Running) -> None:
+    server = running.tried
+    folder = FOUND / server.slug
+    with tempfile.TemporaryDirectory() as histories:
+        found = _atlas(server, histories, "--keys", str(KEYS))
+        held = [each for each in Operation if _has_held(found["cells"], each)]
+        more = [word for each in held for word in ("--only", each)]
+        if more:
+            again = _atlas(server, histories, "--keys", str(MANY_KEYS), *more)
+            cells = [each for each in found["cells"] if each["operation"] not in held] + again["cells"]
+            cells.sort(key=lambda each: list(Operation).index(each["operation"]))
+            found |= {"cells": cells, "more": again["command"]}
+        raced = {each["operation"] for each in found["cells"] if each["mode"]}
+        found["faults"] = _under_faults(running, [each for each in Operation if each in raced], histories)
         if _failures(found) < _failures(_before(folder)):
             return
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        for cell in found["cells"]:
+        for cell in (*found["cells"], *found["faults"]):
             if cell["history"]:
                 kept = folder / f"{cell['operation']}-{cell['mode']}.jsonl"
                 shutil.copyfile(cell["history"], kept)
                 cell["history"] = f"{server.slug}/{kept.name}"
-    drawn = {"date": f"{dt.datetime.now(dt.UTC):%Y-%m-%d}", "command": command, "exit": done.returncode}
-    (folder / "atlas.json").write_text(f"{json.dumps(drawn | found, indent=1)}\n")
+    found["date"] = f"{dt.datetime.now(dt.UTC):%Y-%m-%d}"
+    (folder / "atlas.json").write_text(f"{json.dumps(found, indent=1)}\n")
+
+
+def _has_held(cells: Sequence[dict[str, Any]], operation: Operation) -> bool:
+    return all(each["mode"] and not each["history"] for each in cells if each["operation"] == operation)
+
+
+def _atlas(server: Tried, histories: str, *options: str) -> dict[str, Any]:
+    """Run `fencepost atlas`, and return its document with the command."""
+    command = [
+        *("atlas", f"http://127.0.0.1:{server.port}", "--bucket", "atlas"),
+        *("--user", "atlas", "--password-env", "ATLAS_SECRET", *options),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.cli", *command, "--format", "json", "--atlas", histories],
+        env=os.environ | ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return {"command": ["fencepost", *command], **found}
+
+
+def _under_faults(running: _Running, operations: Sequence[Operation], histories: str) -> list[dict[str, Any]]:
+    """Race while the server is stopped, and while it is killed if it keeps its objects."""
+    faults = {"stopped": running.stopped, **({"killed": running.killed} if running.tried.keeps else {})}
+    found = []
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        for name, fault in faults.items():
+            racers = Racers(server=running.at, clients=CLIENTS, size=SIZE, pool=pool, fault=fault)
+            for operation in operations:
+                keys = [f"{name}-{operation}-{number}" for number in range(FAULT_KEYS[name])]
+                races = [racers.race(operation, Mode.HELD, key) for key in keys]
+                cell = Cell(operation=operation, mode=Mode.HELD, races=races)
+                document = cell.document() | {"mode": name, "history": None, "findings": []}
+                document["acknowledged_and_gone"] = sum(_is_gone(running.at, race) for race in races)
+                if cell.smallest:
+                    file = write_history(Path(histories) / f"{operation}-{name}", operation, cell.smallest)
+                    judged = judge_file(file).verdict.findings
+                    document |= {"history": str(file), "findings": sorted({each.anomaly for each in judged})}
+                found.append(document)
+    return found
+
+
+def _is_gone(at: Server, race: Race) -> bool:
+    """Is there another object than that of an acknowledged PUT, or none?"""
+    won = [each for each in race.attempts if each.method == "PUT" and each.outcome is Outcome.OK]
+    found = at.ask(at.request("GET", race.key))
+    return bool(won) and (
+        found.status == GONE
+        or (
+            found.status == HTTPStatus.OK
+            and json.loads(found.body)["owner"] not in {f"c{each.client}" for each in won}
+        )
+    )
 
 
 def _before(folder: Path) -> dict[str, Any]:
@@ -230,25 +323,39 @@ def page() -> Iterator[str]:
         cells = {(each["operation"], each["mode"]): each for each in atlas["cells"]}
         shown = " | ".join(_figure(cells, operation, mode) for operation, mode in _CELLS)
         yield f"| {server.name} | {shown} | {atlas['date']} |\n"
+    yield FAULTS
+    columns = [(operation, fault) for operation in Operation for fault in FAULT_KEYS]
+    yield f"| server | {' | '.join(f'{operation} {fault}' for operation, fault in columns)} |\n"
+    yield f"|---|{'---|' * len(columns)}\n"
+    for server, atlas in atlases.items():
+        unraced = {(each["operation"], None): each for each in atlas["cells"] if each["mode"] is None}
+        cells = unraced | {(each["operation"], each["mode"]): each for each in atlas["faults"]}
+        shown = " | ".join(_figure(cells, *column, "keeps nothing") for column in columns)
+        yield f"| {server.name} | {shown} |\n"
     yield FOOT
     for server, atlas in atlases.items():
-        yield f"### {server.name}\n\n```\n{' '.join(atlas['command'])}\n```\n\n"
+        commands = (f"{' '.join(atlas[each])}\n" for each in ("command", "more") if each in atlas)
+        yield f"### {server.name}\n\n```\n{''.join(commands)}```\n\n"
         yield from (f"- {line}\n" for line in _lines(atlas))
         yield "\n"
 
 
-def _figure(cells: dict[tuple[str, str | None], Any], operation: str, mode: str) -> str:
-    cell = cells.get((operation, mode)) or cells.get((operation, None))
+def _figure(
+    cells: dict[tuple[str, str | None], Any], operation: str, mode: str, missing: str = "not raced"
+) -> str:
+    cell = cells.get((operation, None)) or cells.get((operation, mode))
     if cell is None:
-        return "not raced"
-    if cell["mode"] is None or cell["verdict"] == "unknown":
+        return missing
+    if cell["mode"] is None or (cell["verdict"] == "unknown" and mode not in FAULT_KEYS):
         return str(cell["verdict"])
     figure = f"{cell['keys_with_two_winners']}/{cell['keys']}"
+    if not cell["history"] and mode in FAULT_KEYS and cell["acknowledged_and_gone"]:
+        figure += f", **{cell['acknowledged_and_gone']} gone**"
     return f"[**{figure}**](atlas/{cell['history']})" if cell["history"] else figure
 
 
 def _lines(atlas: dict[str, Any]) -> Iterator[str]:
-    for cell in atlas["cells"]:
+    for cell in (*atlas["cells"], *(each for each in atlas["faults"] if each["history"])):
         name = " ".join(filter(None, (cell["operation"], cell["mode"])))
         if cell["reason"]:
             yield f"{name}: {cell['verdict']}: {cell['reason']}"
@@ -262,7 +369,7 @@ def _lines(atlas: dict[str, Any]) -> Iterator[str]:
             )
         elif cell["undecided"]:
             yield f"{name}: {cell['undecided']} of {cell['keys']} keys are undecided"
-    if not any(cell["history"] or cell["reason"] for cell in atlas["cells"]):
+    if not any(cell["history"] or cell["reason"] for cell in (*atlas["cells"], *atlas["faults"])):
         yield "No key had more than one winner."
     if atlas.get("left") == "something":
         yield "It did not let everything be removed that the races had written."
@@ -312,6 +419,10 @@ Exit codes: 0, all atomic; 1, a key had two winners, or a condition is ignored; 
 Keys with more than one winner, of those that 16 clients raced for (one `PUT` and one `DELETE` for *delete*), each server with its defaults, on one machine with two busy cores. A figure links the history of one such race. A rare failure does not show each time, so a drawing replaces an earlier one only if no fewer cells failed. `make atlas` makes this page.
 
 """  # noqa: E501 - a paragraph is a line
+FAULTS = """
+Two more columns for each operation come from `make atlas` alone, which starts the servers itself. *Stopped*: the mode *held*, with the server stopped by SIGSTOP while the last bytes are sent, so that it finds all requests at once. *Killed*: *held*, with SIGKILL up to 20 ms after the last bytes, and a restart; answers are lost, so what is counted are keys with two acknowledged winners, and acknowledged objects that are not there afterwards. Servers that keep their objects in memory have nothing after a restart.
+
+"""  # noqa: E501 - as above
 FOOT = """
 versitygw (`posix`) and s3proxy (`filesystem-nio2`) store files, and gofakes3 keeps objects in memory. Other backends may give other figures. No bucket keeps versions here; in one that does, versitygw 1.8.0 accepts a `PUT` with the ETag of a deleted object, without any race. moto, s3mock, gofakes3 and ministack are made for tests: a test of a lock on one of them may pass or fail for a reason that your real server does not have.
 

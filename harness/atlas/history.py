@@ -7,7 +7,7 @@ are two writes of the next epoch: the condition is the fence, and it must accept
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from harness.files.run_folder import HISTORY
 
 
 def write_history(folder: Path, operation: Operation, race: Race) -> Path:
-    """Write the operations on one key as `history.jsonl` in a new folder, and return the file."""
+    """Write what one race proves as `history.jsonl` in a new folder, and return the file."""
     folder.mkdir()
     lines = (f"{json.dumps(line)}\n" for line in _lines(operation, race))
     replace_file(folder / HISTORY, lines, USER_MODE)
@@ -27,18 +27,24 @@ def write_history(folder: Path, operation: Operation, race: Race) -> Path:
 
 def _lines(operation: Operation, race: Race) -> Iterator[dict[str, Any]]:
     epoch = CREATED if operation is Operation.CREATE else REPLACED
-    attempts = [*race.attempts, *([race.read] if race.read else [])]
+    read = [race.read] if race.read else []
     yield {
         "fencepost": 1,
         "target": f"atlas-{operation}",
         "initial": {"value": None, "token": epoch - 1},
         "require": {"stale_writes_attempted": 0},
-        "clients": len(attempts),
+        "clients": len(race.attempts) + len(read),
     }
-    began = min(each.called for each in attempts)
-    events = [event for each in attempts for event in _events(each, operation, epoch)]
+    began = min(each.called for each in race.attempts)
+    events = [event for each in [*_needed(race), *read] for event in _events(each, operation, epoch)]
     for event in sorted(events, key=lambda event: event["time"]):
         yield {**event, "time": event["time"] - began, "resource": race.key.rpartition("/")[2]}
+
+
+def _needed(race: Race) -> Sequence[Attempt]:
+    """Return the first two winners, the proof that an operation is not atomic; all if there are no two."""
+    won = [each for each in race.attempts if each.outcome is Outcome.OK]
+    return sorted(won, key=lambda each: each.returned)[:2] if len(won) > 1 else race.attempts
 
 
 def _events(attempt: Attempt, operation: Operation, epoch: int) -> Iterator[dict[str, Any]]:

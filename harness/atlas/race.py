@@ -6,9 +6,9 @@ import enum
 import json
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 
 from checkers.history.records import Outcome
@@ -110,6 +110,8 @@ class Racers:
     clients: int
     size: int  # bytes of an object
     pool: Executor  # a thread for each client
+    fault: Callable[[], AbstractContextManager[object]] = nullcontext
+    """What happens to the server while the last bytes are sent."""
 
     def race(self, operation: Operation, mode: Mode, key: str) -> Race:
         """Prepare an object, and let the clients race for it; one PUT and one DELETE if it is deleted."""
@@ -138,11 +140,14 @@ class Racers:
                 return ()  # nothing has been sent
             order = _RANDOM.sample(range(len(requests)), len(requests))
             called = time.monotonic_ns()
-            for step, pieces in enumerate(zip(*(pieces_of(each, mode) for each in requests), strict=True)):
-                if step:
-                    time.sleep(_PAUSE)
+            *first, last = zip(*(pieces_of(each, mode) for each in requests), strict=True)
+            for pieces in first:
                 for client in order:
                     exchanges[client].send(pieces[client])
+                time.sleep(_PAUSE)
+            with self.fault():
+                for client in order:
+                    exchanges[client].send(last[client])
 
             def finished(client: int) -> Attempt:
                 status = exchanges[client].answer().status

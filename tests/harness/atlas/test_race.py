@@ -221,6 +221,12 @@ def test_one_winner_is_no_finding(tmp_path: Path, operation: Operation, raced: R
     assert judged(tmp_path, operation, raced).verdict.findings == ()
 
 
+def test_the_history_of_a_double_win_has_its_first_two_winners(tmp_path: Path) -> None:
+    history = judged(tmp_path, Operation.REPLACE, raced((200, 412, 200, None, 200))).history
+
+    assert [(op.process, op.outcome, op.token) for op in history.operations] == [(0, "ok", 2), (2, "ok", 2)]
+
+
 def test_the_history_has_every_request_and_its_own_key(tmp_path: Path) -> None:
     history = judged(tmp_path, Operation.CREATE, raced((200, 412, None))).history
 
