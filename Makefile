@@ -43,7 +43,7 @@ zoo: install  ## the planted bugs and their twins
 	$(BIN)/fencepost zoo --engine $(ENGINE)
 
 test: EXAMPLES = 0.02
-test-slow: EXAMPLES = 0.2
+test-slow: EXAMPLES = 0.1
 
 test: lint  ## each feature once, while mypy checks the types; ends in pytest's summary, or in what mypy found
 	@echo '$(BIN)/mypy & $(BIN)/pytest -n $(WORKERS) --dist loadgroup'; \
@@ -54,7 +54,7 @@ test: lint  ## each feature once, while mypy checks the types; ends in pytest's 
 test-slow: install  ## what takes long, other seeds, and more random cases (EXAMPLES=1: all)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-dask.lock \
 	  || echo "Dask does not install here: its tests are skipped"
-	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup -m "(slow or hypothesis or random) and not nightly"
+	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup --durations=40 -m "(slow or hypothesis or random) and not nightly"
 
 test-nightly: install  ## all random cases, second engines and systems, adapters in other languages, the image, CI on a bare machine
 	FENCEPOST_REQUIRE_ENGINES=1 $(BIN)/pytest -n 2 --dist loadgroup -m "nightly or hypothesis or random"

@@ -327,7 +327,7 @@ def page() -> Iterator[str]:
     columns = [(operation, fault) for operation in Operation for fault in FAULT_KEYS]
     yield f"| server | {' | '.join(f'{operation} {fault}' for operation, fault in columns)} |\n"
     yield f"|---|{'---|' * len(columns)}\n"
-    for server, atlas in atlases.items():
+    for server, atlas in ((each, atlas) for each, atlas in atlases.items() if "faults" in atlas):
         unraced = {(each["operation"], None): each for each in atlas["cells"] if each["mode"] is None}
         cells = unraced | {(each["operation"], each["mode"]): each for each in atlas["faults"]}
         shown = " | ".join(_figure(cells, *column, "keeps nothing") for column in columns)
@@ -355,7 +355,7 @@ def _figure(
 
 
 def _lines(atlas: dict[str, Any]) -> Iterator[str]:
-    for cell in (*atlas["cells"], *(each for each in atlas["faults"] if each["history"])):
+    for cell in (*atlas["cells"], *(each for each in atlas.get("faults", ()) if each["history"])):
         name = " ".join(filter(None, (cell["operation"], cell["mode"])))
         if cell["reason"]:
             yield f"{name}: {cell['verdict']}: {cell['reason']}"
@@ -369,7 +369,7 @@ def _lines(atlas: dict[str, Any]) -> Iterator[str]:
             )
         elif cell["undecided"]:
             yield f"{name}: {cell['undecided']} of {cell['keys']} keys are undecided"
-    if not any(cell["history"] or cell["reason"] for cell in (*atlas["cells"], *atlas["faults"])):
+    if not any(cell["history"] or cell["reason"] for cell in (*atlas["cells"], *atlas.get("faults", ()))):
         yield "No key had more than one winner."
     if atlas.get("left") == "something":
         yield "It did not let everything be removed that the races had written."
