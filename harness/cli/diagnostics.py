@@ -21,8 +21,7 @@ from harness.engines import local_toxiproxy, local_zookeeper
 from harness.engines.docker import unavailability
 from harness.engines.docker_api import compose_version, engine_host
 from harness.engines.local_systems import SOURCES
-from harness.engines.server_programs import find, repaired_in
-from harness.engines.wheel import INSTALL, ON_SOME_MACHINES
+from harness.engines.server_programs import INSTALL, ON_SOME_MACHINES, find, repaired_in
 from harness.network.ports import free_addresses
 from harness.processes.ownership import Life, life_of
 from harness.processes.run_notes import read_notes

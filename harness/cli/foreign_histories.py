@@ -84,11 +84,7 @@ def export_history(
 
 
 def import_history(path: Path, model: str, initial: str | None) -> Iterator[str]:
-    """Yield another tool's history as the lines of a history.jsonl.
-
-    Raises:
-        HistoryError: it cannot be read, or history.jsonl cannot express it or its verdict.
-    """
+    """Yield another tool's history as lines of history.jsonl; HistoryError if these cannot express it."""
     start = _start(initial)
     history = _read(path)
     lines = list(as_ours(history, model, start))

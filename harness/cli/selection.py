@@ -33,10 +33,7 @@ _RECORDED = (".edn", ".json", ".jsonl", ".log", ".txt", ".gz")
 
 
 def run_folder(word: str, runs: Path) -> Path:
-    """Find a run by its folder, a file in it, or its target's name (then the newest).
-
-    Raises ConfigurationError if there is none.
-    """
+    """Find a run by its folder, a file in it, or its target (the newest); ConfigurationError without one."""
     found = file_or_folder(word, runs)
     if found.is_file():
         if is_run(found.parent):
@@ -100,10 +97,7 @@ def history_of(folder: Path) -> Path:
 
 
 def any_history(word: str, runs: Path) -> Path:
-    """Find the history of any tool: standard input, another tool's in its folder, a file, or a run's.
-
-    Raises ConfigurationError if there is none.
-    """
+    """Find any tool's history: standard input, a file, or one in a folder; ConfigurationError without."""
     if word == str(STANDARD_INPUT):
         return STANDARD_INPUT
     found = file_or_folder(word, runs)

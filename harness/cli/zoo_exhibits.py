@@ -129,10 +129,7 @@ def show_all(
     text: TextIO | None,
     shown: Callable[[dict[str, Any]], None],
 ) -> ExitCode:
-    """Run every exhibit, print each as soon as its twin is judged, and return their common exit code.
-
-    `shown` gets each row in its JSON form.
-    """
+    """Run every exhibit, and print each as soon as its twin is judged; `shown` gets its row as JSON."""
     began = time.monotonic()
     rows: list[ExhibitResult] = []
     with console(text) as screen:

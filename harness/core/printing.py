@@ -36,8 +36,5 @@ def show_document(document: object, indent: int | None = None) -> None:
 
 
 def pass_on(chunks: Iterable[str], to: TextIO | None = None) -> None:
-    """Print what is not text to read: a schema, a converted history, commands to a CI server.
-
-    Its author has escaped it, as its own format demands.
-    """
+    """Print what is not to be read, escaped as its format demands: a schema, a history, commands for CI."""
     (to or sys.stdout).writelines(chunks)

@@ -24,28 +24,28 @@ from harness.engines.docker_clocks import CLOCK, command_to_set
 from harness.engines.docker_compose import TOXIPROXY, Project
 from harness.engines.docker_containers import Container, containers_of, gone
 from harness.engines.docker_images import provide
-from harness.engines.docker_links import EVERYWHERE, connect_members
 from harness.engines.docker_members import HARNESS
 from harness.engines.docker_removal import remove_all
 from harness.engines.engine import Refusal
-from harness.engines.readiness import is_ready
+from harness.engines.readiness import is_ready, wait_until_usable
 from harness.files.atomic_files import replace_file
 from harness.network import patroni_server
 from harness.network.clock_shift import Shift
-from harness.network.systems import SYSTEMS, Unfit
+from harness.network.members import member_links
+from harness.network.ports import HOST
+from harness.network.systems import SYSTEMS
 from harness.network.topology import Address, Link, NetworkEdge, Server, ServerSpec, Topology, Way
 from harness.network.toxiproxy import Toxiproxy
 from harness.processes import ownership
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.duty_cycle import Throttled, Throttling
 from harness.processes.run_notes import leave_note
-from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Supervisor
 from workloads.settings import Login
 
 READY_TIMEOUT = 120.0  # s; they take one to three, a Patroni standby on a loaded machine more than 60
-POLL = 0.03  # s
 TOXIPROXY_API = 8474
+EVERYWHERE = "0.0.0.0"  # noqa: S104 (in the container; published on 127.0.0.1 only)
 SIGKILL = "SIGKILL"
 
 
@@ -79,18 +79,15 @@ class DockerCluster:
 
     def environment(self) -> dict[str, Any]:
         """Return the versions of the servers and of Docker, and the images with their ids and digests."""
-        containers = self._containers()
         with as_infrastructure_errors():
-            engine = self.client.version()["Version"]
-            images = {name: each.image() for name, each in containers.items()}
-        return {
-            "engine": "docker",
-            "docker": engine,
-            "compose": compose_version(),
-            "servers": {server.name: about(server) for server in self.servers},
-            "images": images,
-            "toxiproxy": self.toxiproxy.version(),
-        }
+            return {
+                "engine": "docker",
+                "docker": self.client.version()["Version"],
+                "compose": compose_version(),
+                "servers": {server.name: about(server) for server in self.servers},
+                "images": {name: each.image() for name, each in self._containers().items()},
+                "toxiproxy": self.toxiproxy.version(),
+            }
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if a server ended that no fault has killed."""
@@ -268,7 +265,7 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
         project.edge_ports().items(), project.link_ports().items(), project.members.doors().items()
     )
     toxiproxy.create({way: (Address(EVERYWHERE, port), upstream[way.server]) for way, port in ways})
-    links = connect_members(project, toxiproxy, containers[TOXIPROXY])
+    links = _connect_members(project, toxiproxy, containers[TOXIPROXY])
     for server in servers:
         _wait(containers[server.name], partial(is_ready, server.system, server.address), deadline)
     proxies = {edge: containers[TOXIPROXY].published(port) for edge, port in project.edge_ports().items()}
@@ -308,11 +305,27 @@ def _in_parallel(work: Callable[[Container], None], containers: Sequence[Contain
 
 
 def _wait(container: Container, is_usable: Callable[[], bool], deadline: float) -> None:
-    try:
-        while not is_usable():
-            container.check()
-            if time.monotonic() > deadline:
-                raise not_ready(container.name, f"is not usable after {READY_TIMEOUT:g} s", container.log())
-            time.sleep(POLL)
-    except Unfit as error:
-        raise not_ready(container.name, str(error), container.log()) from None
+    why = f"is not usable after {READY_TIMEOUT:g} s"
+    wait_until_usable(is_usable, container.check, container.failed, deadline=deadline, why=why)
+
+
+def _connect_members(
+    project: Project, toxiproxy: Toxiproxy, container: Container
+) -> dict[Link, Address | None]:
+    """Create a proxy for each link in Toxiproxy's container; return where each can be probed, if it can."""
+    if not project.topology.split:
+        return {}
+    members = project.members
+    at = {name: container.address_in(project.network(name)) for name in members.names}
+    between = {
+        link: (Address(at[link.source], port), Address(members.host(link.server), port))
+        for link in member_links(project.topology)
+        for port in [members.port(link.server, link.port)]
+    }
+    toxiproxy.create(between)
+    listen = {link: Address(HOST, port) for link, port in project.link_ports().items()}
+    listen |= {link: addresses[0] for link, addresses in between.items()}
+    entrances = members.entrance_ports()
+    toxiproxy.create({way: (Address(EVERYWHERE, port), listen[way.link]) for way, port in entrances.items()})
+    unprobed: dict[Link, Address | None] = dict.fromkeys(between)
+    return unprobed | {way.link: container.published(port) for way, port in entrances.items()}

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -118,23 +119,14 @@ class Project:
             for name, added in patroni.services(primary, standby, link, etcd).items()
         }
 
-    def _memory(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return what the override file adds for servers with a limit of their own; swap must not lift it."""
-        return {
-            spec.name: {"mem_limit": spec.memory, "memswap_limit": spec.memory}
-            for spec in self.topology.servers
-            if spec.memory
-        }
-
     def _compose(self) -> list[str | Path]:
         ours = Path(str(importlib.resources.files("compose")))
         clock = [CLOCK] if self.topology.clocks else []
         systems = dict.fromkeys([*(spec.system for spec in self.topology.servers), TOXIPROXY, *clock])
         files = [*(ours / f"{system}.yaml" for system in systems), self.override]
         options = [option for file in files for option in ("--file", file)]
-        folder = (
-            self.override.parent
-        )  # compose reads its .env: the override's folder has none, the current folder may
+        # compose reads the folder's .env: the override's folder has none, the current folder may.
+        folder = self.override.parent
         return ["docker", "compose", "--project-name", self._name(), "--project-directory", folder, *options]
 
     def _name(self) -> str:
@@ -150,14 +142,16 @@ class Project:
         for primary, _, link in self._postgres_links():
             command = ["sh", f"/{SCRIPT}", role_of(primary), link_to_primary(link)]
             services[primary.name]["command"] = [*command, *options_of(primary)]
-        for added in (
-            self.members.services(TOXIPROXY),
-            clocks_of(self.topology),
-            self._patroni(),
-            self._memory(),
+        memory = {  # swap must not lift the limit
+            spec.name: {"mem_limit": spec.memory, "memswap_limit": spec.memory}
+            for spec in self.topology.servers
+            if spec.memory
+        }
+        members, clocks = self.members.services(TOXIPROXY), clocks_of(self.topology)
+        for name, settings in chain.from_iterable(
+            added.items() for added in (members, clocks, self._patroni(), memory)
         ):
-            for name, settings in added.items():
-                _merge(services[name], settings)
+            _merge(services[name], settings)
         published = (*self.edge_ports().values(), *self.members.published())
         services[TOXIPROXY]["ports"] = [f"127.0.0.1::{port}" for port in published]
         networks = {"default": {"labels": labels}, **self.members.networks(labels)}

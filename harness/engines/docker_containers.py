@@ -46,17 +46,19 @@ class Container:
             if each["PrivatePort"] == port and "PublicPort" in each:
                 return Address(each["IP"], each["PublicPort"])
         self.check()
-        raise not_ready(self.name, f"does not publish its port {port}", self.log())
+        raise self.failed(f"does not publish its port {port}")
 
     def publishes(self, port: int) -> bool:
         """Is one of its ports published on this machine?"""
         return any(each["PrivatePort"] == port and "PublicPort" in each for each in self.ports)
 
+    def failed(self, seen: str) -> ServerNotReadyError:
+        """Return the error of what was seen, with its last log lines."""
+        return not_ready(self.name, seen, self.log())
+
     def address_in(self, network: str) -> str:
         """Return its address in one of its networks."""
-        with as_infrastructure_errors():
-            networks = self.client.api.inspect_container(self.id)["NetworkSettings"]["Networks"]
-        return str(networks[network]["IPAddress"])
+        return str(self._inspected()["NetworkSettings"]["Networks"][network]["IPAddress"])
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if it has ended or is unhealthy."""
@@ -68,14 +70,14 @@ class Container:
         self._expect_enough_memory(seen)
         if _was_killed(seen):
             why = f"perhaps by the kernel because {self._memory(seen)}, which Docker does not say"
-            raise not_ready(self.name, f"was killed (status {KILLED}), {why}", self.log())
+            raise self.failed(f"was killed (status {KILLED}), {why}")
         if not seen["State"]["Running"]:
-            raise not_ready(self.name, f"ended with status {seen['State']['ExitCode']}", self.log())
+            raise self.failed(f"ended with status {seen['State']['ExitCode']}")
         health = seen["State"].get("Health", {})
         retries = seen["Config"].get("Healthcheck", {}).get("Retries") or DEFAULT_RETRIES
         # Docker also calls a paused container unhealthy, and then until a check succeeds.
         if health.get("Status") == "unhealthy" and health.get("FailingStreak", 0) >= retries:
-            raise not_ready(self.name, "is unhealthy", self.log())
+            raise self.failed("is unhealthy")
 
     def _inspected(self) -> Mapping[str, Any]:
         try:
@@ -90,7 +92,7 @@ class Container:
     def _expect_enough_memory(self, seen: Mapping[str, Any]) -> None:
         """Raise ServerNotReadyError if the kernel has killed one of its processes because of its limit."""
         if seen["State"]["OOMKilled"]:
-            raise not_ready(self.name, f"was killed by the kernel because {self._memory(seen)}", self.log())
+            raise self.failed(f"was killed by the kernel because {self._memory(seen)}")
 
     def _memory(self, seen: Mapping[str, Any]) -> str:
         """Say that it used more than its limit, with the remedy."""
@@ -130,7 +132,7 @@ class Container:
         quota = NO_LIMIT if share is None else round(share * CPU_PERIOD)
         with as_infrastructure_errors():
             self.client.api.update_container(self.id, cpu_period=CPU_PERIOD, cpu_quota=quota)
-            seen = self.client.api.inspect_container(self.id)["HostConfig"]["CpuQuota"]
+        seen = self._inspected()["HostConfig"]["CpuQuota"]
         if seen != quota:
             raise InfrastructureError(f"{self.name} should have the CPU quota {quota}, but has {seen}")
 
@@ -173,14 +175,13 @@ class Container:
 
     def image(self) -> dict[str, Any]:
         """Return its image's name, id, and digests in registries, if any."""
+        name = self._inspected()["Config"]["Image"]
         with as_infrastructure_errors():
-            name = self.client.api.inspect_container(self.id)["Config"]["Image"]
             image = self.client.images.get(name)
         return {"name": name, "id": image.id, "digests": image.attrs["RepoDigests"] or []}
 
     def _status(self) -> str:
-        with as_infrastructure_errors():
-            seen = self.client.api.inspect_container(self.id)
+        seen = self._inspected()
         self._expect_enough_memory(seen)
         return str(seen["State"]["Status"])
 

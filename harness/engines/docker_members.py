@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.network.member_systems import MEMBERS
-from harness.network.members import advertised_port, member_links, probed_links, split_clusters
+from harness.network.members import MEMBERS, advertised_port, member_links, probed_links, split_clusters
 from harness.network.topology import Entrance, Link, ServerSpec, Topology
 
 FIRST_ENTRANCE_PORT = 18000  # inside Toxiproxy's container
@@ -125,10 +124,6 @@ def _zookeeper_ensemble(members: DockerMembers, ensemble: Sequence[ServerSpec]) 
     )
 
 
-def _zookeeper_environment(_members: DockerMembers, _spec: ServerSpec) -> Mapping[str, str]:
-    return {"ZOO_SYNC_LIMIT": SYNC_LIMIT, "ZOO_INIT_LIMIT": INIT_LIMIT}
-
-
 CLUSTERS: Mapping[str, tuple[str, Callable[[DockerMembers, Sequence[ServerSpec]], str]]] = {
     "etcd": ("FENCEPOST_ETCD_CLUSTER", _etcd_cluster),
     "zookeeper": ("FENCEPOST_ZOOKEEPER_ENSEMBLE", _zookeeper_ensemble),
@@ -137,6 +132,6 @@ CLUSTERS: Mapping[str, tuple[str, Callable[[DockerMembers, Sequence[ServerSpec]]
 
 ENVIRONMENTS: Mapping[str, Callable[[DockerMembers, ServerSpec], Mapping[str, str]]] = {
     "etcd": _etcd_environment,
-    "zookeeper": _zookeeper_environment,
+    "zookeeper": lambda _members, _spec: {"ZOO_SYNC_LIMIT": SYNC_LIMIT, "ZOO_INIT_LIMIT": INIT_LIMIT},
 }
 """The settings of a member of a split cluster that others do not have."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,9 @@ from harness.core.errors import (
 from harness.engines import local_postgres, local_toxiproxy, local_zookeeper
 from harness.engines.attached import Attached, about, about_attached, reached
 from harness.engines.engine import Refusal
-from harness.engines.local_readiness import READY_TIMEOUT, wait_for_child, wait_for_server
 from harness.engines.local_systems import CLOCKS_NEED_DOCKER, SOURCES, STARTERS, WITH_PASSWORD, never
-from harness.engines.server_programs import check, find
-from harness.engines.wheel import DISTRIBUTIONS
+from harness.engines.readiness import is_ready, wait_until_usable
+from harness.engines.server_programs import DISTRIBUTIONS, check, find
 from harness.network import ports
 from harness.network.clock_shift import Shift
 from harness.network.members import probed_links
@@ -45,6 +45,8 @@ from workloads.settings import Login
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
 
+READY_TIMEOUT = 20.0  # s; they take 1 to 2
+FOREIGN = 5.0  # s from an unfit answer on our port until our own server must have ended, if it is not its own
 ATTEMPTS = 3  # another process may take a port after we found it free
 
 
@@ -57,11 +59,11 @@ class LocalCluster:
     supervisor: Supervisor
     proxies: Mapping[
         NetworkEdge, Address
-    ]  # where clients enter an edge: its proxy, or the TLS relay in front of it
+    ]  # where clients enter an edge: its proxy, or the TLS relay before it
     down: set[str] = field(default_factory=set)  # killed, and not usable again yet
     changing: threading.Lock = field(
         default_factory=threading.Lock
-    )  # guards `down` and the supervisor's children
+    )  # of `down` and the supervisor's children
     paused: dict[tuple[str, ...], ExitStack] = field(default_factory=dict)
     earlier_runs: int | None = None
     links: Mapping[Link, Address | None] = field(default_factory=dict)
@@ -92,14 +94,12 @@ class LocalCluster:
         with self.changing:
             self.down.update(servers)
         children = self._of(servers)
+        systems = {server.name: server.system for server in self.servers}
         for child in children:
-            child.end(self._stop_signal(child.name)) if orderly else child.kill()
+            stop = SYSTEMS[systems[child.name]].stop_signal
+            child.end(signal.Signals[stop]) if orderly else child.kill()
         ended = ", ".join(f"{child.name} (process {child.process.pid})" for child in children)
         return f"{'an orderly stop' if orderly else 'SIGKILL'}, and {ended} ended"
-
-    def _stop_signal(self, server: str) -> signal.Signals:
-        system = next(each.system for each in self.servers if each.name == server)
-        return signal.Signals[SYSTEMS[system].stop_signal]
 
     def restart(self, servers: Sequence[str]) -> None:
         """Restart killed servers, and wait until each is usable."""
@@ -110,16 +110,13 @@ class LocalCluster:
         deadline = time.monotonic() + READY_TIMEOUT
         for server in self.servers:
             if server.name in servers:
-                wait_for_server(server, self._of(servers), deadline)
+                _wait_for(server.name, _is_ready(server), self._of(servers), deadline)
         with self.changing:
             self.down.difference_update(servers)
 
     def pause(self, servers: Sequence[str]) -> str:
         """Stop servers and their child processes with SIGSTOP; return the evidence that they are stopped."""
-        children = self._of(servers)
-        for child in children:
-            child.check()
-        heads = [psutil.Process(child.process.pid) for child in children]
+        heads = self._heads(servers).values()
         self.paused.setdefault(tuple(servers), ExitStack()).enter_context(continued_at_end(heads))
         stopped = [process_tree.stop_all(head) for head in heads]
         if None in stopped:
@@ -130,24 +127,16 @@ class LocalCluster:
     def resume(self, servers: Sequence[str]) -> str:
         """Continue servers and their child processes with SIGCONT; return the evidence that they run."""
         self.paused.pop(tuple(servers), ExitStack()).close()
-        children = self._of(servers)
-        for child in children:
-            child.check()
-        heads = [psutil.Process(child.process.pid) for child in children]
-        processes = [process for head in heads for process in process_tree.members(head)]
-        if not process_tree.wait_until_continued(processes):
-            raise InfrastructureError(f"{', '.join(servers)} should be running, but a process is stopped")
+        _expect_running(self._heads(servers))
         return f"SIGCONT, and no process of {', '.join(servers)} is in state T"
 
     @contextmanager
     def throttled(self, servers: Sequence[str], share: float) -> Iterator[Mapping[str, Throttling]]:
         """Stop and continue servers and their child processes, so that each runs for a share of the time."""
-        heads = {child.name: psutil.Process(child.process.pid) for child in self._of(servers)}
+        heads = self._heads(servers)
         with continued_at_end(heads.values()), ExitStack() as cycles:
             yield {name: cycles.enter_context(duty_cycle(head, share)) for name, head in heads.items()}
-        processes = [process for head in heads.values() for process in process_tree.members(head)]
-        if not process_tree.wait_until_continued(processes):
-            raise InfrastructureError(f"{', '.join(servers)} should be running, but a process is stopped")
+        _expect_running(heads)
 
     def shift_of(self, _server: str) -> Shift:
         """Return no shift."""
@@ -159,6 +148,13 @@ class LocalCluster:
 
     def _of(self, servers: Sequence[str]) -> tuple[Child, ...]:
         return tuple(child for child in self.children if child.name in servers)
+
+    def _heads(self, servers: Sequence[str]) -> Mapping[str, psutil.Process]:
+        """Return the processes of servers, by name; ServerNotReadyError if one has ended."""
+        children = self._of(servers)
+        for child in children:
+            child.check()
+        return {child.name: psutil.Process(child.process.pid) for child in children}
 
     def environment(self) -> dict[str, Any]:
         """Return the versions of the servers, and where their programs are from."""
@@ -211,10 +207,7 @@ class LocalEngine:
     def start(
         self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
     ) -> Iterator[LocalCluster]:
-        """Start everything, yield once it is usable, and remove it all at the end.
-
-        Logs stay in `folder/logs`.
-        """
+        """Start everything, yield once it is usable, and remove it all but the logs in `folder/logs`."""
         if refusal := self.refusal(topology):
             raise refusal
         toxiproxy = local_toxiproxy.provide(notify) if _needs_toxiproxy(topology) else local_toxiproxy.find()
@@ -231,6 +224,13 @@ class LocalEngine:
             with deferred_interrupts():
                 supervisor.close()
                 note.unlink(missing_ok=True)
+
+
+def _expect_running(heads: Mapping[str, psutil.Process]) -> None:
+    """Raise InfrastructureError if a process of these servers stays stopped."""
+    processes = [process for head in heads.values() for process in process_tree.members(head)]
+    if not process_tree.wait_until_continued(processes):
+        raise InfrastructureError(f"{', '.join(heads)} should be running, but a process is stopped")
 
 
 def _needs_toxiproxy(topology: Topology) -> bool:
@@ -263,26 +263,27 @@ def _start_once(
         for cluster in dict.fromkeys(server.cluster for server in members):
             start([server for server in members if server.cluster == cluster], supervisor)
     deadline = time.monotonic() + READY_TIMEOUT
-    toxiproxy = _connect(api, run_id, supervisor, deadline) if program is not None else None
     every = (*servers, *attached.servers)
+    toxiproxy: Toxiproxy | None = None
     entrances: dict[NetworkEdge, Address] = {}
-    if toxiproxy is not None:
+    if program is not None:
+        from harness.network.toxiproxy import Toxiproxy
+
+        toxiproxy = Toxiproxy(api, run_id)
+        _wait_for("toxiproxy", toxiproxy.answers, supervisor.children, deadline)
         entrances = _proxies(toxiproxy, topology, every)
         fronts = attached.fronts(entrances)
         toxiproxy = replace(toxiproxy, fronts=fronts)
         entrances |= {edge: front.address for edge, front in fronts.items()}
     for server in servers:
-        wait_for_server(server, supervisor.children, deadline)
+        _wait_for(server.name, _is_ready(server), supervisor.children, deadline)
     following = {server.name: server.follows for server in servers}
     split = {link: following[link.source] for link in probed_links(topology)}
     return LocalCluster(every, toxiproxy, supervisor, entrances, links=split)
 
 
 def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
-    """Give each server an address, and each replica another one for its link.
-
-    All require one password, generated for this run.
-    """
+    """Give each server an address, and each replica another for its link; one new password for all."""
     login = Login(password=secrets.token_hex(16))
     return tuple(
         Server(
@@ -300,12 +301,20 @@ def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
     )
 
 
-def _connect(api: Address, run_id: str, supervisor: Supervisor, deadline: float) -> Toxiproxy:
-    from harness.network.toxiproxy import Toxiproxy
+def _is_ready(server: Server) -> Callable[[], bool]:
+    return partial(is_ready, server.system, server.address)
 
-    toxiproxy = Toxiproxy(api, run_id)
-    wait_for_child("toxiproxy", toxiproxy.answers, supervisor.children, deadline)
-    return toxiproxy
+
+def _wait_for(name: str, is_usable: Callable[[], bool], children: Sequence[Child], deadline: float) -> None:
+    """Wait until one of these children is usable, while all of them run."""
+
+    def check() -> None:
+        for child in children:
+            child.check()
+
+    (failed,) = (child.failed for child in children if child.name == name)
+    why = f"is not usable after {READY_TIMEOUT:g} s"
+    wait_until_usable(is_usable, check, failed, deadline=deadline, why=why, foreign=FOREIGN)
 
 
 def _proxies(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from harness.engines import local_etcd, local_postgres, local_redis, local_zookeeper
-from harness.network.member_systems import MEMBERS
+from harness.network.members import MEMBERS
 from harness.network.topology import Server, Topology
 from harness.processes.supervisor import Supervisor
 

@@ -29,10 +29,7 @@ TICK = 200  # ms; a session's timeout is rounded up to whole ticks
 
 
 def check(*, killed: bool) -> None:
-    """Raise EngineUnavailableError, with the remedy, if this machine has no ZooKeeper that fits.
-
-    `killed`: a server of it is killed during the run.
-    """
+    """Raise EngineUnavailableError, with the remedy, without a ZooKeeper that fits a run that may kill it."""
     if shutil.which("java") is None:
         raise EngineUnavailableError(
             f"the local engine needs Java for ZooKeeper, but no java is on PATH: {GET_ZOOKEEPER}"

@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 import socket
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from harness.core.errors import ServerNotReadyError
 from harness.network.systems import MOST, SYSTEMS, TIMEOUT, System, Unfit
 from harness.network.topology import Address
 
+POLL = 0.02  # s
 LONGEST_ANSWER = 80  # characters shown in a message
 PATIENCE = 15.0  # s; for a server that seems to be another, before it is called that
 
@@ -32,8 +35,38 @@ def is_ready(name: str, address: Address) -> bool:
         raise Unfit(_is_another(name, answer))
     if not system.is_usable(address):
         return False
-    _expect_new_enough(name, system, address)
+    if system.oldest and (why := too_old(name, system.version(address))):
+        raise Unfit(why)
     return True
+
+
+def wait_until_usable(
+    is_usable: Callable[[], bool],
+    check: Callable[[], None],
+    failed: Callable[[str], ServerNotReadyError],
+    *,
+    deadline: float,
+    why: str,
+    foreign: float = 0.0,
+) -> None:
+    """Wait until a server is usable, and `check` meanwhile; if it is not, raise its error, with the reason.
+
+    `why` is the reason at the deadline. One that is unfit may be another program's, which took the port
+    before: then `check` fails within `foreign` seconds.
+    """
+    while True:
+        try:
+            if is_usable():
+                return
+        except Unfit as error:
+            if not foreign:
+                raise failed(str(error)) from None
+            if why != str(error):
+                why, deadline = str(error), min(deadline, time.monotonic() + foreign)
+        check()
+        if time.monotonic() > deadline:
+            raise failed(why)
+        time.sleep(POLL)
 
 
 def unlike(name: str, address: Address) -> bytes | None:
@@ -82,11 +115,6 @@ def _answer(system: System, address: Address, timeout: float = TIMEOUT) -> bytes
     except OSError:
         pass
     return answer
-
-
-def _expect_new_enough(name: str, system: System, address: Address) -> None:
-    if system.oldest and (why := too_old(name, system.version(address))):
-        raise Unfit(why)
 
 
 def too_old(name: str, version: str) -> str | None:

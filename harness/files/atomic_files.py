@@ -28,10 +28,7 @@ _UNFINISHED = (".fencepost-", ".new")
 
 @contextmanager
 def replacement(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
-    """Write to a new file that replaces `path` once the block has ended without an error.
-
-    Raises ResourceExhaustedError if the disk is full; the old file stays.
-    """
+    """Yield a new file that replaces `path` after the block; ResourceExhaustedError if the disk is full."""
     new = path.with_name(secrets.token_hex(8).join(_UNFINISHED))
     try:
         with open(os.open(new, _NEW, mode), "wb") as file:  # noqa: PTH123 (a descriptor)
@@ -64,10 +61,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:
-    """Write the file that the user requested; a device or a pipe is written to directly.
-
-    Raises ConfigurationError as `check_output`.
-    """
+    """Write a requested file, or a device or pipe directly; ConfigurationError as `check_output`."""
     check_output(path, force=force)
     try:
         if _is_stream(path):
@@ -80,10 +74,7 @@ def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:
 
 
 def check_output(path: Path, *, force: bool) -> None:
-    """Check a file that the user requested before any work for it is done.
-
-    Raises ConfigurationError if the file exists, unless `force`, or if no file can be there.
-    """
+    """Check a requested file before any work; ConfigurationError if it exists, unless `force`, or cannot."""
     if os.path.lexists(path) and not force and not _is_stream(path):
         raise ConfigurationError(f"{path} exists and was not overwritten; name another file, or add --force")
     if not path.parent.is_dir():

@@ -20,10 +20,7 @@ NAMED_BY = "%Y%m%dT%H%M%S"  # UTC; then "-" and an id
 
 
 def create(parent: Path, *inside: str) -> Path:
-    """Make a new folder in `parent` with some folders inside, and point `latest` to it.
-
-    Only this user can enter it. Raises OSError.
-    """
+    """Make a private folder in `parent`, with some inside, and point `latest` to it. Raises OSError."""
     path = (parent / f"{datetime.now(UTC):{NAMED_BY}}-{secrets.token_hex(3)}").absolute()
     make_missing(path.parent)
     for made in (path, *(path / name for name in inside)):
@@ -62,10 +59,7 @@ def newest_first(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def in_use(path: Path, busy: str) -> Iterator[None]:
-    """Keep other processes from using a folder; the kernel lets go when this process ends.
-
-    Raises ConfigurationError with the sentence `busy` if another process uses it.
-    """
+    """Keep other processes from using a folder until this one ends; ConfigurationError `busy` if one does."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)

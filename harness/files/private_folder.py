@@ -27,10 +27,7 @@ class UnsafeFolderError(Exception):
 
 @contextmanager
 def opened(folder: Path) -> Iterator[int]:
-    """Open a folder that only this user can have written to, and yield its descriptor.
-
-    Raises UnsafeFolderError, or OSError if it does not exist or cannot be opened.
-    """
+    """Yield the descriptor of a folder that only this user can write to; UnsafeFolderError, or OSError."""
     try:
         descriptor = os.open(folder, _FOLDER)
     except OSError:
@@ -45,10 +42,7 @@ def opened(folder: Path) -> Iterator[int]:
 
 
 def make(folder: Path) -> None:
-    """Create a folder that only this user can enter, and its parents, unless they exist.
-
-    Raises UnsafeFolderError, or OSError if it cannot be created or written to.
-    """
+    """Create a private folder and its parents, unless they exist; UnsafeFolderError, or OSError."""
     make_missing(folder)
     with opened(folder) as descriptor:
         if stat.S_IMODE(os.fstat(descriptor).st_mode) & _OTHERS:

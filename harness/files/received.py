@@ -43,10 +43,7 @@ _HOLE = bytes(1 << 20)
 
 
 def component(name: object, source: Path | str) -> str:
-    """Return a name from data, if a file may have it; `source` is where it was read.
-
-    Raises ConfigurationError.
-    """
+    """Return a name from data, read in `source`; ConfigurationError if no file may have it."""
     if isinstance(name, str) and COMPONENT.fullmatch(name):
         return name
     raise ConfigurationError(
@@ -55,10 +52,7 @@ def component(name: object, source: Path | str) -> str:
 
 
 def components(path: str, source: Path | str) -> tuple[str, ...]:
-    """Return the names of a relative path from data, such as `runs/etcd-postgres/20261122T060446-0752bc`.
-
-    Raises ConfigurationError.
-    """
+    """Return the names of a relative path from data, such as `runs/t/20261122T…`; ConfigurationError."""
     names = tuple(path.split("/"))
     if all(map(COMPONENT.fullmatch, names)):
         return names
@@ -88,10 +82,7 @@ def size_of(root: Path, *names: str) -> int:
 
 
 def size(root: Path, *names: str, most: int, remedy: str = files.REMEDY) -> int | None:
-    """Return the size of a file in bytes; None if it does not exist.
-
-    Raises HistoryError unless it is a regular file of at most `most` bytes.
-    """
+    """Return a file's size (bytes), if it exists; HistoryError unless it is regular and within `most`."""
     found = _status(root, names)
     if found is None:
         return None
@@ -100,10 +91,7 @@ def size(root: Path, *names: str, most: int, remedy: str = files.REMEDY) -> int 
 
 
 def read(root: Path, *names: str, most: int, remedy: str = files.REMEDY, text: bool = False) -> bytes | None:
-    """Read a file; None if it does not exist.
-
-    Raises HistoryError unless it is a regular file of at most `most` bytes, and a `text` up to its end.
-    """
+    """Read a file, if it exists; HistoryError unless it is regular, within `most`, and a whole `text`."""
     if not exists(root, *names):
         return None
     return files.read_bytes(root.joinpath(*names), most, remedy, within=root, text=text)
@@ -123,10 +111,7 @@ def read_json(root: Path, *names: str, most: int, remedy: str = files.REMEDY) ->
 
 
 def listed(root: Path, *names: str) -> list[str]:
-    """Return the names in a folder, sorted; none if the folder does not exist.
-
-    Raises HistoryError if it is something else, or has too many files.
-    """
+    """Return the sorted names in a folder, if it exists; HistoryError if it is none, or has too many."""
     try:
         with files.opened_folder(root, names) as folder:
             return _listed(folder, root.joinpath(*names))

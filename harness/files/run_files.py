@@ -1,7 +1,4 @@
-"""Reading the files of a run folder, which may come from a stranger, within limits.
-
-`checkers.text.limits` has the maximum sizes.
-"""
+"""Reading the files of a run folder, maybe a stranger's, within the limits of `checkers.text.limits`."""
 
 from __future__ import annotations
 
@@ -40,32 +37,20 @@ _REPORT_WITHOUT = "no run writes that much; remove it: the report does not need 
 
 
 def check(folder: Path) -> None:
-    """Check every file that would be read from a run's folder, before any of them is read.
-
-    Raises:
-        HistoryError: a file is a pipe, a device, a link, or too large.
-    """
+    """Check all files of a run before one is read; HistoryError for a pipe, device, link, or too large."""
     for name in MOST:
         has(folder, name)
     RunFolder(folder).recordings()
 
 
 def content(folder: Path, name: str) -> bytes | None:
-    """Read a file of a run; None if it does not exist.
-
-    Raises:
-        HistoryError: it is not a regular file within its limits.
-    """
+    """Read a file of a run; None if it does not exist. HistoryError unless regular and within its limits."""
     read = received.read_json if name.endswith(".json") else received.read
     return read(folder, name, most=MOST[name], remedy=_remedy(name))
 
 
 def has(folder: Path, name: str) -> bool:
-    """Does a run have this file?
-
-    Raises:
-        HistoryError: there is something else, or it is too large.
-    """
+    """Does a run have this file? HistoryError if there is something else, or it is too large."""
     return received.size(folder, name, most=MOST[name], remedy=_remedy(name)) is not None
 
 

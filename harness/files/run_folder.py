@@ -58,10 +58,7 @@ class RunFolder:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keep other processes from judging the run; the kernel unlocks it when this process ends.
-
-        Raises ConfigurationError if it is in progress in another process.
-        """
+        """Keep other processes from judging the run until this one ends; ConfigurationError if one does."""
         with dated_folders.in_use(
             self.path, f"{self.path}: this run is in progress; judge it when it has ended"
         ):
@@ -93,10 +90,7 @@ class RunFolder:
         return sum(self._size(EVENTS, name) for name in self._recordings())
 
     def recordings(self) -> list[Path]:
-        """Return the recordings of all processes.
-
-        Raises HistoryError if one is not a regular file, or if they are too many or too large.
-        """
+        """Return all recordings; HistoryError if one is no regular file, or they are too many or large."""
         names = self._recordings()
         if len(names) > limits.EVENT_FILES:
             problem = f"it has more than {limits.EVENT_FILES:,} files, but a run has one for each process"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster
 from harness.nemesis.fault import InjectedFault
-from harness.network.member_systems import keeps_silence
+from harness.network.members import keeps_silence
 from harness.network.probe import SentProbe, answers, replies, requests
 from harness.network.topology import Address, Link, NetworkEdge, Way
 

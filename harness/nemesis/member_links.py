@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from harness.engines.engine import Cluster
 from harness.nemesis.edge_probes import HEALING, Probes
-from harness.network.member_systems import MEMBERS, members_of
+from harness.network.members import MEMBERS, members_of
 from harness.network.systems import SYSTEMS
 from harness.network.topology import Address, Direction, Link, NetworkEdge, Server, Way
 from harness.processes.server_failure import not_ready

@@ -30,7 +30,7 @@ from harness.nemesis.member_links import (
 )
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.triggers import Victim
-from harness.network.member_systems import MEMBERS
+from harness.network.members import MEMBERS
 from harness.network.topology import FOLLOWERS, NetworkEdge
 
 Shape = Literal["isolated", "halves", "bridge"]

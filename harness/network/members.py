@@ -1,4 +1,4 @@
-"""The members of clusters that a fault will split, and the links between them.
+"""The members of clusters: how they speak to each other, the links between them, and all that can be probed.
 
 All members know each other by the same names and ports, so that they agree on what the cluster
 is. Where such a name leads depends on the member that asks: to its own proxy for that link.
@@ -6,11 +6,54 @@ is. Where such a name leads depends on the member that asks: to its own proxy fo
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import permutations
 
-from harness.network.member_systems import MEMBERS
+from harness.network.systems import SYSTEMS, System
 from harness.network.topology import Link, ServerSpec, Topology, links
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """How the members of a cluster speak to each other."""
+
+    ports: tuple[int, ...]  # inside their containers; the last one answers the probe
+    probe: bytes
+    answers: tuple[bytes, ...]
+    hangs_up: float = math.inf  # s; after so long, it closes a connection on which nothing came
+
+
+MEMBERS: dict[str, Members] = {
+    "etcd": Members(ports=(2380,), probe=SYSTEMS["etcd"].probe, answers=SYSTEMS["etcd"].answers),
+    "zookeeper": Members(
+        ports=(2888, 3888),  # of the leader, and for elections
+        probe=struct.pack("!q", -1),  # no version of the election's protocol: it closes the connection
+        answers=(b"",),
+        hangs_up=3.0,
+    ),
+}
+"""The systems whose clusters can be split, as far as their members have ports of their own."""
+
+
+def members_of(system: str) -> str:
+    """Return the name under which `PROBED` has the members' ports of a system."""
+    return f"{system} members"
+
+
+def keeps_silence(system: str) -> float:
+    """Return how long (s) a silent connection stays open; then, hanging up would seem to be the answer."""
+    known = PROBED[system]
+    return 0.8 * known.hangs_up if isinstance(known, Members) else math.inf
+
+
+PROBED: Mapping[str, System | Members] = {
+    **SYSTEMS,
+    **{members_of(system): members for system, members in MEMBERS.items()},
+}
+"""What can be probed, by name."""
 
 
 def split_clusters(topology: Topology) -> Mapping[tuple[str, str], tuple[ServerSpec, ...]]:

@@ -39,13 +39,8 @@ def members(address: Address) -> tuple[Member, ...]:
     """Return all servers as one of them knows them; InfrastructureError if it does not answer."""
     try:
         return tuple(
-            Member(
-                name=member["name"],
-                role=member["role"],
-                state=member["state"],
-                timeline=member.get("timeline"),
-            )
-            for member in json_answer(address, "/cluster")["members"]
+            Member(name=each["name"], role=each["role"], state=each["state"], timeline=each.get("timeline"))
+            for each in json_answer(address, "/cluster")["members"]
         )
     except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
         raise InfrastructureError(f"Patroni at {address}: /cluster: {error!r}") from error

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from harness.core.errors import InfrastructureError
-from harness.network.member_systems import PROBED
+from harness.network.members import PROBED
 from harness.network.topology import Address
 
 Key = TypeVar("Key", bound=Hashable)

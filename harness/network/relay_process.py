@@ -18,6 +18,7 @@ import socket
 import ssl
 import struct
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -129,7 +130,8 @@ async def _relay(client: socket.socket, upstream: TlsStream, server: RelayedServ
     requests = asyncio.create_task(_pass_on_requests(client, upstream, server))
     try:
         async for data in upstream.answers():
-            await _answer(client, data)
+            with suppress(OSError):  # it has gone
+                await sent(client, data)
     finally:
         requests.cancel()
         (end,) = await asyncio.gather(requests, return_exceptions=True)
@@ -139,11 +141,9 @@ async def _relay(client: socket.socket, upstream: TlsStream, server: RelayedServ
 
 async def _pass_on_requests(client: socket.socket, upstream: TlsStream, server: RelayedServer) -> None:
     first = data = await _request(client)
-    if first:
-        # gRPC needs h2 negotiated, and HTTP/1.1 must not have it.
-        await upstream.start(
-            _context(server, "h2" if first.startswith(HTTP2) else "http/1.1"), server.tls.host
-        )
+    if first:  # gRPC needs h2 negotiated, and HTTP/1.1 must not have it
+        protocol = "h2" if first.startswith(HTTP2) else "http/1.1"
+        await upstream.start(_context(server, protocol), server.tls.host)
     while data:
         await upstream.send(data)
         data = await _request(client)
@@ -155,13 +155,6 @@ async def _request(client: socket.socket) -> bytes:
         return await received(client)
     except OSError:  # a client that resets its connection closes it
         return b""
-
-
-async def _answer(client: socket.socket, data: bytes) -> None:
-    try:
-        await sent(client, data)
-    except OSError:  # it has gone
-        return
 
 
 @cache
@@ -187,17 +180,13 @@ async def _obey(order: dict[str, Any], doors: dict[int, Door]) -> int:
     return int(about)
 
 
-async def _run() -> None:
+async def main() -> None:
+    """Run the command line."""
     doors: dict[int, Door] = {}
     while order := await asyncio.to_thread(sys.stdin.readline):
         sys.stdout.write(f"{await _obey(json.loads(order), doors)}\n")
         sys.stdout.flush()
 
 
-def main() -> None:
-    """Run the command line."""
-    asyncio.run(_run())
-
-
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

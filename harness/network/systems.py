@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from harness.core.duration import NS
-from harness.network import aws_servers, hazelcast_server, redis_server
+from harness.network import hazelcast_server, redis_server
 from harness.network.http_requests import header_of, json_answer
 from harness.network.topology import Address
 from workloads.settings import Login
@@ -114,10 +114,7 @@ def etcd_is_led(address: Address) -> bool:
 
 
 def etcd_ticket(members: Sequence[Address]) -> str:
-    """Log in to a cluster for all clients, each of which would otherwise take the server's time for hashing.
-
-    Raises NotApplied or Unknown if it is refused.
-    """
+    """Log in once for all clients, which spares the server hashing; NotApplied or Unknown if refused."""
     from workloads.etcd_api import Connection  # slow to import
 
     who = members[0].login
@@ -127,10 +124,7 @@ def etcd_ticket(members: Sequence[Address]) -> str:
 
 
 def postgres_is_usable(address: Address) -> bool:
-    """Log in as user `fencepost` to the database of that name; a standby must receive from its primary.
-
-    Raises Unfit if the login can never succeed.
-    """
+    """Can `fencepost` log in to its database, and a standby receive? Unfit if it never will log in."""
     import psycopg
 
     try:
@@ -168,12 +162,6 @@ def postgres_clock(address: Address) -> int:
 
 
 @_if_it_answers
-def zookeeper_is_usable(address: Address) -> bool:
-    """Does a server serve requests? It does once it is standalone or there is a leader."""
-    return b"Zookeeper version" in _zookeeper_answer(address)
-
-
-@_if_it_answers
 def zookeeper_leads(address: Address) -> bool:
     """Is this server the leader, or the only one, by its own account?"""
     status = _zookeeper_answer(address)
@@ -205,10 +193,7 @@ def http_clock(address: Address) -> int:
 
 @_if_it_answers
 def kahuna_is_usable(address: Address) -> bool:
-    """Release a lock that no client holds: it answers once its partition has a leader.
-
-    Raises Unfit if it is too old to know the field `owner`.
-    """
+    """Does its partition have a leader, and so answer a release? Unfit if it is too old to know `owner`."""
     asked = {"resource": "fencepost", "owner": "ZmVuY2Vwb3N0", "durability": 1}
     said = json_answer(address, "/v1/locks/try-unlock", asked).get("type")
     if said == KAHUNA_INVALID_INPUT:
@@ -216,9 +201,15 @@ def kahuna_is_usable(address: Address) -> bool:
     return said == KAHUNA_NO_SUCH_LOCK
 
 
-def kahuna_version(address: Address) -> str:
-    """Return such as "Kahuna on Kestrel": it does not report its version; the image has one."""
-    return f"Kahuna on {header_of(address, 'Server') or 'an unnamed server'}"
+@_if_it_answers
+def names_itself(address: Address) -> bool:
+    """Does it speak HTTP, and name itself? It answers nothing more to a request without a signature."""
+    return bool(header_of(address, "Server"))
+
+
+def without_version(name: str) -> Callable[[Address], str]:
+    """Return what says such as "Kahuna on Kestrel" of a server that does not report its version."""
+    return lambda address: f"{name} on {header_of(address, 'Server') or 'an unnamed server'}"
 
 
 SYSTEMS: dict[str, System] = {
@@ -266,7 +257,7 @@ SYSTEMS: dict[str, System] = {
     ),
     "zookeeper": System(
         port=2181,
-        is_usable=zookeeper_is_usable,
+        is_usable=_if_it_answers(lambda address: b"Zookeeper version" in _zookeeper_answer(address)),
         version=zookeeper_version,
         probe=b"srvr",
         answers=(b"Zookeeper version", b"This ZooKeeper instance"),
@@ -276,8 +267,8 @@ SYSTEMS: dict[str, System] = {
     ),
     "dynamodb": System(
         port=8000,
-        is_usable=aws_servers.is_usable,
-        version=aws_servers.dynamodb_version,
+        is_usable=names_itself,
+        version=without_version("DynamoDB Local"),
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
         speaks=b"dynamodb",
@@ -285,8 +276,8 @@ SYSTEMS: dict[str, System] = {
     ),
     "s3": System(
         port=9000,
-        is_usable=aws_servers.is_usable,
-        version=aws_servers.s3_version,
+        is_usable=names_itself,
+        version=without_version("S3"),
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
         speaks=b"<?xml",
@@ -302,7 +293,7 @@ SYSTEMS: dict[str, System] = {
     "kahuna": System(
         port=8081,
         is_usable=kahuna_is_usable,
-        version=kahuna_version,
+        version=without_version("Kahuna"),  # its image has one
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
         speaks=b"Kahuna",

@@ -22,7 +22,7 @@ import json
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import IO
 
@@ -67,11 +67,9 @@ class Relay:
         assert self.process is not None  # noqa: S101 - of a relay that has started
         assert self.process.stdin is not None  # noqa: S101 - a pipe
         assert self.process.stdout is not None  # noqa: S101 - a pipe
-        with self.asking:
-            try:
-                self.process.stdin.write(json.dumps({what: about}).encode() + b"\n")
-            except BrokenPipeError:
-                raise InfrastructureError("the TLS relay has ended") from None
+        said = b""
+        with self.asking, suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps({what: about}).encode() + b"\n")
             said = self.process.stdout.readline()
         if not said:
             raise InfrastructureError("the TLS relay has ended")
@@ -96,10 +94,7 @@ class Front:
 
 @contextmanager
 def relay_for(servers: Sequence[AttachedSpec], log: IO[bytes] | None = None) -> Iterator[Relay]:
-    """Yield the relay for these servers, until the block ends.
-
-    `log` gets a line for each connection that failed or was refused.
-    """
+    """Yield the relay for these servers; `log` gets a line for each connection that failed or was refused."""
     if not any(map(is_relayed, servers)):
         yield Relay(None)
         return

@@ -74,33 +74,34 @@ class WayState:
     def __str__(self) -> str:
         if not self.enabled:
             return "proxy disabled"
+        latency = f"{self.spread}" if self.least == self.spread else f"{self.least} to {self.spread}"
         toxics = {
             "timeout": self.cut,
             "bandwidth 0": self.held,
             "reset_peer": self.reset,
             f"bandwidth {self.rate} KB/s": self.slow,
-            f"latency {self._latency} ms": self.late,
+            f"latency {latency} ms": self.late,
         }
-        return " and ".join(map(_shown, (item for item in toxics.items() if item[1]))) or "no toxic"
-
-    @property
-    def _latency(self) -> str:
-        return f"{self.spread}" if self.least == self.spread else f"{self.least} to {self.spread}"
+        shown = (
+            f"{kind} toxic {'+'.join(sorted(streams, reverse=True))}"
+            for kind, streams in toxics.items()
+            if streams
+        )
+        return " and ".join(shown) or "no toxic"
 
 
 @dataclass(frozen=True, slots=True)
 class Toxiproxy:
     """The Toxiproxy server of one run, with that of its servers that were not started, if any.
 
-    Every method raises InfrastructureError if the server does not answer, or answers with an error.
+    Every method raises InfrastructureError if the server does not answer, or answers with an error; one that
+    changes a way raises FaultNotInstalledError if the change is not shown.
     """
 
     api: Address
     run_id: str
     others: Mapping[str, Toxiproxy] = field(default_factory=dict)  # by server: those with the ways to it
-    fronts: Mapping[NetworkEdge, Front] = field(
-        default_factory=dict
-    )  # the TLS relay in front of edges, if any
+    fronts: Mapping[NetworkEdge, Front] = field(default_factory=dict)  # the TLS relay before edges, if any
 
     def answers(self) -> bool:
         """Does the server answer?"""
@@ -116,53 +117,36 @@ class Toxiproxy:
         return str(answer.json()["version"])
 
     def create(self, proxies: Mapping[AnyWay, tuple[Address, Address]]) -> dict[AnyWay, WayState]:
-        """Create a proxy for each way, from (listen, upstream), and read them back.
-
-        A listen port of 0 lets the server choose one.
-        """
+        """Create a proxy for each way, from (listen, upstream), and read them back; port 0: any free one."""
+        names = {way: way.proxy_name(self.run_id) for way in proxies}
         wanted = [
-            {
-                "name": way.proxy_name(self.run_id),
-                "listen": str(listen),
-                "upstream": str(upstream),
-                "enabled": True,
-            }
+            {"name": names[way], "listen": str(listen), "upstream": str(upstream), "enabled": True}
             for way, (listen, upstream) in proxies.items()
         ]
-        self._call(
-            "post", "/populate", json=wanted
-        )  # one request; the library's `populate()` makes two per proxy
+        # In one request: the library's `populate()` makes two per proxy.
+        self._call("post", "/populate", json=wanted)
         known = self._call("get", "/proxies").json()
-        missing = [way for way in proxies if way.proxy_name(self.run_id) not in known]
-        if missing:
-            raise InfrastructureError(
-                f"Toxiproxy at {self.api} has no proxy for {missing[0]} after creating it"
-            )
-        return {way: _state(way, known[way.proxy_name(self.run_id)]) for way in proxies}
+        for way, name in names.items():
+            if name not in known:
+                raise InfrastructureError(f"Toxiproxy at {self.api} has no proxy for {way} after creating it")
+        return {way: _state(way, known[name]) for way, name in names.items()}
 
     def state(self, way: Way) -> WayState:
         """Read the state of one edge or link."""
         return _state(way, self._ask(way, "get").json())
 
     def cut(self, way: Way, direction: Direction) -> WayState:
-        """Lose everything sent in this direction; FaultNotInstalledError if Toxiproxy does not show it."""
+        """Lose everything sent in this direction."""
         self._add(way, "timeout", {"timeout": 0}, STREAMS[direction])
         return self._expect("partition", way, cut=STREAMS[direction])
 
     def hold(self, way: Way, direction: Direction = "both") -> WayState:
-        """Hold data in this direction back until `heal` delivers it.
-
-        Connections stay open: a bandwidth of 0 only delays.
-        FaultNotInstalledError if Toxiproxy does not show it.
-        """
+        """Hold data in this direction back until `heal` delivers it; connections stay open."""
         self._add(way, "bandwidth", {"rate": 0}, STREAMS[direction])
         return self._expect("hold", way, held=STREAMS[direction])
 
     def slow(self, way: Way, direction: Direction, *, rate: int = 0, spread: int = 0) -> WayState:
-        """Let data through at a `rate` (KB/s), late by 0 to `spread` ms, until `heal`; 0: as it is.
-
-        FaultNotInstalledError if Toxiproxy does not show it.
-        """
+        """Let data through at a `rate` (KB/s), late by 0 to `spread` ms, until `heal`; 0: as it is."""
         streams, half = STREAMS[direction], spread // 2
         expected: dict[str, Any] = {}
         if rate:
@@ -174,19 +158,13 @@ class Toxiproxy:
         return self._expect("slow", way, **expected)
 
     def delay(self, way: Way, direction: Direction, by: int) -> WayState:
-        """Let data in this direction through in order, late `by` so many ms, until `heal`.
-
-        The other direction may be late already. FaultNotInstalledError if Toxiproxy does not show it.
-        """
+        """Let this direction through in order, late `by` ms, until `heal`; the other may be late, too."""
         late = self.state(way).late
         self._add(way, "latency", {"latency": by, "jitter": 0}, STREAMS[direction] - late)
         return self._expect("delay", way, late=STREAMS[direction] | late, least=by, spread=by)
 
     def reset(self, way: Way) -> WayState:
-        """Reset each connection once its client sends something, until `heal`.
-
-        FaultNotInstalledError if Toxiproxy does not show it.
-        """
+        """Reset each connection once its client sends something, until `heal`."""
         self._add(way, "reset_peer", {"timeout": 0}, STREAMS["to-server"])
         return self._expect("partition", way, reset=STREAMS["to-server"])
 
@@ -195,13 +173,14 @@ class Toxiproxy:
         state = self.state(way)
         if not state.enabled:
             self.redirect(way, state.upstream)
-        toxics = (
-            ("timeout", state.cut),
-            ("bandwidth", state.held | state.slow),
-            ("reset_peer", state.reset),
-            ("latency", state.late),
-        )
-        for kind, streams in toxics:
+        bandwidth = state.held | state.slow
+        toxics = {
+            "timeout": state.cut,
+            "bandwidth": bandwidth,
+            "reset_peer": state.reset,
+            "latency": state.late,
+        }
+        for kind, streams in toxics.items():
             for stream in streams:
                 self._ask(way, "delete", f"/toxics/{kind}-{stream}")
         if front := self._front(way):
@@ -209,7 +188,7 @@ class Toxiproxy:
         return self._expect("partition", way)
 
     def close(self, way: Way) -> WayState:
-        """Close every connection, and accept none; FaultNotInstalledError if Toxiproxy does not show it."""
+        """Close every connection, and accept none."""
         if front := self._front(way):
             front.refuse()
         self._ask(way, "patch", json={"enabled": False})
@@ -219,7 +198,7 @@ class Toxiproxy:
         return state
 
     def redirect(self, way: Way, upstream: Address) -> WayState:
-        """Redirect a way, even a closed one; FaultNotInstalledError if Toxiproxy does not show it."""
+        """Redirect a way, even a closed one."""
         self._ask(way, "patch", json={"upstream": str(upstream), "enabled": True})
         state = self.state(way)
         if state.upstream != upstream or not state.enabled:
@@ -237,10 +216,7 @@ class Toxiproxy:
         return self._of(way).create({way: (listen, upstream)})[way]
 
     def renew(self, ways: Sequence[AnyWay]) -> None:
-        """Recreate proxies as they were created, which closes every connection through them.
-
-        FaultNotInstalledError if one is not as it was.
-        """
+        """Recreate proxies as they were, which closes connections; FaultNotInstalledError if one is not."""
         before = {way: self.state(way) for way in ways}
         for way in ways:
             self._ask(way, "delete")
@@ -296,11 +272,6 @@ class Toxiproxy:
                 url, timeout=TIMEOUT, proxies=NO_PROXY, **body
             )
         return answer
-
-
-def _shown(toxic: tuple[str, frozenset[Stream]]) -> str:
-    kind, streams = toxic
-    return f"{kind} toxic {'+'.join(sorted(streams, reverse=True))}"
 
 
 def _state(way: Way, proxy: dict[str, Any]) -> WayState:

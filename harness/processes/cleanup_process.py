@@ -31,10 +31,7 @@ _IN_A_ROW = 3  # consecutive looks that find nothing: a client that is being kil
 
 @contextmanager
 def cleanup_process(module: str, order: bytes) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a module as such a process; `communicate` lets it act, and returns what it says.
-
-    The end of the block lets it act too, and waits for it.
-    """
+    """Start a module as such a process; `communicate`, or the end of the block, lets it act."""
     with companion(module, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None  # noqa: S101 - a pipe
         process.stdin.write(order + b"\n")

@@ -16,10 +16,7 @@ from typing import IO
 def companion(
     module: str, *, stdout: int | None = None, stderr: int | IO[bytes] | None = None, bufsize: int = -1
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a module in such a process until the block ends.
-
-    Also Ctrl-C waits for its end: Popen's own block then does so for 0.25 s only.
-    """
+    """Run a module as one until the block ends; unlike with Popen alone, Ctrl-C waits for its end, too."""
     with subprocess.Popen(
         [sys.executable, "-P", "-m", module],
         stdin=subprocess.PIPE,

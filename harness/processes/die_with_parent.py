@@ -31,10 +31,7 @@ def die_with_parent(sign: signal.Signals = signal.SIGKILL) -> None:
 
 
 def wrapped(command: Iterable[str], *, sign: int = signal.SIGKILL, user: int | None = None) -> list[str]:
-    """Return a command that gets a signal when the thread that starts it ends; 0 is none.
-
-    It runs as another user if this process is root.
-    """
+    """Return a command that gets a signal (0: none) when its thread ends; as `user` if we are root."""
     who = "-" if user is None else str(user)
     return [sys.executable, "-I", "-S", __file__, str(int(sign)), str(os.getpid()), who, *command]
 

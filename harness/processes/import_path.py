@@ -41,10 +41,7 @@ def clear() -> None:
 
 @contextmanager
 def found_in(folder: str, python_path: str) -> Iterator[None]:
-    """In the block, let programs and modules be found as in a process that starts in a folder.
-
-    With no `python_path`, the PYTHONPATH of this process remains.
-    """
+    """Let programs and modules be found as from a folder, with this PYTHONPATH; if empty, ours remains."""
     variable, path = os.environ.get(_PYTHONPATH), list(sys.path)
     with chdir(folder):
         if python_path:

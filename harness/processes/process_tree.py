@@ -35,9 +35,7 @@ def members(head: psutil.Process) -> list[psutil.Process]:
 
 def is_stopped(process: psutil.Process) -> bool:
     """Are all its threads stopped? False for a process that has ended."""
-    if (
-        not _state(Path(f"/proc/{process.pid}")) <= _STOPPED | _ENDED
-    ):  # the usual case, without reading its threads
+    if not _state(Path(f"/proc/{process.pid}")) <= _STOPPED | _ENDED:  # without reading its threads
         return False
     states = _states(process)
     return bool(states & _STOPPED) and states <= _STOPPED | _ENDED
@@ -225,7 +223,6 @@ def _has_ended(process: psutil.Process) -> bool:
 
 
 def _signal(send: Callable[[], None]) -> None:
-    with suppress(
-        psutil.Error
-    ):  # it has ended, or belongs to another user: the next look at its state shows that
+    # It has ended, or belongs to another user: the next look at its state shows that.
+    with suppress(psutil.Error):
         send()

@@ -41,10 +41,7 @@ class ProgramCommand:
         return cls(words=words, marks={**marks, RUN: run_id})
 
     def start(self, log: Path | None = None) -> RunningProgram:
-        """Start it; its standard error goes to a file, or to this process' standard error.
-
-        It dies with the thread that calls this.
-        """
+        """Start it, until this thread ends; its standard error goes to a file, or to this process' own."""
         log_file = open_log(log) if log else os.dup(2)
         reading, writing = os.pipe()
         try:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from harness.core.errors import ServerNotReadyError
 from harness.files.log_file import open_log
 from harness.files.log_limit import MOST, shortened
 from harness.processes import die_with_parent, process_tree
@@ -34,11 +35,15 @@ class Child:
     stop_signal: int
     command: Sequence[str]
 
+    def failed(self, seen: str) -> ServerNotReadyError:
+        """Return the error of what was seen, with its last log lines."""
+        return not_ready(self.name, seen, self.read_log())
+
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if it has ended."""
         code = self.process.poll()
         if code is not None:
-            raise not_ready(self.name, f"ended with {ending(code)}", self.read_log())
+            raise self.failed(f"ended with {ending(code)}")
 
     def has_ended(self) -> bool:
         """Has it ended, in any way?"""
@@ -56,15 +61,13 @@ class Child:
         try:
             self.process.wait(STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
-            raise not_ready(
-                self.name, f"did not end within {STOP_TIMEOUT:g} s of {stop_signal.name}", self.read_log()
-            ) from None
+            raise self.failed(f"did not end within {STOP_TIMEOUT:g} s of {stop_signal.name}") from None
 
     def has_finished(self) -> bool:
         """Has a command ended? ServerNotReadyError if it failed."""
         code = self.process.poll()
         if code:
-            raise not_ready(self.name, f"ended with {ending(code)}", self.read_log())
+            raise self.failed(f"ended with {ending(code)}")
         return code == 0
 
     def finish(self, timeout: float) -> None:
@@ -72,7 +75,7 @@ class Child:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout)
         if not self.has_finished():
-            raise not_ready(self.name, f"did not end within {timeout:g} s", self.read_log())
+            raise self.failed(f"did not end within {timeout:g} s")
 
     def read_log(self) -> str:
         """Return its log so far, of both output streams."""
@@ -101,9 +104,7 @@ class Supervisor:
 
     home: Path  # their data; removed with them
     logs: Path  # kept
-    environment: Mapping[
-        str, str
-    ]  # their whole environment: the user's ETCD_NAME or PGDATA would configure them
+    environment: Mapping[str, str]  # all of it: the user's ETCD_NAME or PGDATA would configure them
     user: int | None = None  # the user they run as; None: the harness' own
     children: list[Child] = field(default_factory=list)
     # Children die with the thread that started them: this thread lives as long as the supervisor.

@@ -120,10 +120,7 @@ def header(
     no_faults: bool = False,
     unreached: AbstractSet[Point] = frozenset(),
 ) -> dict[str, Any]:
-    """Return the first line of the history, with everything needed to judge it.
-
-    `unreached`: the points to which no client came; known at the end of the run.
-    """
+    """Return the history's first line, to judge it by; `unreached` are the points to which no client came."""
     return (
         {
             "fencepost": 1,

@@ -42,10 +42,7 @@ def engine_fit(target: Target) -> EngineFit:
 
 
 def refusal(target: Target, engine: Engine) -> FencepostError | None:
-    """Return the error that a run of a target on this engine would begin with.
-
-    Nothing of the target is executed, and no server is asked.
-    """
+    """Return the error that a run of a target on this engine would begin with; nothing is run or asked."""
     for wrong in deployment.missing_programs(target):
         return ConfigurationError(wrong)
     topology = deployment.topology(target, target.faults)

@@ -66,10 +66,7 @@ NO_ORDER = (
 
 
 def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
-    """Judge a run, and write its verdict, its report and its junit.xml.
-
-    If the disk is too full for them, the verdict is still returned, and `failure` is set.
-    """
+    """Judge a run, and write its verdict and reports; with `failure` set if the disk is too full for them."""
     judged = judge_recording(path, stage)
     try:
         RunFolder(path).write_json(VERDICT, judged.document.as_dict())

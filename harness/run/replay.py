@@ -25,10 +25,7 @@ class ReplayedPlan:
 
 
 def read_plan(path: Path, target: Target) -> ReplayedPlan:
-    """Read a plan.json to repeat it with a target.
-
-    Raises ConfigurationError if it is none, or if the target has other faults or ends earlier.
-    """
+    """Read a plan.json to repeat; ConfigurationError if it is none, or does not fit the target's faults."""
     try:
         read = msgspec.json.decode(read_bytes(path, limits.DOCUMENT), type=ReplayedPlan)
     except msgspec.DecodeError as error:

@@ -10,10 +10,7 @@ from harness.spec.vary import draw, varied
 
 
 def of_seed(target: Target, seed: int, *, faults: bool = True) -> Target:
-    """Draw the target of a run; without [vary], it is the target itself.
-
-    `faults` as for `load`.
-    """
+    """Draw the target of a run; without [vary], it is the target itself. `faults` as for `load`."""
     if not target.vary:
         return target
     data = loads(target.source)

@@ -74,10 +74,7 @@ def _has_password(command: list[Any]) -> bool:
 
 
 def password_of(section: Any, name: str) -> str:
-    """Return the password that a section names; "" if it names none.
-
-    Raises ConfigurationError if the variable or the file is missing or empty.
-    """
+    """Return the password that a section names, or ""; ConfigurationError if it is missing or empty."""
     variable, file = getattr(section, "password_env", None), getattr(section, "password_file", None)
     if variable is not None:
         if not os.environ.get(variable):

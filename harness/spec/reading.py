@@ -125,10 +125,7 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), *, faults: boo
 
 
 def load_text(text: str, name: str, overrides: Sequence[str] = (), *, faults: bool = True) -> Target:
-    """Read the text of a target file; `name` takes the place of its path in messages.
-
-    Raises ConfigurationError, as `load` does.
-    """
+    """Read the text of a target file, called `name` in messages; ConfigurationError as `load`."""
     return _validated(_parsed(name, text), overrides, faults=faults)
 
 
@@ -182,10 +179,7 @@ def find(path_or_name: str | Path) -> Path:
 
 
 def parse(path: Path) -> Document:
-    """Read a file of TOML, and where each of its keys is.
-
-    Raises ConfigurationError where it cannot be read, or is not TOML.
-    """
+    """Read a file of TOML, and where its keys are; ConfigurationError if it cannot be read, or is none."""
     try:
         text = read_bytes(path, MAX_SIZE, TOO_LONG).decode()
     except HistoryError as error:

@@ -26,10 +26,7 @@ PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Parse a TOML text.
-
-    Raises ValueError: it is invalid (a tomllib.TOMLDecodeError), or exceeds a limit.
-    """
+    """Parse TOML; ValueError if it exceeds a limit, or is invalid (tomllib.TOMLDecodeError)."""
     if any(key[0].count(".") > _MOST_DOTS for key in _DOTTED.finditer(text)):
         raise ValueError(_TOO_DEEP)
     try:

@@ -22,7 +22,7 @@ from harness.core.errors import ConfigurationError, EngineUnavailableError, Serv
 from harness.engines import cleanup, local, local_postgres
 from harness.engines.engine import Cluster, Engine
 from harness.engines.server_programs import ServerProgram
-from harness.engines.wheel import folder_of
+from harness.engines.server_programs import folder_of
 from harness.network import ports
 from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN

@@ -18,7 +18,7 @@ from harness.nemesis.partition import partition
 from harness.nemesis.postgres_failover import postgres_failover
 from harness.nemesis.redis_failover import redis_failover
 from harness.nemesis.slow import slow
-from harness.network.member_systems import MEMBERS, keeps_silence, members_of
+from harness.network.members import MEMBERS, keeps_silence, members_of
 from harness.network.topology import Address, Link
 
 ZOOKEEPER = members_of("zookeeper")
