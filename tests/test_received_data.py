@@ -42,9 +42,7 @@ ELSEWHERE = {
     "files/dated_folders.py": {"open", "symlink_to"},  # our own folders and `latest`
     "files/environment.py": {"open"},  # digests of the user's own program
     "files/known_digests.py": {"listdir", "open", "unlink"},  # our own state
-    "files/log_file.py": {"open"},  # follows no link
-    "files/log_limit.py": {"open", "scandir"},  # the logs of a run in progress, following no link
-    "files/log_tail.py": {"open"},  # the log of a process that this one has started
+    "files/logs.py": {"open", "scandir"},  # of processes that this one has started, following no link
     "files/private_folder.py": {"open"},  # checked, following no link
     "files/received.py": {"open", "read_bytes", "scandir", "unlink"},  # the one module
     "report/console.py": {"open"},  # /dev/null

@@ -16,7 +16,7 @@ from harness.core.events import RunStarted
 from harness.engines.engine import Engine
 from harness.files.run_folder import RunFolder
 from harness.processes.program import ProgramCommand
-from harness.processes.server_failure import not_ready
+from harness.files.logs import not_ready
 from harness.run.runner import RunOptions
 from harness.spec import Target
 

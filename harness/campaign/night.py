@@ -34,7 +34,7 @@ from harness.core.exit_codes import of_verdict
 from harness.files import dated_folders, received, run_files
 from harness.files.atomic_files import replace_file
 from harness.files.dated_folders import NAMED_BY
-from harness.files.log_file import open_log
+from harness.files.logs import open_log
 from harness.files.received import component, components
 from harness.files.run_folder import HEADER, VERDICT
 from harness.report.run_again import RunAgain

@@ -20,8 +20,8 @@ from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
 from harness.engines.engine import Cluster
 from harness.engines.joined import with_attached
-from harness.files import log_limit
-from harness.files.log_tail import last_lines
+from harness.files import logs
+from harness.files.logs import last_lines
 from harness.files.run_folder import LOGS, RunFolder
 from harness.processes import process_tree
 from harness.processes.cleanup_process import programs_killed_at_end
@@ -86,7 +86,7 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
         raise refusal
     with ExitStack() as stack:
         folder = RunFolder.create(stack.enter_context(temporary_folder()), NAME)
-        stack.enter_context(log_limit.limited(folder.path / LOGS))
+        stack.enter_context(logs.limited(folder.path / LOGS))
         stack.enter_context(removed_at_end(belongings(target, folder.path), say))
         words = target.client.command if target.client else ()
         command = ProgramCommand.of_run(words, folder.run_id)

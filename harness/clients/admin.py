@@ -10,7 +10,7 @@ from typing import Any
 
 from checkers.history.reader import Commit
 from harness.core.errors import InfrastructureError
-from harness.files.log_tail import last_lines
+from harness.files.logs import last_lines
 from harness.processes import process_tree
 from harness.processes.program import ProgramCommand
 from workloads.client import NotApplied, Unknown

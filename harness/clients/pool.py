@@ -18,7 +18,7 @@ from harness.clients.process import ClientTask, events_of, main
 from harness.clients.shared_state import SharedState
 from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, InfrastructureError
-from harness.files.log_tail import last_lines
+from harness.files.logs import last_lines
 from harness.files.run_folder import LOGS
 from harness.processes import fork_server, process_tree
 from workloads.client import GIVES_NONE

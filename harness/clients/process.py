@@ -34,7 +34,7 @@ from harness.clients.shared_state import (
     SharedState,
 )
 from harness.core.errors import ResourceExhaustedError
-from harness.files.log_file import open_log
+from harness.files.logs import open_log
 from harness.files.run_folder import EVENTS, LOGS
 from harness.processes.die_with_parent import adopt_orphans, die_with_parent
 from harness.processes.process_tree import end_children

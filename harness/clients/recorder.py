@@ -20,7 +20,7 @@ from checkers.text import limits
 from checkers.text.printable import in_16_bits
 from checkers.text.redaction import redacted
 from harness.core import exhaustion
-from harness.files.log_file import open_log
+from harness.files.logs import open_log
 from workloads.client import Answer, outcome_of
 from workloads.raised import described, is_mistake
 

@@ -40,3 +40,10 @@ def as_seen_from_here(path: Path) -> Path:
     """Shorten a path in the current folder to a relative one."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def shipped_files(folder: str) -> Path:
+    """Return a folder of shipped files, such as "targets": in the package, or in a checkout beside it."""
+    package = Path(__file__).parents[1]
+    installed = package / "shipped" / folder
+    return installed if installed.is_dir() else package.parent / folder

@@ -10,8 +10,7 @@ from checkers.text.nearest import nearest
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Suggest the nearest known name, or list all; starts with a separator."""
     known = list(known)
-    near = nearest(name, known)
-    return f"; did you mean {near}?" if near else f"; there are: {', '.join(known)}"
+    return near_or(name, known, f"there are: {', '.join(known)}")
 
 
 def near_or(name: str, known: Iterable[str], otherwise: str) -> str:

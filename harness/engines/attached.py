@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.engines.readiness import unlike
-from harness.files.log_file import open_log
+from harness.files.logs import open_log
 from harness.network.systems import SYSTEMS, asks_for_tls
 from harness.network.tls_relay import Front, Relay, is_relayed, relay_for
 from harness.network.tls_stream import context_of

@@ -18,7 +18,7 @@ from harness.engines.docker_clocks import CLOCK, clocks_of
 from harness.engines.docker_members import DockerMembers
 from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
 from harness.files.atomic_files import replace_file
-from harness.files.log_limit import MOST
+from harness.files.logs import MOST
 from harness.network.topology import Address, Link, NetworkEdge, ServerSpec, Topology, edges, links
 from harness.processes.supervisor import LET_IT_FINISH, Supervisor
 

@@ -13,11 +13,10 @@ from harness.core.errors import InfrastructureError, ServerNotReadyError
 from harness.core.size import shown_size
 from harness.engines.docker_api import as_infrastructure_errors
 from harness.engines.docker_compose import SIDECARS
-from harness.files.log_limit import shortened
+from harness.files.logs import not_ready, shortened
 from harness.network.topology import Address
 from harness.processes import ownership
 from harness.processes.duty_cycle import PERIOD, Throttled
-from harness.processes.server_failure import not_ready
 
 END_TIMEOUT = 10  # s
 KILLED = 137  # the status of a container whose process got SIGKILL

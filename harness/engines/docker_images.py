@@ -20,9 +20,9 @@ from harness.core.errors import ServerNotReadyError
 from harness.engines.built_images import folder_of, is_ours, release_of
 from harness.engines.docker_api import as_infrastructure_errors, connect
 from harness.engines.pins import BASE, pins, pins_of
+from harness.files.logs import not_ready
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.run_notes import temporary_folder
-from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Child, Supervisor
 
 TIMEOUT = 1800.0  # s; Toxiproxy builds in a minute, or longer on a slow network

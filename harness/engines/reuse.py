@@ -19,10 +19,10 @@ from pathlib import Path
 from harness.core.errors import InfrastructureError, ServerNotReadyError
 from harness.engines.engine import Cluster, Engine, Refusal
 from harness.engines.readiness import is_ready, wait_until_usable
-from harness.files import dated_folders, log_limit
+from harness.files import dated_folders, logs
+from harness.files.logs import not_ready
 from harness.network.topology import Topology, edges
 from harness.processes.deferred_interrupts import deferred_interrupts
-from harness.processes.server_failure import not_ready
 
 MOST_RUNS = 20
 """The most runs on the same servers: their data stays on disk, with some servers in memory."""
@@ -145,7 +145,7 @@ class ReusingEngine:
         with ExitStack() as stack:
             home = dated_folders.create(self._home, LOGS)
             stack.callback(shutil.rmtree, home, ignore_errors=True)
-            stack.enter_context(log_limit.limited(home / LOGS))
+            stack.enter_context(logs.limited(home / LOGS))
             try:
                 cluster = stack.enter_context(self._engine.start(topology, home.name, home, notify))
             except BaseException:

@@ -25,7 +25,9 @@ def create(parent: Path, *inside: str) -> Path:
     make_missing(path.parent)
     for made in (path, *(path / name for name in inside)):
         made.mkdir(mode=PRIVATE)
-    _point(path.parent / LATEST, path.name)
+    new = path.with_name(f".{path.name}.latest")
+    new.symlink_to(path.name)
+    new.replace(path.parent / LATEST)
     return path
 
 
@@ -69,9 +71,3 @@ def in_use(path: Path, busy: str) -> Iterator[None]:
         raise ConfigurationError(busy) from None
     finally:
         os.close(folder)
-
-
-def _point(link: Path, name: str) -> None:
-    new = link.with_name(f".{name}.latest")
-    new.symlink_to(name)
-    new.replace(link)

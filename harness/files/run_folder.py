@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,13 +56,10 @@ class RunFolder:
             ) from None
         return cls(path, passwords)
 
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
+    def in_use(self) -> AbstractContextManager[None]:
         """Keep other processes from judging the run until this one ends; ConfigurationError if one does."""
-        with dated_folders.in_use(
-            self.path, f"{self.path}: this run is in progress; judge it when it has ended"
-        ):
-            yield
+        busy = f"{self.path}: this run is in progress; judge it when it has ended"
+        return dated_folders.in_use(self.path, busy)
 
     @property
     def run_id(self) -> str:
@@ -71,11 +68,11 @@ class RunFolder:
 
     def write_json(self, name: str, document: dict[str, Any], indent: int | None = 1) -> None:
         """Write a JSON document atomically."""
-        self._replace(name, [as_json(redacted_document(document, self.passwords), indent)])
+        replace_file(self.path / name, [as_json(redacted_document(document, self.passwords), indent)])
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file atomically."""
-        self._replace(name, [redacted(text, self.passwords)])
+        replace_file(self.path / name, [redacted(text, self.passwords)])
 
     def write_commits(self, commits: Iterable[Commit]) -> None:
         """Write the storage's order of accepted writes and fences.
@@ -83,7 +80,7 @@ class RunFolder:
         Raises Unknown if there is no end of them, for what the clients recorded; InfrastructureError if one
         is too long to be read again.
         """
-        self._replace(COMMITS, _commit_lines(commits, CommitRoom(self.recorded())))
+        replace_file(self.path / COMMITS, _commit_lines(commits, CommitRoom(self.recorded())))
 
     def recorded(self) -> int:
         """Return the size of what all processes recorded (bytes)."""
@@ -91,18 +88,15 @@ class RunFolder:
 
     def recordings(self) -> list[Path]:
         """Return all recordings; HistoryError if one is no regular file, or they are too many or large."""
-        names = self._recordings()
+        names, problem = self._recordings(), ""
         if len(names) > limits.EVENT_FILES:
             problem = f"it has more than {limits.EVENT_FILES:,} files, but a run has one for each process"
-            raise HistoryError(str(self.path / EVENTS), 0, f"{problem}; it is not from a run")
-        total = self.recorded()
-        if total > limits.HISTORY:
-            problem = f"its files have {limits.described(total)}, but at most"
-            raise HistoryError(
-                str(self.path / EVENTS),
-                0,
-                f"{problem} {limits.described(limits.HISTORY)} are read; {limits.SPLIT}",
-            )
+            problem += "; it is not from a run"
+        elif (total := self.recorded()) > limits.HISTORY:
+            most = limits.described(limits.HISTORY)
+            problem = f"its files have {limits.described(total)}, but at most {most} are read; {limits.SPLIT}"
+        if problem:
+            raise HistoryError(str(self.path / EVENTS), 0, problem)
         return [self.path / EVENTS / name for name in names]
 
     def _recordings(self) -> list[str]:
@@ -127,7 +121,7 @@ class RunFolder:
                     f"{self.path}: this run ended before its clients started: there is nothing to judge"
                 )
             lines = (header.decode(errors="replace"), *merge(self.recordings(), notify, self.path))
-            self._replace(HISTORY, (line + "\n" for line in lines))
+            replace_file(self.path / HISTORY, (line + "\n" for line in lines))
         return self.path / HISTORY
 
     def check_whole(self) -> None:
@@ -148,9 +142,6 @@ class RunFolder:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - MAX_LINE))
             return size - len(file.read(MAX_LINE).rpartition(b"\n")[2])
-
-    def _replace(self, name: str, chunks: Iterable[str]) -> None:
-        replace_file(self.path / name, chunks)
 
 
 def _commit_lines(commits: Iterable[Commit], room: CommitRoom) -> Iterator[str]:

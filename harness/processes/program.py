@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,14 +18,14 @@ from pathlib import Path
 
 import psutil
 
-from harness.files.log_file import open_log
+from harness.files.logs import CUT, MOST, open_log
 from harness.processes import die_with_parent, ownership, process_tree
-from harness.processes.error_output import ErrorOutput
 from harness.processes.supervisor import ending
 
 RUN = "FENCEPOST_PROGRAM_OF"
 """The environment variable that names the run of a program and of its child processes."""
 _ENDING = 1.0  # seconds that a program has to end after it closed its pipes
+_READ = 2**16  # bytes at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,9 @@ class ProgramCommand:
             )
         finally:
             os.close(writing)
-        return RunningProgram(process, ErrorOutput.copied(reading, log_file))
+        copying = threading.Thread(target=_copy, args=(reading, log_file), daemon=True)
+        copying.start()
+        return RunningProgram(process, copying)
 
     def __str__(self) -> str:
         return shlex.join(self.words)
@@ -67,7 +70,7 @@ class RunningProgram:
     """A started program; implements `workloads.line_protocol.program_client.Program`."""
 
     process: subprocess.Popen[bytes]
-    errors: ErrorOutput
+    copying: threading.Thread  # of its standard error; a child process may hold that open for ever
 
     @property
     def reading(self) -> int:
@@ -101,7 +104,18 @@ class RunningProgram:
         if self.process.poll() is None:
             process_tree.end(psutil.Process(self.process.pid))
         self.process.wait()
-        self.errors.finish()
+        self.copying.join(_ENDING)
+
+
+def _copy(reading: int, log: int) -> None:
+    """Copy what a program writes, which so never blocks, to a log of limited size; close both descriptors."""
+    try:
+        while said := os.read(reading, _READ):
+            if os.fstat(log).st_size <= MOST + len(CUT):
+                os.write(log, said)
+    finally:
+        os.close(reading)
+        os.close(log)
 
 
 def is_of_program(pid: int) -> bool:

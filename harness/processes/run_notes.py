@@ -97,7 +97,14 @@ def temporary_folder() -> Iterator[Path]:
 def leave_note(marks: Mapping[str, str], engine: str, paths: Iterable[Path]) -> Path:
     """Write a note before a run starts anything; the caller unlinks it once everything is gone."""
     document = _Document(dict(marks), engine, [str(path) for path in paths])
-    file = _writable_folder() / f"{marks[ownership.RUN]}.json"
+    try:
+        folder = writable_state_folder()
+    except NoStateFolderError as error:
+        raise InfrastructureError(
+            "cannot write the note that lets a later command clean up if this run is killed:"
+            f" {error}; set XDG_STATE_HOME to a folder that only you can write to"
+        ) from None
+    file = folder / f"{marks[ownership.RUN]}.json"
     atomic_files.replace_file(file, [msgspec.json.encode(document).decode()])
     return file
 
@@ -161,13 +168,3 @@ def may_name(path: Path, run_id: str) -> bool:
     if not path.is_absolute() or ".." in path.parts or "\0" in str(path):
         return False
     return path.name in WORK_FOLDERS or path.name == temporary_work_folder(run_id).name
-
-
-def _writable_folder() -> Path:
-    try:
-        return writable_state_folder()
-    except NoStateFolderError as error:
-        raise InfrastructureError(
-            "cannot write the note that lets a later command clean up if this run is killed:"
-            f" {error}; set XDG_STATE_HOME to a folder that only you can write to"
-        ) from None

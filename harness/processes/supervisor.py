@@ -15,10 +15,8 @@ from pathlib import Path
 import psutil
 
 from harness.core.errors import ServerNotReadyError
-from harness.files.log_file import open_log
-from harness.files.log_limit import MOST, shortened
+from harness.files.logs import MOST, not_ready, open_log, shortened
 from harness.processes import die_with_parent, process_tree
-from harness.processes.server_failure import not_ready
 from harness.processes.unprivileged import own_file, own_folder, program_for
 
 STOP_TIMEOUT = 5.0  # s; then SIGKILL

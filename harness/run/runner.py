@@ -28,7 +28,7 @@ from harness.core.events import Event, Notice, RunJudged, RunStarted, StageReach
 from harness.core.invocation import typed
 from harness.engines.engine import Cluster, Engine
 from harness.engines.joined import with_attached
-from harness.files import log_limit
+from harness.files import logs
 from harness.files.environment import about_program, environment
 from harness.files.run_files import ENVIRONMENT, ORDER_OF_WRITES
 from harness.files.run_folder import COMMITS, HEADER, LOGS, RunFolder
@@ -97,7 +97,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     with ExitStack() as stack:
         stack.enter_context(_interrupt_said(options.notify))
         stack.enter_context(folder.in_use())
-        cut = stack.enter_context(log_limit.limited(folder.path / LOGS))
+        cut = stack.enter_context(logs.limited(folder.path / LOGS))
         notify = _notices(options.notify, folder.passwords)
         stack.enter_context(removed_at_end(belongings(target, folder.path), notify))
         if command:
@@ -239,7 +239,7 @@ def _commits(
 
 
 def _cut(log: str) -> str:
-    return f"{LOGS}/{log} was cut: it exceeded {log_limit.MOST >> 20} MiB"
+    return f"{LOGS}/{log} was cut: it exceeded {logs.MOST >> 20} MiB"
 
 
 def _in_background(work: Callable[[], None]) -> Callable[[], None]:

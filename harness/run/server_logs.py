@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 
 from harness.core.errors import InfrastructureError
 from harness.engines.engine import Cluster
+from harness.files.logs import LAST_LOG_LINES, last_log_lines
 from harness.files.run_folder import LOGS, RunFolder
-from harness.processes.server_failure import LAST_LOG_LINES, last_log_lines
 
 WITH_EARLIER_RUNS = "[earlier runs on this server are in this log, too]"
 

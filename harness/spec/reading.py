@@ -18,8 +18,7 @@ from checkers.text.errors import HistoryError
 from checkers.text.nearest import nearest
 from checkers.text.printable import shorten, without_passwords
 from harness.core.errors import ConfigurationError
-from harness.core.paths import as_seen_from_here, path_of
-from harness.core.shipped import shipped_files
+from harness.core.paths import as_seen_from_here, path_of, shipped_files
 from harness.core.suggestions import near_or
 from harness.nemesis.faults import FAULTS, FaultSpec
 from harness.spec.contradictions import contradictions

@@ -15,7 +15,7 @@ from harness.atlas import wire
 from harness.campaign import corpus, results, stored
 from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine
-from harness.files import cache_folder, known_digests, log_limit, received
+from harness.files import cache_folder, known_digests, logs, received
 from harness.run.deployment import topology
 from harness.spec import load, reading, shipped, toml
 from tests.support.prose import first_paragraph, paragraphs, sentences
@@ -96,8 +96,8 @@ LIMITS = {
     ),
     "that order in one answer over HTTP": (http.MOST_COMMITS,),
     "a line of `commits.jsonl` as a run writes it": (limits.LINE,),
-    "a log of a run (clients, programs, servers)": (log_limit.MOST,),
-    "a container's log, as Docker keeps it": (log_limit.MOST,),
+    "a log of a run (clients, programs, servers)": (logs.MOST,),
+    "a container's log, as Docker keeps it": (logs.MOST,),
 }
 """The limits of SECURITY.md, in bytes."""
 COUNTS = {

@@ -14,8 +14,8 @@ import click
 from checkers.text.nearest import nearest
 from harness.cli.options import ENGINE, as_path, folder_option, format_option
 from harness.core.exit_codes import ExitCode
+from harness.core.paths import shipped_files
 from harness.core.printing import say, show
-from harness.core.shipped import shipped_files
 
 if TYPE_CHECKING:
     from harness.campaign.stored import Seed

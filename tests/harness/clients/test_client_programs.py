@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from harness.files.log_limit import CUT, MOST
+from harness.files.logs import CUT, MOST
 from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_challenged
 from tests.support.command import run_target
 from tests.support.repository import ROOT

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.files.log_limit import CUT, MOST
+from harness.files.logs import CUT, MOST
 from tests.support.command import FENCEPOST
 from tests.support.repository import ROOT
 from tests.support.selection import nightly

@@ -16,7 +16,7 @@ from harness.core.errors import EngineUnavailableError, ServerNotReadyError
 from harness.engines import cleanup
 from harness.engines.docker_containers import UNFROZEN, containers_of
 from harness.engines.engine import Cluster, Engine
-from harness.files import log_limit
+from harness.files import logs
 from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import ServerSpec, Topology
@@ -271,9 +271,9 @@ def test_docker_limits_the_size_of_a_log(start: Start, client: Any, run_id: str)
     with start(postgres_from(None)) as cluster:
         postgres = containers_of(client, run_id)["postgres"]
         postgres.run(
-            ["sh", "-c", f"head -c {3 * log_limit.MOST} /dev/zero | tr '\\0' x | fold > /proc/1/fd/2"]
+            ["sh", "-c", f"head -c {3 * logs.MOST} /dev/zero | tr '\\0' x | fold > /proc/1/fd/2"]
         )
-        assert wait_for(lambda: len(cluster.logs()["postgres"]) > log_limit.MOST // 4)
+        assert wait_for(lambda: len(cluster.logs()["postgres"]) > logs.MOST // 4)
         log = cluster.logs()["postgres"]
 
-    assert log_limit.MOST // 4 < len(log) <= log_limit.MOST + len(log_limit.CUT)
+    assert logs.MOST // 4 < len(log) <= logs.MOST + len(logs.CUT)

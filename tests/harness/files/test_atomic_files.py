@@ -15,7 +15,7 @@ import pytest
 from harness.clients.recorder import Recorder
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files.atomic_files import replace_file, write_output
-from harness.files.log_file import open_log
+from harness.files.logs import open_log
 from harness.files.private_folder import others_can_replace
 from harness.files.run_folder import EVENTS, HEADER, LOGS, RunFolder
 from harness.run.recheck import recheck
