@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from harness.engines.engine import Cluster
+from harness.files.logs import not_ready
 from harness.nemesis.edge_probes import HEALING, Probes
 from harness.network.members import MEMBERS, members_of
 from harness.network.systems import SYSTEMS
 from harness.network.topology import Address, Direction, Link, NetworkEdge, Server, Way
-from harness.files.logs import not_ready
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy

@@ -27,10 +27,9 @@ from harness.run import own_classes
 from harness.spec import LockSpec, StorageSpec, Target
 from harness.spec.attached import running_at
 from harness.spec.executed import commands
+from harness.spec.fields import HAZARDS, endpoint
 from harness.spec.hazards import hazard_table
-from harness.spec.names import HAZARDS
 from harness.spec.passwords import password_of
-from harness.spec.url import endpoint
 from workloads.client import UNWRITTEN, NotApplied
 from workloads.http_connection import HttpConnection
 from workloads.line_protocol.program_client import start_fields

@@ -12,8 +12,8 @@ from checkers.text import limits
 from harness.core.errors import ConfigurationError
 from harness.nemesis.plan import PlannedFault
 from harness.spec import Target
-from harness.spec.drawing import of_seed
 from harness.spec.hazards import plan_of
+from harness.spec.reading import of_seed
 
 
 @dataclass(frozen=True, slots=True)

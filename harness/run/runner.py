@@ -47,10 +47,10 @@ from harness.run.trial import prove_usable
 from harness.run.workload_phase import WorkloadPhase
 from harness.spec import Target
 from harness.spec.attached import running_at
-from harness.spec.drawing import of_seed
 from harness.spec.executed import depends_on_folder, executed_here
 from harness.spec.fields import PROGRAM
 from harness.spec.hazards import plan_of
+from harness.spec.reading import of_seed
 from harness.spec.warnings import readable_passwords
 from workloads import append, storages
 from workloads.client import NotApplied, Unknown

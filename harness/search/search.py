@@ -17,8 +17,8 @@ from harness.run.runner import SEEDS, RunOptions
 from harness.search.behaviors import Behaviors
 from harness.search.closeness import VIOLATED, Closeness, closeness
 from harness.spec import Target
-from harness.spec.drawing import of_seed
 from harness.spec.hazards import plan_of
+from harness.spec.reading import of_seed
 
 _CHANGED = 0.5  # of the runs repeat a plan with changed moments, if there is one with moments
 _FARTHEST = 0.1  # of the run; standard deviation of a change

@@ -15,10 +15,9 @@ from harness.nemesis.faults import FAULTS, hits_client, hits_servers
 from harness.nemesis.moments import never_comes
 from harness.nemesis.patroni_failover import is_managed
 from harness.spec import attached
-from harness.spec.fields import PROGRAM
+from harness.spec.fields import HAZARDS, PROGRAM
 from harness.spec.locks import LOCKS
-from harness.spec.names import HAZARDS
-from harness.spec.sections import Sections
+from harness.spec.models import Sections
 from workloads.client import GIVES_NONE
 
 NO_TOKEN = "none"  # noqa: S105 - no password

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Union, get_args
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from checkers.history.records import DEFAULT_REQUIRE
+from checkers.text.repeated import repeated
+from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
+from checkers.vocabulary.counts import COVERAGE, counted
 from checkers.vocabulary.hazards import CELLS
 from harness.core.fields import Size
 from harness.core.size import BYTES, shown_size
-from harness.spec.names import COUNTS, EXPECTABLE, HAZARDS, known_anomalies, known_coverage, known_image
+from harness.core.suggestions import did_you_mean
+from harness.engines.built_images import is_ours, our_images
+from harness.nemesis.faults import FAULTS
+
+EXPECTABLE = tuple(name for name in ANOMALIES if name in VIOLATIONS)
+"""The anomalies that may be expected; the others are only counted and make no run invalid."""
+HAZARDS = "hazards"
+"""The name in [require] of how many dangerous moments a run must have seen; "all" are as many as possible."""
+COUNTS: Mapping[str, str] = COVERAGE | {
+    name: counted(name) for fault in FAULTS.values() for name in fault.counts if name not in COVERAGE
+}
+"""What [require] may count, and what each is."""
 
 MOST_REQUIRED = 10**9
 LEAST_MEMORY = 8 * BYTES["MB"]  # Docker takes no less than 6 MiB
@@ -21,6 +37,8 @@ IMAGE_PATTERN = r"^\S+$"
 ETCD_RELEASE_PATTERN = r"^3\.([5-9]|[1-9][0-9])\.[0-9]{1,3}$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 CLASS_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
+URL_PATTERN = r"^http://[^\s/?#@]+(/[^\s?#]*)?$"
+EXAMPLE_OF_URL = "http://127.0.0.1:8420"
 OWN = "<module:Class>"
 """The placeholder for a user's class among the names of kinds."""
 PROGRAM = "client"
@@ -35,7 +53,11 @@ def kind_of(section: object) -> str | None:
 
 def models_by_kind(union: object) -> dict[str, type[Any]]:
     """Map the kinds of each model of a union to the model; `OWN` is that of a user's class."""
-    return {kind: model for model in get_args(union) for kind in _kinds_of_model(model)}
+    return {
+        kind: model
+        for model in get_args(union)
+        for kind in get_args(model.model_fields["kind"].annotation) or (OWN,)
+    }
 
 
 def selected_by_kind(union: object) -> object:
@@ -44,8 +66,47 @@ def selected_by_kind(union: object) -> object:
     return Annotated[Union[tagged], Discriminator(kind_of)]  # noqa: UP007 - `|` needs the members one by one
 
 
-def _kinds_of_model(model: type[BaseModel]) -> tuple[str, ...]:
-    return get_args(model.model_fields["kind"].annotation) or (OWN,)
+def known_image(name: str) -> str:
+    """Return the name of an image; ValueError if it claims to be one of ours but is not."""
+    if is_ours(name) and ":" not in name and name not in our_images():
+        raise ValueError(f"Fencepost has no image {name}{did_you_mean(name, our_images())}")
+    return name
+
+
+def known_anomalies(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names; ValueError if one is not an anomaly's, or is repeated."""
+    return _known("anomaly", names, EXPECTABLE)
+
+
+def known_coverage(name: str) -> str:
+    """Return the name; ValueError if it is not a coverage count."""
+    return _known("coverage", (name,), (*COUNTS, HAZARDS))[0]
+
+
+def _known(what: str, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    wrong = [f"unknown {what} {name}{did_you_mean(name, known)}" for name in names if name not in known]
+    wrong += [f"{name} is repeated" for name in repeated(names)]
+    if wrong:
+        raise ValueError(" And ".join(wrong))
+    return names
+
+
+def _leads_to_a_service(text: str) -> str:
+    """Allow only an address and a path prefix: anything else would be ignored."""
+    parts = urlsplit(text)
+    try:
+        has_port = parts.port is None or parts.port > 0
+    except ValueError:
+        has_port = False
+    is_plain = text == f"http://{parts.netloc}{parts.path}" and "@" not in parts.netloc
+    if not (has_port and parts.hostname and is_plain and text.isascii() and " " not in text):
+        raise ValueError(f'must be such as "{EXAMPLE_OF_URL}", with a path if the service has one')
+    return text
+
+
+def endpoint(url: str) -> str:
+    """Return host, port and path, without the scheme."""
+    return url.removeprefix("http://")
 
 
 def _expectation(value: object) -> tuple[str, ...]:
@@ -70,10 +131,6 @@ def _with_all_counted(minima: object) -> object:
     return minima
 
 
-def _with_default_require(minima: dict[str, int]) -> dict[str, int]:
-    return DEFAULT_REQUIRE | minima
-
-
 NAMES_SCHEMA = {"type": "array", "items": {"enum": list(EXPECTABLE)}, "uniqueItems": True}
 
 Expectation = Annotated[
@@ -85,7 +142,7 @@ Anomalies = Annotated[tuple[str, ...], AfterValidator(known_anomalies), WithJson
 Minima = Annotated[
     dict[Annotated[str, AfterValidator(known_coverage)], Annotated[int, Field(ge=0, le=MOST_REQUIRED)]],
     BeforeValidator(_with_all_counted),
-    AfterValidator(_with_default_require),
+    AfterValidator(lambda minima: DEFAULT_REQUIRE | minima),
     WithJsonSchema(
         {
             "type": "object",
@@ -106,3 +163,8 @@ Minima = Annotated[
 Memory = Annotated[Size, AfterValidator(_is_a_limit_that_docker_takes)]
 EtcdRelease = Annotated[str, Field(pattern=ETCD_RELEASE_PATTERN)]
 Image = Annotated[str, Field(pattern=IMAGE_PATTERN), AfterValidator(known_image)]
+Url = Annotated[
+    str,
+    AfterValidator(_leads_to_a_service),
+    WithJsonSchema({"type": "string", "pattern": URL_PATTERN, "examples": [EXAMPLE_OF_URL]}),
+]

@@ -19,6 +19,7 @@ from harness.nemesis.faults import FAULTS
 from harness.spec.fields import (
     CLASS_PATTERN,
     ETCD_RELEASE_PATTERN,
+    HAZARDS,
     IMAGE_PATTERN,
     NAME_PATTERN,
     OWN,
@@ -27,7 +28,6 @@ from harness.spec.fields import (
 )
 from harness.spec.locks import LOCKS
 from harness.spec.models import ClientSpec, Target, WorkloadSpec
-from harness.spec.names import HAZARDS
 from harness.spec.passwords import REMEDIES, needless
 from harness.spec.storages import STORAGES
 from harness.spec.toml import Key
@@ -93,7 +93,8 @@ class Problem:
         if value is MISSING or isinstance(value, dict):
             shown = ""
         else:
-            shown = f" = {HIDDEN if self.hidden else _shown(value)}"
+            text = json.dumps(value, default=str, ensure_ascii=False)
+            shown = f" = {HIDDEN if self.hidden else without_passwords(text, LONGEST_VALUE)}"
         return f"{path}{shown}: {self.what}" if path else self.what
 
 
@@ -226,7 +227,3 @@ def _at(data: Any, key: Key) -> Any:
         except (KeyError, IndexError, TypeError):
             return MISSING
     return data
-
-
-def _shown(value: object) -> str:
-    return without_passwords(json.dumps(value, default=str, ensure_ascii=False), LONGEST_VALUE)

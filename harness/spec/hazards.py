@@ -26,8 +26,8 @@ from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlannedFault, plan
 from harness.nemesis.reach import servers_hit
 from harness.nemesis.stop_points import ENDS
+from harness.spec.fields import HAZARDS
 from harness.spec.models import Target
-from harness.spec.names import HAZARDS
 
 _EVERY = PauseSpec(kind="pause", target="holder", hazards="all")
 """Every dangerous moment of a holder."""
@@ -56,7 +56,9 @@ def hazard_table(
     hits = [frozenset(_hits(fault, target)) for fault in faults]
     for cell in CELLS:
         problems = [
-            next(_problems(fault, cell, target, unreached), None) if cell.hit in hit else _not_hit(cell)
+            next(_problems(fault, cell, target, unreached), None)
+            if cell.hit in hit
+            else (0, f"no fault of this target hits {_WHOM[cell.hit]}")
             for fault, hit in zip(faults, hits, strict=True)
         ]
         if None in problems:
@@ -160,10 +162,6 @@ def _why_unaimed(cell: Cell) -> str:
 def _all_of(names: Iterable[str]) -> set[str]:
     """Return the cells that names of a table mean; `*` stands for every point or end."""
     return {str(cell) for name in names for cell in _GROUPS.get(name, ())} | set(names)
-
-
-def _not_hit(cell: Cell) -> Problem:
-    return 0, f"no fault of this target hits {_WHOM[cell.hit]}"
 
 
 def _problems(

@@ -11,7 +11,7 @@ from pydantic import model_validator
 
 from harness.network.topology import REPLICA, ServerSpec
 from harness.spec.attached import numbered
-from harness.spec.fields import Image, models_by_kind, selected_by_kind
+from harness.spec.fields import Image, Url, endpoint, models_by_kind, selected_by_kind
 from harness.spec.own_locks import (
     HazelcastOfProgram,
     OwnLockSection,
@@ -22,7 +22,6 @@ from harness.spec.own_locks import (
 from harness.spec.sides import LimitedMemory, LockSide
 from harness.spec.systems import OfEtcd, OfRedis, OfS3, OfZookeeper
 from harness.spec.ttls import DEFAULT_TTL, EtcdTtl, MillisecondsTtl, ZookeeperTtl
-from harness.spec.url import Url, endpoint
 from workloads.settings import LockSettings, RedisLockSettings, S3LockSettings
 
 REDLOCK_SERVERS = 5

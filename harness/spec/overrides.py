@@ -1,15 +1,19 @@
-"""Changes of single settings: the option `--set`, and the keys of [vary]."""
+"""Changes of single settings: the option `--set`, the keys of [vary], and the copy without a fence."""
 
 from __future__ import annotations
 
+import json
 import tomllib
 from typing import Any
 
 from checkers.text.printable import without_passwords
 from harness.core.errors import ConfigurationError
+from harness.spec.models import Target
 from harness.spec.toml import MAX_DEPTH, Key, loads
 
 _LONGEST_INDEX = 9  # digits
+STALE_WRITE = "stale-write"
+SUFFIX = "-unfenced"
 
 
 def override_one(data: dict[str, Any], option: str) -> tuple[Key, str]:
@@ -17,7 +21,7 @@ def override_one(data: dict[str, Any], option: str) -> tuple[Key, str]:
     dotted, equals, text = option.partition("=")
     key = key_of(dotted.strip())
     shown = without_passwords(option)
-    if not _is_utf_8(option):
+    if option.encode(errors="ignore").decode() != option:
         raise ConfigurationError(f"--set {shown}: is not UTF-8")
     if not equals or "" in key:
         raise ConfigurationError(f"--set {shown}: write it as key=value, such as workload.clients=10")
@@ -30,38 +34,24 @@ def override_one(data: dict[str, Any], option: str) -> tuple[Key, str]:
 
 def key_of(dotted: str) -> Key:
     """Parse a dotted key, such as faults.0.at."""
-    return tuple(map(_part, dotted.split(".")))
-
-
-def _is_utf_8(word: str) -> bool:
-    """Is a word of the command line valid UTF-8?"""
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _part(text: str) -> str | int:
-    """Parse a part of a dotted key; short digits are an index."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX else text
+    return tuple(
+        int(part) if part.isascii() and part.isdecimal() and len(part) <= _LONGEST_INDEX else part
+        for part in dotted.split(".")
+    )
 
 
 def _value(option: str, text: str) -> object:
     """Parse a TOML value; anything else, such as 10s, is a string."""
     try:
-        return _only(loads(f"value = {text}"))
+        data = loads(f"value = {text}")
     except tomllib.TOMLDecodeError as error:
         if text[:1] in tuple("[{\"'"):
             raise ConfigurationError(f"--set {option}: is not a TOML value: {error}") from None
         return text
     except ValueError as error:
         raise ConfigurationError(f"--set {option}: {error}") from None
-
-
-def _only(data: dict[str, Any]) -> object:
     if len(data) > 1:
-        raise ValueError("is more than one TOML value")
+        raise ConfigurationError(f"--set {option}: is more than one TOML value")
     return data["value"]
 
 
@@ -83,3 +73,31 @@ def set_at(data: dict[str, Any], key: Key, value: object) -> bool:
     else:
         return False
     return True
+
+
+def unfenced_overrides(target: Target) -> tuple[str, ...]:
+    """Return the changes that make the unfenced copy of a target; ConfigurationError if it is one.
+
+    Its storage accepts every write, so a run of it must find stale writes. It shows that the fenced run was a
+    test, and what the fence prevents.
+    """
+    if not target.fenced:
+        raise ConfigurationError(
+            f'{target.name}: storage.fencing is "none" already: '
+            "--both takes the fenced target, and runs its unfenced copy too"
+        )
+    with_it = dict.fromkeys((*target.expected, *target.may))
+    if target.workload.kind == "append":
+        with_it["lost-update"] = None
+    may = [name for name in with_it if name != STALE_WRITE]
+    changes = [
+        f"name={target.name}{SUFFIX}",
+        f"expect={json.dumps([STALE_WRITE])}",
+        f"may={json.dumps(may)}",
+        "storage.fencing=none",
+    ]
+    if target.storage.fence_on_acquire:
+        changes.append("storage.fence_on_acquire=false")
+    if target.require.get("stale_writes_rejected"):
+        changes.append("require.stale_writes_rejected=0")
+    return tuple(changes)

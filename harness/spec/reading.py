@@ -22,14 +22,13 @@ from harness.core.paths import as_seen_from_here, path_of, shipped_files
 from harness.core.suggestions import near_or
 from harness.nemesis.faults import FAULTS, FaultSpec
 from harness.spec.contradictions import contradictions
+from harness.spec.fields import HAZARDS
 from harness.spec.file_errors import Problem, problems_of, report
 from harness.spec.hazards import too_many_required
 from harness.spec.locks import LockSpec
-from harness.spec.models import Target, WorkloadSpec
-from harness.spec.names import HAZARDS
-from harness.spec.overrides import override_one
+from harness.spec.models import Sections, Target, WorkloadSpec, program_sides_of
+from harness.spec.overrides import key_of, override_one
 from harness.spec.passwords import literal_passwords
-from harness.spec.sections import Sections, program_sides_of
 from harness.spec.storages import StorageSpec
 from harness.spec.toml import (
     Key,
@@ -41,7 +40,7 @@ from harness.spec.toml import (
     loads,
     with_changes,
 )
-from harness.spec.vary import keep_fixed, problems_of_vary
+from harness.spec.vary import draw, keep_fixed, problems_of_vary, varied
 
 MAX_SIZE = 1 << 16  # bytes
 """The maximum size of a target file."""
@@ -128,6 +127,19 @@ def load_text(text: str, name: str, overrides: Sequence[str] = (), *, faults: bo
     return _validated(_parsed(name, text), overrides, faults=faults)
 
 
+def of_seed(target: Target, seed: int, *, faults: bool = True) -> Target:
+    """Draw the target of a run; without [vary], it is the target itself. `faults` as for `load`."""
+    if not target.vary:
+        return target
+    data = loads(target.source)
+    drawn = draw(data, seed)
+    changed = varied(data, {key_of(key): value for key, value in drawn.items()})
+    settings = ", ".join(f"{key} = {literal(value)}" for key, value in drawn.items())
+    story = f"{head_comment(target.source)} Drawn with seed {seed}: {settings}.".lstrip()
+    text = with_changes(story, dict(changed_in(target.source)), changed or {})
+    return load_text(text, f"{target.name}, seed {seed}", faults=faults)
+
+
 def _validated(parsed: Document, overrides: Sequence[str], *, faults: bool) -> Target:
     refused: list[str] = []
     document = _override(parsed, overrides, refused.append)
@@ -141,7 +153,8 @@ def _validated(parsed: Document, overrides: Sequence[str], *, faults: bool) -> T
 
 def _checked(data: Mapping[str, Any], *, faults: bool) -> tuple[Target | None, list[Problem]]:
     passwords = [Problem(key, remedy, data) for key, remedy in literal_passwords(data)]
-    contradicting = _contradictions(data, faults=faults)
+    sections = _right_sections(data) if faults else replace(_right_sections(data), faults={})
+    contradicting = [Problem(found.key, found.problem, data) for found in contradictions(sections)]
     try:
         target = Target.model_validate(frozen(data))
         too_many = [Problem(("require", HAZARDS), what, data) for what in too_many_required(target)]
@@ -221,14 +234,7 @@ def _override(document: Document, overrides: Sequence[str], refuse: Callable[[st
         else:
             overridden[key] = shown
             keep_fixed(data, key)
-    return Document(document.file, document.text, data, document.lines, overridden)
-
-
-def _contradictions(data: Mapping[str, Any], *, faults: bool) -> list[Problem]:
-    sections = _right_sections(data)
-    if not faults:
-        sections = replace(sections, faults={})
-    return [Problem(found.key, found.problem, data) for found in contradictions(sections)]
+    return replace(document, data=data, overridden=overridden)
 
 
 def _right_sections(data: Mapping[str, Any]) -> Sections:
@@ -292,7 +298,7 @@ def _in_part(data: object) -> Any:
 def _wrong_keys(kind: Any, data: object) -> set[Any]:
     """Return the keys with errors; None is among them if the section has errors as a whole."""
     try:
-        TypeAdapter(kind).validate_python(frozen(data))
+        _adapter(kind).validate_python(frozen(data))
     except ValidationError as error:
         return {detail["loc"][1] if len(detail["loc"]) > 1 else None for detail in error.errors()}
     return set()
@@ -309,10 +315,7 @@ def _section(kind: Any, data: object) -> Any:
         return _section(kind, {key: value for key, value in data.items() if key not in unknown})
 
 
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Building one takes longer than reading all sections of a target."""
-    return TypeAdapter(kind)
+_adapter = cache(TypeAdapter[Any])  # building one takes longer than reading all sections of a target
 
 
 def _strings(value: object) -> tuple[str, ...]:

@@ -28,8 +28,8 @@ def targets(words: Iterable[str]) -> Selection:
     selected: dict[str, None] = {}
     empty = []
     for word in dict.fromkeys(words):
-        if _is_folder(word):
-            names, why_none = _in_folder(word), f"the folder {word} has no *.toml"
+        if word.strip() and path_of(word).is_dir():
+            names, why_none = found(Path(word).glob("*.toml")), f"the folder {word} has no *.toml"
         elif any(character in word for character in "*?[") and not path_of(word).exists():
             names, why_none = _matching(word), f"no shipped target matches {shorten(word)}"
         else:
@@ -37,10 +37,6 @@ def targets(words: Iterable[str]) -> Selection:
         selected |= dict.fromkeys(names)
         empty += [why_none] * (not names)
     return Selection(tuple(selected), tuple(empty))
-
-
-def _is_folder(word: str) -> bool:
-    return bool(word.strip()) and path_of(word).is_dir()
 
 
 def _matching(pattern: str) -> list[str]:
@@ -59,14 +55,6 @@ def found(files: Iterable[Path]) -> list[str]:
     real = {file: Path(os.path.realpath(file)) for file in names if file.is_symlink()}
     out = [file for file in real if not real[file].is_relative_to(os.path.realpath(file.parent))]
     if out:
-        raise ConfigurationError(
-            *(
-                f"{file} is a link out of its folder; name the file that it leads to: {real[file]}"
-                for file in out
-            )
-        )
+        named = "is a link out of its folder; name the file that it leads to"
+        raise ConfigurationError(*(f"{file} {named}: {real[file]}" for file in out))
     return list(map(str, names))
-
-
-def _in_folder(word: str) -> list[str]:
-    return found(Path(word).glob("*.toml"))

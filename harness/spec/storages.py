@@ -11,10 +11,9 @@ from pydantic import Field, model_validator
 
 from harness.network.topology import STANDBY, ServerSpec
 from harness.spec.attached import MayHaveEndpoints, MayRunAlready, names, numbered
-from harness.spec.fields import CLASS_PATTERN, Image, models_by_kind, selected_by_kind
+from harness.spec.fields import CLASS_PATTERN, Image, Url, endpoint, models_by_kind, selected_by_kind
 from harness.spec.sides import LimitedMemory, StorageSide
 from harness.spec.systems import OfEtcd, OfRedis, OfS3, OfZookeeper
-from harness.spec.url import Url, endpoint
 from workloads.settings import EtcdStorageSettings, Login, S3StorageSettings, StorageSettings
 
 STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file

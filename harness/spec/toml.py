@@ -130,7 +130,12 @@ def _add(lines: dict[Key, int], key: Key, number: int) -> None:
 
 
 def _lines(path: tuple[str, ...], data: Mapping[str, Any]) -> Iterator[str]:
-    nested = {key: value for key, value in data.items() if isinstance(value, dict) or _is_tables(value)}
+    nested = {
+        key: value
+        for key, value in data.items()
+        if isinstance(value, dict)
+        or (isinstance(value, Sequence) and value and all(isinstance(item, dict) for item in value))
+    }
     for key, value in data.items():
         if key not in nested:
             yield f"{_key(key)} = {literal(value)}"
@@ -139,10 +144,6 @@ def _lines(path: tuple[str, ...], data: Mapping[str, Any]) -> Iterator[str]:
         for table in [value] if isinstance(value, dict) else value:
             yield f"\n[{header}]" if isinstance(value, dict) else f"\n[[{header}]]"
             yield from _lines((*path, key), table)
-
-
-def _is_tables(value: object) -> bool:
-    return isinstance(value, Sequence) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def _key(name: str) -> str:

@@ -67,15 +67,12 @@ def problems_of_vary(
     wrong += [Problem((VARY, *place), "is given twice", data) for place, key, _ in entries if key in twice]
     count = math.prod(len(values) for _, _, values in entries) if not wrong else 0
     if count > MOST:
-        return [Problem((VARY,), f"has {_shown(count)} combinations; at most {MOST} are possible", data)]
+        shown = f"{count:,}" if count < _BILLION else "more than a billion"
+        return [Problem((VARY,), f"has {shown} combinations; at most {MOST} are possible", data)]
     places = {problem.key[1:] for problem in wrong}
     right = [entry for entry in entries if entry[0] not in places]
     before = {(problem.key, problem.what) for problem in known}
     return [*wrong, *_impossible(data, right, before, check, together=not wrong)]
-
-
-def _shown(number: int) -> str:
-    return f"{number:,}" if number < _BILLION else "more than a billion"
 
 
 _Entry = tuple[Key, Key, Sequence[object]]  # where it is in [vary], the key that varies, and its values

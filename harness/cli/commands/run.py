@@ -136,7 +136,7 @@ def _load_all(
     from harness.core.errors import ConfigurationError
     from harness.spec import load
     from harness.spec.executed import executed_here
-    from harness.spec.unfenced import unfenced_overrides
+    from harness.spec.overrides import unfenced_overrides
 
     loaded: list[Target] = []
     errors: list[str] = []

@@ -21,8 +21,7 @@ import pytest
 from harness.core.errors import ConfigurationError, EngineUnavailableError, ServerNotReadyError
 from harness.engines import cleanup, local, local_postgres
 from harness.engines.engine import Cluster, Engine
-from harness.engines.server_programs import ServerProgram
-from harness.engines.server_programs import folder_of
+from harness.engines.server_programs import ServerProgram, folder_of
 from harness.network import ports
 from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN

@@ -17,7 +17,7 @@ from harness.pytest_plugin import runs
 from harness.run.recheck import judge_folder
 from harness.run.runner import RunOptions
 from harness.spec import Target
-from harness.spec.drawing import of_seed
+from harness.spec.reading import of_seed
 from tests.support.challenged import repeated
 from tests.support.repository import ROOT
 

@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
+from harness.files.logs import not_ready
 from harness.files.run_folder import RunFolder
 from harness.network.topology import Address
-from harness.files.logs import not_ready
 from harness.run import deployment
 from harness.run.server_logs import logs_kept_on_failure
 from harness.spec import load

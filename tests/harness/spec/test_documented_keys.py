@@ -13,8 +13,8 @@ from harness.cli import schemas
 from harness.core.errors import ConfigurationError
 from harness.nemesis.faults import FAULTS
 from harness.spec import Target, WorkloadSpec
+from harness.spec.fields import COUNTS
 from harness.spec.locks import LOCKS
-from harness.spec.names import COUNTS
 from harness.spec.reading import load_text
 from harness.spec.storages import STORAGES
 from tests.support.target_files import SMALL, read

@@ -8,8 +8,7 @@ from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
 from harness.nemesis.pause import PauseSpec
 from harness.spec import Target
-from harness.spec.drawing import of_seed
-from harness.spec.reading import load_text
+from harness.spec.reading import load_text, of_seed
 from tests.support.target_files import SMALL
 
 PAUSE = '\n[[faults]]\nkind = "pause"\ntarget = "holder"\nat = "acquired"\nuntil = "superseded"\n'
