@@ -38,13 +38,13 @@ ELSEWHERE = {
     "cli/shrink_run.py": {"read_text"},  # the plan of a run that this process has made
     "cli/zoo_exhibits.py": {"read_text"},  # targets that ship
     "files/atomic_files.py": {"open", "glob", "unlink"},  # new files under a random name
-    "files/cache_folder.py": {"glob", "unlink"},  # our own cache
     "files/dated_folders.py": {"open", "symlink_to"},  # our own folders and `latest`
     "files/environment.py": {"open"},  # digests of the user's own program
     "files/known_digests.py": {"listdir", "open", "unlink"},  # our own state
     "files/logs.py": {"open", "scandir"},  # of processes that this one has started, following no link
     "files/private_folder.py": {"open"},  # checked, following no link
     "files/received.py": {"open", "read_bytes", "scandir", "unlink"},  # the one module
+    "files/user_folders.py": {"glob", "unlink"},  # our own cache
     "report/console.py": {"open"},  # /dev/null
     "report/page.py": {"read_text"},  # the same
     "report/templates.py": {"read_text"},  # assets of ours

@@ -28,7 +28,6 @@ from harness.processes.cleanup_process import programs_killed_at_end
 from harness.processes.program import ProgramCommand
 from harness.processes.run_notes import temporary_folder
 from harness.run import deployment
-from harness.run.attachment import belongings
 from harness.run.removal import removed_at_end
 from harness.run.storage_set_up import set_up
 from harness.spec import Target
@@ -87,7 +86,7 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
     with ExitStack() as stack:
         folder = RunFolder.create(stack.enter_context(temporary_folder()), NAME)
         stack.enter_context(logs.limited(folder.path / LOGS))
-        stack.enter_context(removed_at_end(belongings(target, folder.path), say))
+        stack.enter_context(removed_at_end(deployment.belongings(target, folder.path), say))
         words = target.client.command if target.client else ()
         command = ProgramCommand.of_run(words, folder.run_id)
         stack.enter_context(programs_killed_at_end(folder.run_id))

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 from harness.core.errors import InfrastructureError
-from harness.files.cache_folder import cache_folder, unusable
+from harness.files.user_folders import cache_folder, unusable
 from harness.processes import ownership
 from harness.processes.ownership import Life
 from harness.processes.run_notes import WORK_FOLDERS, RunNote, read_notes

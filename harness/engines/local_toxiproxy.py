@@ -25,7 +25,7 @@ from typing import IO
 from harness.core.errors import EngineUnavailableError, InfrastructureError
 from harness.engines.pins import pins
 from harness.files import private_folder
-from harness.files.cache_folder import cache_folder
+from harness.files.user_folders import cache_folder
 from harness.processes import ownership
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.supervisor import Supervisor

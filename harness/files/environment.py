@@ -30,6 +30,7 @@ def environment(
 
     `own_code`: the target names files or modules that are found from the current folder.
     """
+    how = repetition_here(again, own_code=own_code)
     return {
         **cluster,
         "fencepost": metadata.version("fencepost"),
@@ -41,7 +42,11 @@ def environment(
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": list(command),
         "again": list(again),
-        **_place(repetition_here(again, own_code=own_code)),
+        **{
+            key: value
+            for key, value in {"folder": how.folder, "pythonpath": how.python_path}.items()
+            if value
+        },
     }
 
 
@@ -65,11 +70,6 @@ def repetition_here(again: Sequence[str], *, own_code: bool) -> Repetition:
         return Repetition(options=tuple(again))
     found_in = os.environ.get("PYTHONPATH", "")
     return Repetition(options=tuple(again), folder=str(Path.cwd()), python_path=found_in)
-
-
-def _place(how: Repetition) -> dict[str, str]:
-    recorded = {"folder": how.folder, "pythonpath": how.python_path}
-    return {key: value for key, value in recorded.items() if value}
 
 
 def repetition_of(recorded: Mapping[str, Any]) -> Repetition:

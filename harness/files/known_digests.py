@@ -11,11 +11,12 @@ import enum
 import hashlib
 import os
 import stat
+from functools import partial
 from pathlib import Path
 
 from harness.files import private_folder
 from harness.files.private_folder import UnsafeFolderError
-from harness.files.state_folder import NoStateFolderError, state_folders, writable_state_folder
+from harness.files.user_folders import NoStateFolderError, state_folders, writable_state_folder
 
 MOST = 4_096  # of each kind
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -41,7 +42,11 @@ def remember(kind: KnownDigest, digest: str) -> None:
         with private_folder.opened(folder) as descriptor:
             os.close(os.open(digest, _NEW, 0o600, dir_fd=descriptor))
             os.utime(digest, dir_fd=descriptor, follow_symlinks=False)
-            _remove_oldest(descriptor)
+            names = os.listdir(descriptor)  # noqa: PTH208 (a descriptor)
+            if len(names) > MOST:
+                status = partial(os.stat, dir_fd=descriptor, follow_symlinks=False)
+                for name in sorted(names, key=lambda each: status(each).st_mtime_ns)[:-MOST]:
+                    os.unlink(name, dir_fd=descriptor)
 
 
 def is_known(kind: KnownDigest, digest: str) -> bool:
@@ -56,12 +61,3 @@ def _has(folder: Path, digest: str) -> bool:
     except (OSError, UnsafeFolderError):
         return False
     return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-
-
-def _remove_oldest(folder: int) -> None:
-    names = os.listdir(folder)
-    if len(names) <= MOST:
-        return
-    ages = {name: os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime_ns for name in names}
-    for name in sorted(names, key=ages.__getitem__)[: len(names) - MOST]:
-        os.unlink(name, dir_fd=folder)

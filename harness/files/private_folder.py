@@ -35,7 +35,11 @@ def opened(folder: Path) -> Iterator[int]:
             raise UnsafeFolderError("it is a symbolic link") from None
         raise
     try:
-        _check(os.fstat(descriptor))
+        found = os.fstat(descriptor)
+        if found.st_uid != os.geteuid():
+            raise UnsafeFolderError(f"it belongs to user {found.st_uid}, not to user {os.geteuid()}")
+        if found.st_mode & _OTHERS_WRITE:
+            raise UnsafeFolderError(f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})")
         yield descriptor
     finally:
         os.close(descriptor)
@@ -80,10 +84,3 @@ def _is_private_group(group: int) -> bool:
     except KeyError:
         return False
     return found.gr_name == name and {*found.gr_mem} <= {name}
-
-
-def _check(found: os.stat_result) -> None:
-    if found.st_uid != os.geteuid():
-        raise UnsafeFolderError(f"it belongs to user {found.st_uid}, not to user {os.geteuid()}")
-    if found.st_mode & _OTHERS_WRITE:
-        raise UnsafeFolderError(f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})")

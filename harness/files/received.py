@@ -15,6 +15,7 @@ Every function that takes `names` takes the components of a path below `root`.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import re
 import stat
@@ -46,9 +47,8 @@ def component(name: object, source: Path | str) -> str:
     """Return a name from data, read in `source`; ConfigurationError if no file may have it."""
     if isinstance(name, str) and COMPONENT.fullmatch(name):
         return name
-    raise ConfigurationError(
-        f"{shorten(str(source))}: {quoted(name)} cannot be the name of a file: {_A_NAME}"
-    )
+    problem = f"{quoted(name)} cannot be the name of a file: {_A_NAME}"
+    raise ConfigurationError(f"{shorten(str(source))}: {problem}")
 
 
 def components(path: str, source: Path | str) -> tuple[str, ...]:
@@ -104,19 +104,21 @@ def read_json(root: Path, *names: str, most: int, remedy: str = files.REMEDY) ->
     """
     raw = read(root, *names, most=most, remedy=remedy, text=True)
     if raw and sum(map(raw.count, (b",", b"[", b"{"))) > limits.VALUES:
-        raise HistoryError(
-            str(root.joinpath(*names)), 0, f"it has more than {limits.VALUES:,} values; {remedy}"
-        )
+        problem = f"it has more than {limits.VALUES:,} values; {remedy}"
+        raise HistoryError(str(root.joinpath(*names)), 0, problem)
     return raw
 
 
 def listed(root: Path, *names: str) -> list[str]:
     """Return the sorted names in a folder, if it exists; HistoryError if it is none, or has too many."""
     try:
-        with files.opened_folder(root, names) as folder:
-            return _listed(folder, root.joinpath(*names))
+        with files.opened_folder(root, names) as folder, os.scandir(folder) as entries:
+            found = sorted(entry.name for entry in itertools.islice(entries, MOST_FILES + 1))
     except (FileNotFoundError, NotADirectoryError):
         return []
+    if len(found) > MOST_FILES:
+        raise _too_many(root.joinpath(*names))
+    return found
 
 
 def regular_files(root: Path, *names: str, most: int) -> list[tuple[str, ...]]:
@@ -134,11 +136,8 @@ def regular_files(root: Path, *names: str, most: int) -> list[tuple[str, ...]]:
             if is_folder(root, *here):
                 folders.append(here)
                 if len(here) > DEEPEST:
-                    raise HistoryError(
-                        str(root.joinpath(*here)),
-                        0,
-                        f"{DEEPEST} folders within one another: it is not from a run",
-                    )
+                    problem = f"{DEEPEST} folders within one another: it is not from a run"
+                    raise HistoryError(str(root.joinpath(*here)), 0, problem)
             elif name != LATEST or not _is_link(root, here):
                 size(root, *here, most=most)
                 found.append(here)
@@ -222,16 +221,6 @@ def _status(root: Path, names: tuple[str, ...]) -> os.stat_result | None:
 def _is_link(root: Path, names: tuple[str, ...]) -> bool:
     found = _status(root, names)
     return found is not None and stat.S_ISLNK(found.st_mode)
-
-
-def _listed(folder: int, path: Path) -> list[str]:
-    found = list[str]()
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            found.append(entry.name)
-            if len(found) > MOST_FILES:
-                raise _too_many(path)
-    return sorted(found)
 
 
 def _too_many(path: Path) -> HistoryError:

@@ -146,7 +146,8 @@ class RunFolder:
 
 def _commit_lines(commits: Iterable[Commit], room: CommitRoom) -> Iterator[str]:
     for each in commits:
-        line = json.dumps(_commit_line(each)) + "\n"
+        stored = {"fence": True} if each.fence else {"value": each.value}
+        line = json.dumps({"seq": each.seq, "resource": each.resource, "token": each.token, **stored}) + "\n"
         if len(line) > limits.LINE:
             raise InfrastructureError(
                 f"the storage's order of writes cannot be kept: entry {each.seq:,} takes {len(line):,} bytes,"
@@ -154,8 +155,3 @@ def _commit_lines(commits: Iterable[Commit], room: CommitRoom) -> Iterator[str]:
             )
         room.take(len(line))
         yield line
-
-
-def _commit_line(commit: Commit) -> dict[str, Any]:
-    stored = {"fence": True} if commit.fence else {"value": commit.value}
-    return {"seq": commit.seq, "resource": commit.resource, "token": commit.token, **stored}

@@ -28,7 +28,7 @@ from checkers.text.printable import printable
 from harness.core.errors import InfrastructureError
 from harness.files import atomic_files, private_folder
 from harness.files.private_folder import UnsafeFolderError
-from harness.files.state_folder import NoStateFolderError, state_folders, writable_state_folder
+from harness.files.user_folders import NoStateFolderError, state_folders, writable_state_folder
 from harness.processes import ownership
 
 WORK_FOLDERS = frozenset({"servers", "compose"})

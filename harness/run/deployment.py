@@ -24,18 +24,18 @@ from harness.nemesis.reach import servers_hit
 from harness.network.topology import FOLLOWERS, Address, AttachedSpec, ServerSpec, Topology
 from harness.processes.program import ProgramCommand, missing
 from harness.run import own_classes
+from harness.run.removal import Belongings
 from harness.spec import LockSpec, StorageSpec, Target
 from harness.spec.attached import running_at
 from harness.spec.executed import commands
 from harness.spec.fields import HAZARDS, endpoint
 from harness.spec.hazards import hazard_table
 from harness.spec.passwords import password_of
+from workloads import locks, storages
 from workloads.client import UNWRITTEN, NotApplied
 from workloads.http_connection import HttpConnection
 from workloads.line_protocol.program_client import start_fields
-from workloads.locks import LOCKS
 from workloads.settings import LockSettings, Login, StorageSettings, host_and_port
-from workloads.storages import STORAGES
 
 CONNECTING = 2.0  # seconds; to a service of the user's
 SETTING_UP = 30.0  # seconds; of each call of the harness itself, also on a busy machine
@@ -120,6 +120,8 @@ def header(
     unreached: AbstractSet[Point] = frozenset(),
 ) -> dict[str, Any]:
     """Return the history's first line, to judge it by; `unreached` are the points to which no client came."""
+    # For the kinds of faults that not every reader of the history knows.
+    words = {fault.kind: structs.asdict(fault.words) for fault in target.faults if fault.kind not in KINDS}
     return (
         {
             "fencepost": 1,
@@ -135,16 +137,10 @@ def header(
             "require": {name: least for name, least in target.require.items() if name != HAZARDS},
             "clients": target.workload.clients,
         }
-        | _words(target)
+        | ({"faults": words} if words else {})
         | _hazards(target, faults, unreached)
         | ({"no_faults": True} if no_faults else {})
     )
-
-
-def _words(target: Target) -> dict[str, Any]:
-    """Return the words for the kinds of faults that not every reader of the history knows."""
-    words = {fault.kind: structs.asdict(fault.words) for fault in target.faults if fault.kind not in KINDS}
-    return {"faults": words} if words else {}
 
 
 def _hazards(target: Target, faults: Sequence[FaultSpec], unreached: AbstractSet[Point]) -> dict[str, Any]:
@@ -157,10 +153,9 @@ def _hazards(target: Target, faults: Sequence[FaultSpec], unreached: AbstractSet
 
 def modules(target: Target) -> tuple[str, ...]:
     """Return the modules that clients import for this target's systems."""
-    kinds = (("lock", LOCKS, target.lock.kind), ("storage", STORAGES, target.storage.kind))
-    return tuple(
-        known[kind] for side, known, kind in kinds if kind in known and side not in target.program_sides
-    )
+    kinds = (("lock", locks.LOCKS, target.lock.kind), ("storage", storages.STORAGES, target.storage.kind))
+    own = target.program_sides
+    return tuple(known[kind] for side, known, kind in kinds if kind in known and side not in own)
 
 
 def check(target: Target) -> None:
@@ -203,27 +198,26 @@ def passwords(target: Target) -> tuple[str, ...]:
 
 def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
     """Return the harness' own access to the storage: without proxies, or in the run's folder."""
-    addresses = {server.name: server.address for server in cluster.servers}
-    at = [addresses[name] for name in target.storage_servers]
+    at = _addresses(cluster, target.storage_servers)
     return storage_settings(target, at, folder, SETTING_UP, names_of(storage_side(target), cluster, folder))
 
 
 def lock_of(target: Target, cluster: Cluster, folder: Path) -> LockSettings:
     """Return the harness' own access to the lock service, without proxies."""
-    addresses = {server.name: server.address for server in cluster.servers}
-    at = [addresses[name] for name in target.lock.servers]
+    at = _addresses(cluster, target.lock.servers)
     return lock_settings(target, at, folder, 0, SETTING_UP, names_of(target.lock, cluster, folder))
+
+
+def _addresses(cluster: Cluster, names: Iterable[str]) -> list[Address]:
+    addresses = {server.name: server.address for server in cluster.servers}
+    return [addresses[name] for name in names]
 
 
 def admin_client(target: Target, cluster: Cluster, folder: Path, command: ProgramCommand) -> AdminClient:
     """Return the harness' own program, which reaches the servers without proxies."""
-    return AdminClient(
-        command=command,
-        start_fields=start_fields(
-            None, lock_of(target, cluster, folder), storage_of(target, cluster, folder), target.program_sides
-        ),
-        log=folder / "logs" / "program.log",
-    )
+    lock, storage = lock_of(target, cluster, folder), storage_of(target, cluster, folder)
+    fields = start_fields(None, lock, storage, target.program_sides)
+    return AdminClient(command=command, start_fields=fields, log=folder / "logs" / "program.log")
 
 
 def task(
@@ -247,6 +241,25 @@ def task(
         command=command,
         program_sides=target.program_sides,
     )
+
+
+def belongings(target: Target, folder: Path) -> tuple[Belongings, ...]:
+    """Return what a run may leave on each side's servers that already run."""
+    of_lock, of_storage = (
+        tuple(server for server in attached_servers(target) if server.key.startswith(f"{side}."))
+        for side in ("lock", "storage")
+    )
+    at_lock, at_storage = ([server.address for server in each] for each in (of_lock, of_storage))
+    found = []
+    if of_lock and target.lock.kind in locks.REMOVABLE:
+        lock = lock_settings(target, at_lock, folder, 0, SETTING_UP, folder.name)
+        found.append(Belongings(servers=of_lock, settings=lock))
+    if storage_side(target) is target.lock:
+        of_storage, at_storage = of_lock, at_lock
+    if of_storage and target.storage.kind in storages.REMOVABLE:
+        storage = storage_settings(target, at_storage, folder, SETTING_UP, folder.name)
+        found.append(Belongings(servers=of_storage, settings=storage))
+    return tuple(found)
 
 
 def environment(cluster: Cluster) -> dict[str, Any]:

@@ -50,9 +50,8 @@ def _aim(fault: PlannedFault) -> tuple[str, str, str | None, list[str]]:
 
 
 def _listed(faults: tuple[PlannedFault, ...]) -> str:
-    return ", ".join(map(_named, faults)) or "no faults"
-
-
-def _named(fault: PlannedFault) -> str:
-    hazards = f"at {len(fault.hazards)} hazards" if fault.hazards else None
-    return " ".join(filter(None, (fault.kind, fault.target, fault.at, hazards)))
+    words = (
+        (each.kind, each.target, each.at, f"at {len(each.hazards)} hazards" if each.hazards else None)
+        for each in faults
+    )
+    return ", ".join(" ".join(filter(None, each)) for each in words) or "no faults"

@@ -18,16 +18,13 @@ def servers_to_reuse(target: Target, *, by_default: bool) -> str:
     targets that vary, because each run may need others, and those whose servers already run.
     """
     wanted = by_default if target.reuse is None else target.reuse
-    if not wanted or target.vary or not _is_shipped(target) or deployment.attached_servers(target):
+    is_shipped = not target.client and target.lock.kind in LOCKS and target.storage.kind in STORAGES
+    if not wanted or target.vary or not is_shipped or deployment.attached_servers(target):
         return ""
     topology = same_servers(deployment.topology(target, target.faults))
     if not reusable(topology):
         return ""
     return f"{topology.clients} clients: {', '.join(map(_described, topology.servers))}"
-
-
-def _is_shipped(target: Target) -> bool:
-    return not target.client and target.lock.kind in LOCKS and target.storage.kind in STORAGES
 
 
 def _described(spec: ServerSpec) -> str:

@@ -17,10 +17,6 @@ from harness.run import runner as running
 from harness.spec import Target
 
 
-def _ignore(_event: Event) -> None:
-    pass
-
-
 def run(
     target: Target,
     *,
@@ -28,7 +24,7 @@ def run(
     seed: int | None = None,
     faults: bool = True,
     runs: str | os.PathLike[str] = "runs",
-    notify: Callable[[Event], None] = _ignore,
+    notify: Callable[[Event], None] = lambda _event: None,
 ) -> Verdict:
     """Run a target once on real servers, judge the recording, and return the verdict.
 
@@ -54,9 +50,8 @@ def run(
     chosen = choose(engine, lambda sentence: notify(Notice(text=sentence)))
     for sentence in sweep().notices:
         notify(Notice(text=sentence))
-    return to_verdict(
-        target, chosen, running.RunOptions(seed=seed, faults=faults, runs=Path(runs), notify=notify)
-    ).verdict
+    options = running.RunOptions(seed=seed, faults=faults, runs=Path(runs), notify=notify)
+    return to_verdict(target, chosen, options).verdict
 
 
 def to_verdict(target: Target, engine: Engine, options: running.RunOptions) -> RunJudged:

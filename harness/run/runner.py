@@ -11,7 +11,7 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,6 @@ from harness.network.topology import edges
 from harness.processes.cleanup_process import programs_killed_at_end
 from harness.processes.program import ProgramCommand
 from harness.run import deployment
-from harness.run.attachment import belongings
 from harness.run.recheck import judge_folder
 from harness.run.removal import removed_at_end
 from harness.run.server_logs import keep_logs, logs_kept_on_failure
@@ -99,7 +98,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         stack.enter_context(folder.in_use())
         cut = stack.enter_context(logs.limited(folder.path / LOGS))
         notify = _notices(options.notify, folder.passwords)
-        stack.enter_context(removed_at_end(belongings(target, folder.path), notify))
+        stack.enter_context(removed_at_end(deployment.belongings(target, folder.path), notify))
         if command:
             stack.enter_context(programs_killed_at_end(folder.run_id))
         clients = stack.enter_context(
@@ -206,23 +205,18 @@ def _keep_commits(
 ) -> None:
     """Read the storage's own order of accepted writes, and write it into the run's folder, if it has one."""
     try:
-        with _as_not_ready(storage.kind):
+        try:
             commits = _commits(target, storage, folder.recorded(), admin)
             if commits is None:
                 return
             folder.write_commits(commits)
+        except (FailedClassError, NotApplied, Unknown) as error:
+            why = f"{storage.kind}: its order of writes could not be read: {error}"
+            raise ServerNotReadyError(why) from error
     except InfrastructureError as error:
         error.add_note(f"judge what the clients saw with: {typed('recheck', folder.path)}")
         raise
     folder.write_json(ENVIRONMENT, {**surroundings, ORDER_OF_WRITES: COMMITS})
-
-
-@contextmanager
-def _as_not_ready(kind: str) -> Iterator[None]:
-    try:
-        yield
-    except (FailedClassError, NotApplied, Unknown) as error:
-        raise ServerNotReadyError(f"{kind}: its order of writes could not be read: {error}") from error
 
 
 def _commits(
@@ -250,8 +244,7 @@ def _in_background(work: Callable[[], None]) -> Callable[[], None]:
     return done.result
 
 
-@contextmanager
-def _interrupt_said(notify: Callable[[Event], None]) -> Iterator[None]:
+def _interrupt_said(notify: Callable[[Event], None]) -> AbstractContextManager[None]:
     """Say at once that the run was interrupted: to stop what was started takes seconds."""
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -259,8 +252,7 @@ def _interrupt_said(notify: Callable[[Event], None]) -> Iterator[None]:
             notify(StageReached(stage="interrupted", detail="stopping what was started"))
         signal.default_int_handler(number, frame)
 
-    with _handled(note):
-        yield
+    return _handled(note)
 
 
 @contextmanager

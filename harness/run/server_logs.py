@@ -16,9 +16,12 @@ WITH_EARLIER_RUNS = "[earlier runs on this server are in this log, too]"
 
 def keep_logs(folder: RunFolder, cluster: Cluster, earlier: Mapping[str, str]) -> Mapping[str, str]:
     """Save the servers' logs without what earlier runs have logged, and return them by server."""
-    logs = {name: _since(earlier.get(name, ""), text) for name, text in cluster.logs().items()}
-    for name, text in logs.items():
-        folder.write_text(f"{LOGS}/{name}.log", text)
+    logs = {}
+    for name, text in cluster.logs().items():
+        before = earlier.get(name, "")
+        is_whole = text.startswith(before)  # otherwise its beginning has been cut
+        logs[name] = text.removeprefix(before) if is_whole else f"{WITH_EARLIER_RUNS}\n{text}"
+        folder.write_text(f"{LOGS}/{name}.log", logs[name])
     return logs
 
 
@@ -43,13 +46,9 @@ def _named(error: InfrastructureError, cluster: Cluster, logs: Iterable[str]) ->
     """Return the servers that an error names, or whose addresses it names."""
     addresses = {server.name: (server.address, server.patroni) for server in cluster.servers}
     names = {name: (name, *filter(None, addresses.get(name, ()))) for name in logs}
-    return [name for name, words in names.items() if any(_has(str(error), str(word)) for word in words)]
-
-
-def _has(text: str, word: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text, re.IGNORECASE) is not None
-
-
-def _since(earlier: str, text: str) -> str:
-    """Return the rest of a log; all of it, with a note, if its beginning has been cut."""
-    return text.removeprefix(earlier) if text.startswith(earlier) else f"{WITH_EARLIER_RUNS}\n{text}"
+    patterns = {name: "|".join(re.escape(str(word)) for word in words) for name, words in names.items()}
+    return [
+        name
+        for name, words in patterns.items()
+        if re.search(rf"(?<![\w-])({words})(?![\w-])", str(error), re.IGNORECASE)
+    ]

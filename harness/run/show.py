@@ -12,9 +12,9 @@ from pathlib import Path
 from harness.core.printing import say
 from harness.core.printing import show as show_line
 from harness.files import run_files
-from harness.files.cache_folder import keep_page
 from harness.files.known_digests import KnownDigest, is_known
 from harness.files.private_folder import others_can_replace
+from harness.files.user_folders import keep_page
 from harness.report import run as report
 from harness.report.recorded_run import Parsed, load
 from harness.run.recheck import Stage, ignore, judge_recording, open_for_judging

@@ -44,8 +44,15 @@ class WorkloadPhase:
 
     def run(self, interrupted: threading.Event) -> Iterator[Event]:
         """Let the clients work under faults, for the target's duration or until interrupted."""
-        log = self._plan()
-        duration = log.duration
+        duration = self.target.workload.duration
+        log = PlanLog(
+            seed=self.seed,
+            started=time.monotonic_ns(),
+            duration=duration,
+            planned=self.planned,
+            save=lambda document: self.folder.write_json(PLAN, document),
+        )
+        log.changed()
         observed: queue.SimpleQueue[FaultObserved] = queue.SimpleQueue()
         recorder = Recorder(self.folder.path / EVENTS / "nemesis.jsonl")
         nemesis = self._nemesis(log, recorder, observed)
@@ -63,9 +70,8 @@ class WorkloadPhase:
                 interrupted.wait(min(TICK, (duration - elapsed) / NS["s"]))
             log.finished(time.monotonic_ns())
             if interrupted.is_set():
-                yield StageReached(
-                    stage="interrupted", detail="stopping the clients, then judging the recording"
-                )
+                detail = "stopping the clients, then judging the recording"
+                yield StageReached(stage="interrupted", detail=detail)
         self.clients.finish()
         recorder.close()
         nemesis.check()
@@ -77,18 +83,6 @@ class WorkloadPhase:
     def unreached(self) -> AbstractSet[Point]:
         """The points to which no client came, though it could have."""
         return unreached(self.clients.state, points_reported(self.target))
-
-    def _plan(self) -> PlanLog:
-        duration = self.target.workload.duration
-        log = PlanLog(
-            seed=self.seed,
-            started=time.monotonic_ns(),
-            duration=duration,
-            planned=self.planned,
-            save=lambda document: self.folder.write_json(PLAN, document),
-        )
-        log.changed()
-        return log
 
     def _nemesis(
         self, log: PlanLog, recorder: Recorder, observed: queue.SimpleQueue[FaultObserved]

@@ -15,7 +15,7 @@ from harness.atlas import wire
 from harness.campaign import corpus, results, stored
 from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine
-from harness.files import cache_folder, known_digests, logs, received
+from harness.files import known_digests, logs, received, user_folders
 from harness.run.deployment import topology
 from harness.spec import load, reading, shipped, toml
 from tests.support.prose import first_paragraph, paragraphs, sentences
@@ -107,7 +107,7 @@ COUNTS = {
 }
 SENTENCES = {
     "at most {:,}, under the same conditions": known_digests.MOST,
-    "(mode 0700, the newest {})": cache_folder.MOST_PAGES,
+    "(mode 0700, the newest {})": user_folders.MOST_PAGES,
     "cuts a value after {} characters": printable.LONGEST,
     "a line of a message after {:,} characters": printable.LONGEST_LINE,
     "TOML beyond {} levels": toml.MAX_DEPTH,

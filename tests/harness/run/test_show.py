@@ -107,7 +107,7 @@ def test_one_sentence_says_that_a_page_was_drawn_again(folder: Path, capsys: Cap
 
 
 def test_only_the_newest_pages_are_kept(folder: Path, pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.files.cache_folder.MOST_PAGES", 2)
+    monkeypatch.setattr("harness.files.user_folders.MOST_PAGES", 2)
     for seed in range(4):
         (folder / "plan.json").write_text(json.dumps({"seed": seed}))
         show(folder, environment={})
