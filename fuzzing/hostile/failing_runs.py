@@ -14,9 +14,9 @@ from harness.clients.pool import ClientPool
 from harness.core.errors import InfrastructureError
 from harness.core.events import RunStarted
 from harness.engines.engine import Engine
+from harness.files.logs import not_ready
 from harness.files.run_folder import RunFolder
 from harness.processes.program import ProgramCommand
-from harness.files.logs import not_ready
 from harness.run.runner import RunOptions
 from harness.spec import Target
 

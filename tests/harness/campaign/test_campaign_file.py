@@ -14,8 +14,7 @@ from harness.campaign.cells import expand
 from harness.campaign.schedule import jobs
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
-from harness.spec.drawing import of_seed
-from harness.spec.reading import load_text, shipped
+from harness.spec.reading import load_text, of_seed, shipped
 
 
 def read(folder: Path, text: str) -> Campaign:

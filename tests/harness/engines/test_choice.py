@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.core.errors import EngineUnavailableError
-from harness.engines import docker_api, local_etcd, local_postgres, local_redis, server_programs, wheel
+from harness.engines import docker_api, local_etcd, local_postgres, local_redis, server_programs
 from harness.engines.choice import choose
 from harness.engines.engine import Engine
 from harness.engines.local import LocalEngine
@@ -90,7 +90,7 @@ def path_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def etcd_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The etcd of a wheel."""
     folder = tmp_path / "site-packages" / local_etcd.SOURCE.package
-    monkeypatch.setattr(wheel, "folder_of", lambda _package: folder)
+    monkeypatch.setattr(server_programs, "folder_of", lambda _package: folder)
     return program_that_says(folder / local_etcd.SOURCE.inside, ETCD, "3.5.1")
 
 
@@ -156,7 +156,7 @@ def test_without_a_program_the_error_has_remedies(
     path_of_programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = program_that_says(path_of_programs / "redis-server", REDIS, "5.0.7")
-    monkeypatch.setattr(wheel, "folder_of", lambda _package: None)
+    monkeypatch.setattr(server_programs, "folder_of", lambda _package: None)
 
     with pytest.raises(EngineUnavailableError) as raised:
         server_programs.find(local_redis.SOURCE)

@@ -270,9 +270,7 @@ def test_a_removed_container_is_named(start: Start, client: Any, run_id: str) ->
 def test_docker_limits_the_size_of_a_log(start: Start, client: Any, run_id: str) -> None:
     with start(postgres_from(None)) as cluster:
         postgres = containers_of(client, run_id)["postgres"]
-        postgres.run(
-            ["sh", "-c", f"head -c {3 * logs.MOST} /dev/zero | tr '\\0' x | fold > /proc/1/fd/2"]
-        )
+        postgres.run(["sh", "-c", f"head -c {3 * logs.MOST} /dev/zero | tr '\\0' x | fold > /proc/1/fd/2"])
         assert wait_for(lambda: len(cluster.logs()["postgres"]) > logs.MOST // 4)
         log = cluster.logs()["postgres"]
 

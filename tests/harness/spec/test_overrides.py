@@ -10,10 +10,10 @@ import pytest
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
 from harness.spec import load
+from harness.spec.overrides import unfenced_overrides
 from harness.spec.reading import load_text, shipped
 from harness.spec.selection import targets
 from harness.spec.toml import changed_in, dumps, head_comment
-from harness.spec.unfenced import unfenced_overrides
 from tests.support.target_files import SMALL, errors_of
 
 SECOND = NS["s"]
