@@ -74,13 +74,12 @@ LONGEST = 70  # characters
 
 
 def test_no_name_of_a_test_has_more_than_70_characters() -> None:
+    texts = (file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
     names = [
-        node.name
-        for file in (ROOT / "tests").rglob("test_*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        name for text in texts for name in re.findall(r"^ *(?:async )?def (test_\w+)", text, re.MULTILINE)
     ]
 
+    assert len(names) > 1_000
     assert [name for name in names if len(name) > LONGEST] == []
 
 
@@ -89,7 +88,8 @@ def test_no_test_sleeps_except_between_two_looks() -> None:
     hoping = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in (ROOT / "tests").rglob("test_*.py")
-        for node in _outside_of_loops(ast.parse(file.read_text(encoding="utf-8")))
+        if "time.sleep" in (text := file.read_text(encoding="utf-8"))
+        for node in _outside_of_loops(ast.parse(text))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "time.sleep"
     ]
 
@@ -105,15 +105,8 @@ def _outside_of_loops(node: ast.AST) -> list[ast.AST]:
 
 
 FOLDERS = (
-    "checkers",
-    "workloads",
-    "harness",
-    "fencepost",
-    "tools",
-    "benchmarks",
-    "fuzzing",
-    "examples",
-    "tests",
+    *("checkers", "workloads", "harness", "fencepost"),
+    *("tools", "benchmarks", "fuzzing", "examples", "tests"),
 )
 LONGEST_FILE = 350  # lines
 

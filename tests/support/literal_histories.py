@@ -8,6 +8,7 @@ cannot be decided.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import fencepost
@@ -37,6 +38,7 @@ def read(name: str) -> tuple[History, Sequence[Commit] | None]:
     return fencepost.read(LITERAL[name]), fencepost.read_commits(commits) if commits else None
 
 
+@cache
 def judged(name: str) -> Verdict:
     """The verdict on a literal history."""
     return fencepost.judge(*read(name))
