@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import pytest
 
-from checkers.history.reader import parse
 from checkers.history.records import Commit
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Verdict
 from tests.support.commit_logs import log
+from tests.support.events import recorded, struck
 
 Line = dict[str, Any]
 
@@ -26,19 +26,9 @@ def call(process: int, f: str, called: int, returned: int, **fields: Any) -> lis
     return [{"time": called, "type": "invoke"} | asked, answer]
 
 
-def fault(kind: str, began: int, healed: int) -> list[Line]:
-    value = {"target": "client:0", "evidence": "seen"}
-    event = {"process": "nemesis", "type": "info", "f": kind}
-    return [
-        event | {"time": time, "value": value | {"state": state}}
-        for time, state in ((began, "in force"), (healed, "healed"))
-    ]
-
-
 def judged(*events: Sequence[Line], commits: Sequence[Commit] | None = None, **header: Any) -> Verdict:
-    head = {"fencepost": 1, "target": "t", "ttl": 100, "require": {"stale_writes_attempted": 0}} | header
-    lines = sorted((line for each in events for line in each), key=lambda line: line["time"])
-    return judge(parse([json.dumps(line) + "\n" for line in (head, *lines)]), commits)
+    head = {"ttl": 100, "require": {"stale_writes_attempted": 0}} | header
+    return judge(recorded(*chain.from_iterable(events), **head), commits)
 
 
 def steps(verdict: Verdict) -> str:
@@ -58,14 +48,14 @@ def next_of_its_own(began: int) -> list[list[Line]]:
 
 
 def test_a_clients_own_next_hold_is_no_grant_to_another() -> None:
-    verdict = judged(FIRST, fault("pause", 20, 200), *next_of_its_own(150), clients=2)
+    verdict = judged(FIRST, struck("pause", "client:0", 20, 200), *next_of_its_own(150), clients=2)
 
     assert verdict.coverage["grants_to_others"] == 0
 
 
 @pytest.mark.parametrize(("kind", "began"), [("pause", 150), ("delay", 30)])
 def test_a_clients_own_next_hold_is_no_hazard(kind: str, began: int) -> None:
-    verdict = judged(FIRST, fault(kind, 20, 200), *next_of_its_own(began), clients=2)
+    verdict = judged(FIRST, struck(kind, "client:0", 20, 200), *next_of_its_own(began), clients=2)
 
     hit = [] if verdict.hazards is None else list(verdict.hazards.hit)
     assert not [name for name in hit if "superseded" in name or "regranted" in name]
@@ -74,7 +64,9 @@ def test_a_clients_own_next_hold_is_no_hazard(kind: str, began: int) -> None:
 def test_a_grant_counts_only_in_a_pause_that_outlived_the_lease() -> None:
     other = call(1, "acquire", 25, 28, owner="1-1", token=2, ttl=100)
 
-    assert judged(FIRST, fault("pause", 20, 30), other, clients=2).coverage["grants_to_others"] == 0
+    assert (
+        judged(FIRST, struck("pause", "client:0", 20, 30), other, clients=2).coverage["grants_to_others"] == 0
+    )
 
 
 LET_IN = [

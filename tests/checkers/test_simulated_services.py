@@ -11,7 +11,7 @@ import pytest
 
 from checkers.facts.evidence import Evidence
 from checkers.history.reader import parse
-from checkers.history.records import Commit, History
+from checkers.history.records import History
 from checkers.rules.early_grants import early_grants
 from checkers.rules.tokens import duplicate_tokens, token_regressions
 from checkers.verdict.judge import judge
@@ -49,17 +49,10 @@ def name_of(kind: dict[str, Any]) -> str:
     return "-".join(map(str, kind.values()))
 
 
-def commits(run: Simulation) -> list[Commit]:
-    return [
-        Commit(seq=seq, resource="r0", token=token, value=tuple(value) if run.appends else value)
-        for seq, (value, token) in enumerate(run.storage.log, start=1)
-    ]
-
-
 def judged(run: Simulation) -> tuple[History, Verdict, Verdict]:
     """The verdict on what the clients saw, and with the storage's own order."""
     history = parse(run.lines())
-    return history, judge(history), judge(history, commits(run))
+    return history, judge(history), judge(history, run.commits())
 
 
 def names(verdict: Verdict) -> set[str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkers.history.reader import parse
+from checkers.history.records import History
 from checkers.text.errors import HistoryError
 
 
@@ -15,6 +18,34 @@ def event(time: int, kind: str, process: int, resource: str, value: str | None =
     f = "read" if value is None else "write"
     response = {"token": 1, "value": value} if f == "write" or kind == "ok" else {}
     return {"time": time, "type": kind, "process": process, "f": f, "resource": resource} | response
+
+
+def recorded(*events: Mapping[str, Any], **header: Any) -> History:
+    """The history of these events, in the order of their times."""
+    ordered = sorted(events, key=lambda event: event["time"])
+    return parse(json.dumps(line) + "\n" for line in ({"fencepost": 1, "target": "t", **header}, *ordered))
+
+
+def call(
+    process: int, f: str, called: int, returned: int, answer: Mapping[str, Any] | None = None, **asked: Any
+) -> list[dict[str, Any]]:
+    """An operation on r0 that was asked for with these fields, and its answer: ok, or as that says."""
+    event = {"process": process, "f": f, "resource": "r0", **asked}
+    return [
+        event | {"time": called, "type": "invoke"},
+        event | {"time": returned, "type": "ok", **(answer or {})},
+    ]
+
+
+def struck(kind: str, target: str, began: int, healed: int | None, **hold: str) -> list[dict[str, Any]]:
+    """A fault that was in force from one time to another, or for ever."""
+    event = {"process": "nemesis", "type": "info", "f": kind}
+    value = {"target": target, "evidence": "seen", **hold}
+    return [
+        event | {"time": time, "value": value | {"state": state}}
+        for time, state in ((began, "in force"), (healed, "healed"))
+        if time is not None
+    ]
 
 
 def history_file(path: Path, *events: dict[str, object]) -> Path:

@@ -224,11 +224,7 @@ _RUNS: tuple[dict[str, Any], ...] = (
 def _simulated(rng: random.Random, *, with_log: bool) -> Case:
     """A short run of clients, locks with leases and a storage, correct or with a bug."""
     run = Simulation(seed=rng.randrange(1 << 30), end=rng.choice([4_000, 8_000]), **rng.choice(_RUNS))
-    commits = (
-        Commit(seq=seq, resource="r0", token=token, value=tuple(value) if run.appends else value)
-        for seq, (value, token) in enumerate(run.storage.log, start=1)
-    )
-    return Case(parse(run.lines()), tuple(commits) if with_log else None)
+    return Case(parse(run.lines()), tuple(run.commits()) if with_log else None)
 
 
 GENERATED: dict[str, Kind] = {

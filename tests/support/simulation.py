@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from checkers.history.records import Commit
 from tests.support.simulated_services import TIMEOUT, TTL, LockService, PooledLock, Storage
 
 Wait = Generator[int, None, Any]
@@ -105,6 +106,13 @@ class Simulation:
             header |= {"initial": {"value": [], "token": 0}, "fence_on_acquire": self.fence_on_acquire}
         header |= {"grace": self.slowest + TIMEOUT}  # longer than any request is on its way
         return [json.dumps(each) + "\n" for each in (header, *self.events)]
+
+    def commits(self) -> list[Commit]:
+        """The storage's own order."""
+        return [
+            Commit(seq=seq, resource="r0", token=token, value=tuple(value) if self.appends else value)
+            for seq, (value, token) in enumerate(self.storage.log, start=1)
+        ]
 
     def _failover(self) -> None:
         self.lost.extend(self.storage.log[-1:])

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from checkers.history.reader import parse
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Account
+from tests.support.events import call, recorded, struck
 
 Moments = tuple[float, float]  # s
 
 
 def explained(*faults: Moments, older: Moments, newer: Moments, tokens: tuple[int, int] = (7, 7)) -> Account:
     """The explanation of two grants, when the lock service was paused during these times."""
-    events: list[tuple[float, dict[str, object]]] = []
+    events = []
     for process, (times, token) in enumerate(zip((older, newer), tokens, strict=True)):
-        asked: dict[str, object] = {"process": process, "f": "acquire", "owner": f"{process}-1"}
-        asked |= {"resource": "r0", "ttl": 300_000_000}
-        events.append((times[0], asked | {"type": "invoke"}))
-        events.append((times[1], asked | {"type": "ok", "token": token}))
+        grant = {"owner": f"{process}-1", "ttl": 300_000_000}
+        events += call(process, "acquire", *map(in_ns, times), {"token": token}, **grant)
     for times in faults:
-        for time, state in zip(times, ("in force", "healed"), strict=True):
-            value = {"target": "lock", "state": state, "evidence": "seen"}
-            events.append((time, {"type": "info", "process": "nemesis", "f": "pause", "value": value}))
-    header = '{"fencepost":1,"target":"test","ttl":300000000,"clients":2}\n'
-    lines = [
-        json.dumps({"time": round(time * 1e9), **event}) + "\n"
-        for time, event in sorted(events, key=lambda each: each[0])
-    ]
-    (finding,) = judge(parse([header, *lines])).findings
+        events += struck("pause", "lock", *map(in_ns, times))
+    (finding,) = judge(recorded(*events, ttl=300_000_000, clients=2)).findings
     return finding.account
+
+
+def in_ns(seconds: float) -> int:
+    return round(seconds * 1e9)
 
 
 def began(account: Account) -> float | None:

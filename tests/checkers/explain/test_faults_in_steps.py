@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from checkers.history.reader import parse
 from checkers.history.records import Commit
 from checkers.verdict.judge import judge
 from checkers.vocabulary.document import CauseDocument
 from checkers.vocabulary.verdict import Account
-from tests.support.repository import HISTORIES
+from tests.support.commit_logs import log
+from tests.support.events import recorded, struck
+from tests.support.literal_histories import LITERAL
 
-HISTORY = HISTORIES / "stale-write/observed.jsonl"
+Events = list[dict[str, Any]]
+
+
+def read(history: str = "stale-write/observed") -> tuple[dict[str, Any], Events]:
+    """The header and the events of a literal history."""
+    header, *events = map(json.loads, LITERAL[history].read_text().splitlines())
+    return header, events
 
 
 def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]:
     """The steps of its finding, with another fault in place of the pause."""
-    lines = [json.loads(line) for line in HISTORY.read_text().splitlines()]
-    for line in lines:
-        if line.get("process") == "nemesis":
-            line["f"] = kind
-            line["value"] |= {"target": target, **hold}
-    (finding,) = judge(parse([json.dumps(line) + "\n" for line in lines])).findings
+    header, events = read()
+    for event in events:
+        if event["process"] == "nemesis":
+            event["f"] = kind
+            event["value"] |= {"target": target, **hold}
+    (finding,) = judge(recorded(*events, **header)).findings
     return finding.steps
 
 
@@ -63,15 +71,9 @@ def texts(account: Account) -> list[str]:
 
 def with_another(target: str, *, began: float, healed: float) -> Account:
     """The explanation of its finding, with a partition during the pause; seconds since the first event."""
-    lines = [json.loads(line) for line in HISTORY.read_text().splitlines()]
-    start = lines[1]["time"]
-    for moment, state in ((began, "in force"), (healed, "healed")):
-        value = {"target": target, "state": state, "evidence": "seen"}
-        time = start + round(moment * 1_000_000_000)
-        lines.append({"time": time, "process": "nemesis", "type": "info", "f": "partition", "value": value})
-    ordered = sorted(lines[1:], key=lambda line: line["time"])
-    text = [json.dumps(line) + "\n" for line in (lines[0], *ordered)]
-    (finding,) = judge(parse(text)).findings
+    header, events = read()
+    moments = (events[0]["time"] + round(moment * 1e9) for moment in (began, healed))
+    (finding,) = judge(recorded(*events, *struck("partition", target, *moments), **header)).findings
     return finding.account
 
 
@@ -97,16 +99,13 @@ def test_a_fault_over_by_then_or_on_another_part_is_not_named(
 
 
 def test_a_lost_write_says_who_still_reached_the_old_primary() -> None:
-    lines = [json.loads(line) for line in HISTORY.read_text().splitlines()]
-    for line in lines:
-        if line.get("process") == "nemesis":
-            line["f"] = "failover"
-            line["value"] |= {
-                "target": "storage",
-                "left_behind": [0, 1] if line["value"]["state"] == "in force" else [],
-            }
-    history = parse([json.dumps(line) + "\n" for line in lines])
-    findings = judge(history, (Commit(seq=1, resource="r0", token=33, value="0-1"),)).findings
+    header, events = read()
+    for event in events:
+        if event["process"] == "nemesis":
+            event["f"] = "failover"
+            left_behind = [0, 1] if event["value"]["state"] == "in force" else []
+            event["value"] |= {"target": "storage", "left_behind": left_behind}
+    findings = judge(recorded(*events, **header), log((33, "0-1"))).findings
     steps = [step for finding in findings if finding.anomaly == "lost-write" for step in finding.steps]
 
     assert (
@@ -117,21 +116,15 @@ def test_a_lost_write_says_who_still_reached_the_old_primary() -> None:
 
 def cut_off(history: str, began: float, healed: float, *commits: Commit) -> Account:
     """The explanation of the only finding, if the storage was cut off in that time; s since its first event."""
-    header, *lines = map(json.loads, (HISTORIES / f"{history}.jsonl").read_text().splitlines())
-    for line in lines:
-        line["time"] += 1_000_000_000
-    for moment, state in ((began, "in force"), (healed, "healed")):
-        value = {"target": "storage", "state": state, "evidence": "seen"}
-        fault = {"process": "nemesis", "type": "info", "f": "partition", "value": value}
-        lines.append({"time": round((1 + moment) * 1e9), **fault})
-    ordered = [header, *sorted(lines, key=lambda line: line["time"])]
-    parsed = parse([json.dumps(line) + "\n" for line in ordered])
-    (finding,) = judge(parsed, commits or None).findings
+    header, events = read(history)
+    later = [event | {"time": event["time"] + 1_000_000_000} for event in events]
+    faults = struck("partition", "storage", *(round((1 + moment) * 1e9) for moment in (began, healed)))
+    (finding,) = judge(recorded(*later, *faults, **header), commits or None).findings
     return finding.account
 
 
 BEFORE, DURING = (-0.5, 0.05), (0.02, 0.05)  # of a write from 0 to 0.1 s
-TWICE = tuple(Commit(seq=seq, resource="r0", token=33, value="0-1") for seq in (1, 2))
+TWICE = log((33, "0-1"), (33, "0-1"))
 
 
 @pytest.mark.parametrize(("times", "place"), [(BEFORE, 0), (DURING, 1)])
@@ -150,7 +143,7 @@ def test_a_duplicate_write_names_its_fault_where_it_began(times: tuple[float, fl
     assert [" was cut off from " in sentence for sentence in account.story].index(True) == place
 
 
-COMMITS = Commit(seq=1, resource="r0", token=33, value="a"), Commit(seq=2, resource="r0", token=35, value="c")
+COMMITS = log((33, "a"), (35, "c"))
 
 
 def killed(history: str, *commits: Commit, unanswered: str = "") -> Mapping[str, Account]:
@@ -158,20 +151,15 @@ def killed(history: str, *commits: Commit, unanswered: str = "") -> Mapping[str,
 
     The write of the `unanswered` value never learns its outcome.
     """
-    header, *lines = map(json.loads, (HISTORIES / f"{history}.jsonl").read_text().splitlines())
-    lines = [
-        line
-        for line in lines
-        if line["process"] != "nemesis"
-        and (line["f"], line["type"], line.get("value")) != ("write", "ok", unanswered)
+    header, events = read(history)
+    kept = [
+        event
+        for event in events
+        if event["process"] != "nemesis"
+        and (event["f"], event["type"], event.get("value")) != ("write", "ok", unanswered)
     ]
-    for moment, state in ((0.55, "in force"), (0.95, "healed")):
-        value = {"target": "storage", "state": state, "evidence": "seen"}
-        fault = {"process": "nemesis", "type": "info", "f": "kill", "value": value}
-        lines.append({"time": round(moment * 1e9), **fault})
-    ordered = [header, *sorted(lines, key=lambda line: line["time"])]
-    parsed = parse([json.dumps(line) + "\n" for line in ordered])
-    return {each.anomaly: each.account for each in judge(parsed, commits or None).findings}
+    told = recorded(*kept, *struck("kill", "storage", 550_000_000, 950_000_000), **header)
+    return {each.anomaly: each.account for each in judge(told, commits or None).findings}
 
 
 def test_a_read_is_not_said_to_come_after_the_storage_was_up_again() -> None:

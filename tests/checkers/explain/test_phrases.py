@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,21 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.explain.clock import Clock
-from checkers.history.reader import parse
 from checkers.models.budget import Budget
 from checkers.models.judge import judge_foreign
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Finding, Validity
+from tests.support.events import call, recorded
 from tests.support.repository import HISTORIES
 
 
 def finding_of(lines: list[dict[str, Any]], **header: Any) -> Finding:
-    first = {"fencepost": 1, "target": "t", "require": {"stale_writes_attempted": 0}, **header}
-    history = parse([json.dumps(line) + "\n" for line in (first, *lines)])
-    return judge(history).findings[0]
-
-
-WRITE: Mapping[str, Any] = {"f": "write", "resource": "r0"}
+    return judge(recorded(*lines, **({"require": {"stale_writes_attempted": 0}} | header))).findings[0]
 
 
 @pytest.mark.parametrize(
@@ -43,10 +36,8 @@ WRITE: Mapping[str, Any] = {"f": "write", "resource": "r0"}
 def test_times_are_explained_in_a_unit_that_tells_them_apart(unit: int, says: str) -> None:
     finding = finding_of(
         [
-            {"time": 0, "process": 0, "type": "invoke", "token": 34, "value": "a", **WRITE},
-            {"time": 20 * unit, "process": 0, "type": "ok", "token": 34, "value": "a", **WRITE},
-            {"time": 30 * unit, "process": 1, "type": "invoke", "token": 33, "value": "b", **WRITE},
-            {"time": 40 * unit, "process": 1, "type": "ok", "token": 33, "value": "b", **WRITE},
+            *call(0, "write", 0, 20 * unit, token=34, value="a"),
+            *call(1, "write", 30 * unit, 40 * unit, token=33, value="b"),
         ]
     )
 
@@ -54,31 +45,10 @@ def test_times_are_explained_in_a_unit_that_tells_them_apart(unit: int, says: st
 
 
 def test_a_lease_of_seconds_is_explained_in_seconds_in_a_short_run() -> None:
-    grant = {"f": "acquire", "resource": "r0"}
     finding = finding_of(
         [
-            {"time": 0, "process": 0, "type": "invoke", "owner": "a", **grant},
-            {
-                "time": 10,
-                "process": 0,
-                "type": "ok",
-                "owner": "a",
-                "token": 1,
-                "ttl": 2_000_000_000,
-                "attempt": 0,
-                **grant,
-            },
-            {"time": 20, "process": 1, "type": "invoke", "owner": "b", **grant},
-            {
-                "time": 30,
-                "process": 1,
-                "type": "ok",
-                "owner": "b",
-                "token": 2,
-                "ttl": 2_000_000_000,
-                "attempt": 20,
-                **grant,
-            },
+            *call(0, "acquire", 0, 10, {"token": 1, "ttl": 2_000_000_000, "attempt": 0}, owner="a"),
+            *call(1, "acquire", 20, 30, {"token": 2, "ttl": 2_000_000_000, "attempt": 20}, owner="b"),
         ]
     )
 
@@ -89,17 +59,11 @@ def test_a_lease_of_seconds_is_explained_in_seconds_in_a_short_run() -> None:
 
 
 def test_an_early_grant_just_before_a_release_shows_which_came_first() -> None:
-    common = {"f": "acquire", "resource": "r0", "ttl": 2_000_000_000}
-    release = {"f": "release", "resource": "r0", "owner": "a", "token": 1}
-
     finding = finding_of(
         [
-            {"time": 0, "process": 0, "type": "invoke", "owner": "a", **common},
-            {"time": 1_000_000, "process": 0, "type": "ok", "owner": "a", "token": 1, **common},
-            {"time": 2_000_000, "process": 1, "type": "invoke", "owner": "b", **common},
-            {"time": 1_173_105_000, "process": 1, "type": "ok", "owner": "b", "token": 2, **common},
-            {"time": 1_173_391_000, "process": 0, "type": "invoke", **release},
-            {"time": 1_180_000_000, "process": 0, "type": "ok", **release},
+            *call(0, "acquire", 0, 1_000_000, {"token": 1}, owner="a", ttl=2_000_000_000),
+            *call(1, "acquire", 2_000_000, 1_173_105_000, {"token": 2}, owner="b", ttl=2_000_000_000),
+            *call(0, "release", 1_173_391_000, 1_180_000_000, owner="a", token=1),
         ]
     )
 

@@ -22,7 +22,7 @@ from checkers.text.errors import HistoryError
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Finding, Verdict
 from tests.support.brute_force import fenced, random_register_history, renumbered
-from tests.support.commit_logs import random_log
+from tests.support.commit_logs import committed, random_log
 from tests.support.literal_histories import LITERAL
 from tests.support.selection import Cases, seeds
 from tests.support.simulation import Simulation
@@ -189,11 +189,8 @@ def test_a_finding_in_the_log_is_proved_by_a_minimal_set(seed: int, cases: Cases
     for _ in range(cases(250, least=100)):
         operations = random_register_history(rng)
         writes = random_log(rng, operations)
-        commits = [
-            Commit(seq=place + 1, resource="r0", token=write.token, value=write.value)
-            for place, write in enumerate(writes)
-        ]
-        found.update(check(lines_of(operations, policy=rng.choice(["strict", "inclusive"])), commits))
+        header = {"policy": rng.choice(["strict", "inclusive"])}
+        found.update(check(lines_of(operations, **header), committed(writes)))
 
     assert found.keys() >= {"stale-write", "phantom-accept", "duplicate-write", "non-linearizable"}
 
@@ -208,13 +205,9 @@ def test_planted_bugs_are_proved_by_the_smallest_set_that_is_wrong(bug: dict[str
     found: Counter[str] = Counter()
     for seed in range(4):
         run = Simulation(seed=seed, **bug)
-        commits = [
-            Commit(seq=seq, resource="r0", token=token, value=value)
-            for seq, (value, token) in enumerate(run.storage.log, start=1)
-        ]
         lines = [line.rstrip("\n") for line in run.lines()]
 
         found.update(check(lines))
-        found.update(check(lines, commits))
+        found.update(check(lines, run.commits()))
 
     assert sum(found.values()) > 5

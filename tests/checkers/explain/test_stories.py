@@ -7,42 +7,29 @@ import json
 import pytest
 
 from checkers.history.reader import parse
-from checkers.history.records import Commit
 from checkers.verdict.judge import judge
 from checkers.vocabulary.document import CauseDocument
 from checkers.vocabulary.verdict import Account, Finding
+from tests.support.commit_logs import log
+from tests.support.events import call, recorded, struck
 from tests.support.repository import HISTORIES
 
-COMMITS = tuple(
-    Commit(seq=seq, resource="r0", token=token, value=value)
-    for seq, token, value in ((1, 33, "0-1"), (2, 34, "1-1"))
-)
+COMMITS = log((33, "0-1"), (34, "1-1"))
+TENTH = 100_000_000  # ns
 
 
 def stale_read(*, failover: bool) -> Account:
     """Clients 0 and 1 write, then client 0 reads its own value again."""
-    first: dict[str, object] = {"process": 0, "f": "write", "resource": "r0", "token": 33, "value": "0-1"}
-    second: dict[str, object] = {"process": 1, "f": "write", "resource": "r0", "token": 34, "value": "1-1"}
-    read: dict[str, object] = {"process": 0, "f": "read", "resource": "r0"}
-    fault: dict[str, object] = {"process": "nemesis", "type": "info", "f": "failover"}
-    storage: dict[str, object] = {"target": "storage", "evidence": "seen"}
-    events: list[tuple[float, dict[str, object]]] = [
-        (0.0, first | {"type": "invoke"}),
-        (0.1, first | {"type": "ok"}),
-        (0.2, fault | {"value": storage | {"state": "in force", "left_behind": [0]}}),
-        (0.3, second | {"type": "invoke"}),
-        (0.4, second | {"type": "ok"}),
-        (0.5, read | {"type": "invoke"}),
-        (0.6, read | {"type": "ok", "token": 33, "value": "0-1"}),
-        (0.9, fault | {"value": storage | {"state": "healed"}}),
+    first = {"token": 33, "value": "0-1"}
+    began, healed = struck("failover", "storage", 2 * TENTH, 9 * TENTH)
+    began["value"]["left_behind"] = [0]
+    events = [
+        *call(0, "write", 0, TENTH, **first),
+        *call(1, "write", 3 * TENTH, 4 * TENTH, token=34, value="1-1"),
+        *call(0, "read", 5 * TENTH, 6 * TENTH, first),
+        *([began, healed] if failover else []),
     ]
-    lines = [
-        json.dumps({"time": round(time * 1e9), **event}) + "\n"
-        for time, event in events
-        if failover or event["f"] != "failover"
-    ]
-    header = '{"fencepost":1,"target":"test","fenced":true,"policy":"strict","clients":2}\n'
-    (finding,) = judge(parse([header, *lines]), COMMITS).findings
+    (finding,) = judge(recorded(*events, fenced=True, policy="strict", clients=2), COMMITS).findings
     assert finding.anomaly == "stale-read"
     return finding.account
 
@@ -75,13 +62,8 @@ def test_a_stale_read_names_the_failover_and_whom_it_left_behind() -> None:
 
 @pytest.mark.parametrize(("policy", "tokens"), [("strict", "newer or equal"), ("inclusive", "newer")])
 def test_a_false_rejection_says_which_tokens_would_have_been_its_cause(policy: str, tokens: str) -> None:
-    write = {"process": 0, "f": "write", "resource": "r0", "token": 33, "value": "a"}
-    lines = [
-        {"fencepost": 1, "target": "test", "fenced": True, "policy": policy},
-        {"time": 0, **write, "type": "invoke"},
-        {"time": 100_000_000, **write, "type": "fail", "error": "stale"},
-    ]
-    (finding,) = judge(parse([json.dumps(line) + "\n" for line in lines])).findings
+    refused = call(0, "write", 0, TENTH, {"type": "fail", "error": "stale"}, token=33, value="a")
+    (finding,) = judge(recorded(*refused, fenced=True, policy=policy)).findings
 
     assert finding.account.summary == (
         "the storage refused process 0's write of 'a' with token 33 to r0 as stale,"
@@ -91,12 +73,11 @@ def test_a_false_rejection_says_which_tokens_would_have_been_its_cause(policy: s
 
 def found(*events: tuple[int, int, str, str, dict[str, object]]) -> Finding:
     """The lost update that is found: of each event the time, the process, the type, the operation and more."""
-    header = {"fencepost": 1, "target": "t", "policy": "inclusive", "fence_on_acquire": True}
     lines = [
         {"time": time, "process": process, "type": kind, "f": f, "resource": "r0", **fields}
         for time, process, kind, f, fields in events
     ]
-    verdict = judge(parse(json.dumps(line) + "\n" for line in [header, *lines]))
+    verdict = judge(recorded(*lines, policy="inclusive", fence_on_acquire=True))
     (finding,) = (each for each in verdict.findings if each.anomaly == "lost-update")
     return finding
 
@@ -133,17 +114,12 @@ def stuck(*requests: Request, attempt: float | None = None) -> Account:
     """The explanation of a stuck lock; with an attempt, the last request was granted by that."""
     events = []
     for number, (client, asked, answered) in enumerate(requests):
-        acquire = {"process": client, "f": "acquire", "resource": "r0", "owner": f"{client}-{number}"}
         is_granted = attempt is not None and number == len(requests) - 1
-        granted = {"type": "ok", "token": 1, "ttl": 300_000_000, "attempt": round((attempt or 0) * 1e9)}
-        events.append((asked, acquire | {"type": "invoke"}))
-        events.append((answered, acquire | (granted if is_granted else {"type": "fail"})))
-    header = '{"fencepost":1,"target":"test","ttl":300000000,"grace":1000000000,"clients":4}\n'
-    lines = [
-        json.dumps({"time": round(time * 1e9), **event}) + "\n"
-        for time, event in sorted(events, key=lambda each: each[0])
-    ]
-    verdict = judge(parse([header, *lines]))
+        granted = {"token": 1, "ttl": 300_000_000, "attempt": round((attempt or 0) * 1e9)}
+        answer = granted if is_granted else {"type": "fail"}
+        moments = round(asked * 1e9), round(answered * 1e9)
+        events += call(client, "acquire", *moments, answer, owner=f"{client}-{number}")
+    verdict = judge(recorded(*events, ttl=300_000_000, grace=1_000_000_000, clients=4))
     (finding,) = (each for each in verdict.findings if each.anomaly == "stuck-lock")
     return finding.account
 

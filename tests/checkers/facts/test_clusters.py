@@ -12,11 +12,12 @@ import fencepost
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.clusters import written_zone
 from checkers.facts.evidence import gather
-from checkers.history.records import Commit, Op
+from checkers.history.records import Op
 from checkers.rules.non_linearizable.misreads import UNWRITTEN, misreads
 from checkers.rules.stale_reads import went_back
 from checkers.verdict.judge import judge
 from tests.support.brute_force import history_of, read, renumbered, write
+from tests.support.commit_logs import log
 from tests.support.events import event, history_file
 
 
@@ -73,12 +74,8 @@ def test_an_unanswered_write_without_a_token_hides_nothing_later() -> None:
 
 def test_with_a_log_exactly_its_writes_took_effect() -> None:
     operations = renumbered([write(0, 1, 0, 1), write(1, 2, 2, 3), write(2, 3, 4, 5, "info")])
-    log = [
-        Commit(seq=1, resource="r0", token=1, value="v0"),
-        Commit(seq=2, resource="r0", token=3, value="v2"),
-    ]
 
-    found = zones_of(gather(history_of(operations), log))
+    found = zones_of(gather(history_of(operations), log((1, "v0"), (3, "v2"))))
 
     assert found.token.tolist() == [0, 1, 3]
     assert [found.zone(place).settled for place in (1, 2)] == [1, float("inf")]

@@ -9,6 +9,7 @@ import pytest
 from checkers.facts.evidence import Evidence
 from checkers.facts.hindrances import hindrance_of
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
+from tests.support.lock_requests import fault
 
 SECOND = 1_000_000_000
 TTL = 2 * SECOND
@@ -32,13 +33,8 @@ def acquire(client: int, called: float, returned: float, outcome: str = "fail", 
     )
 
 
-def pause(
-    began: float, healed: float, target: str = "client:1", kind: str = "pause"
-) -> tuple[FaultEvent, ...]:
-    return tuple(
-        FaultEvent(time=round(when * SECOND), kind=kind, target=target, state=state, evidence="")
-        for when, state in ((began, "in force"), (healed, "healed"))
-    )
+def pause(began: float, healed: float, target: str = "client:1") -> tuple[FaultEvent, ...]:
+    return tuple(fault(target, round(began * SECOND), round(healed * SECOND)))
 
 
 def advised(*operations: Op, faults: tuple[FaultEvent, ...] = (), header: Header = HEADER) -> str:

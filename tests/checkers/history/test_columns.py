@@ -23,7 +23,7 @@ from checkers.history import growing
 from checkers.history.columns import Columns, Operations
 from checkers.history.ranks import UNRANKED, rank
 from checkers.history.reader import parse, read
-from checkers.history.records import Commit, Op, Outcome, op_of
+from checkers.history.records import Op, Outcome, op_of
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
 from checkers.verdict.judge import judge
@@ -127,14 +127,9 @@ def test_known_histories(path: Path) -> None:
 def test_with_the_storages_own_order() -> None:
     for seed in range(8 * ROUNDS):
         run = Simulation(seed=seed, policy="inclusive" if seed % 2 else "strict", fenced=seed % 3 > 0)
-        log = [
-            Commit(seq=seq, resource="r0", token=token, value=value)
-            for seq, (value, token) in enumerate(run.storage.log, start=1)
-        ]
+        columns, plain = (judge(as_read(run.lines()), run.commits()) for as_read in (in_columns, parse))
 
-        assert without_times(judge(in_columns(run.lines()), log)) == without_times(
-            judge(parse(run.lines()), log)
-        )
+        assert without_times(columns) == without_times(plain)
 
 
 @pytest.mark.parametrize("policy", ["strict", "inclusive"])

@@ -10,7 +10,6 @@ import pytest
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import gather
 from checkers.history.reader import parse
-from checkers.history.records import Commit
 from checkers.rules.lost_updates import dropped_in_log, lost_updates
 from tests.support.simulation import Simulation
 
@@ -21,17 +20,10 @@ KINDS = [
 ]
 
 
-def commits(run: Simulation) -> list[Commit]:
-    return [
-        Commit(seq=seq, resource="r0", token=token, value=tuple(value))
-        for seq, (value, token) in enumerate(run.storage.log, start=1)
-    ]
-
-
 def in_run(run: Simulation) -> tuple[list[Conflict], list[Conflict]]:
     """What clients saw, and what the storage's own order shows."""
     observed = gather(parse(run.lines()))
-    return list(lost_updates(observed)), list(dropped_in_log(gather(observed.history, commits(run))))
+    return list(lost_updates(observed)), list(dropped_in_log(gather(observed.history, run.commits())))
 
 
 @pytest.mark.slow

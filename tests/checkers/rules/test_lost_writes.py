@@ -21,19 +21,10 @@ from checkers.rules import registers
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write
+from tests.support.events import struck
 from tests.support.in_columns import in_columns, lines_of
+from tests.support.lock_requests import fault
 from tests.support.selection import Cases, seeds
-
-FAILOVER = ("failover", "storage")
-
-
-def faults_at(
-    began: int, healed: int, kind: str = "failover", target: str = "storage"
-) -> tuple[FaultEvent, ...]:
-    return tuple(
-        FaultEvent(time=time, kind=kind, target=target, state=state, evidence="seen")
-        for time, state in ((began, "in force"), (healed, "healed"))
-    )
 
 
 def run_of(operations: Sequence[Op], **header: Any) -> History:
@@ -170,9 +161,9 @@ def test_the_lost_writes_are_those_of_the_definition(seed: int, fenced: bool, ca
         strict = rng.random() < 0.5
         operations = forgetful_history(rng, strict=strict, fenced=fenced)
         if rng.random() < 0.4:
-            faults = faults_at(
-                rng.randint(0, 12), rng.randint(12, 20), *rng.choice([FAILOVER, ("kill", "lock")])
-            )
+            began, healed = rng.randint(0, 12), rng.randint(12, 20)
+            kind, target = rng.choice([("failover", "storage"), ("kill", "lock")])
+            faults = tuple(fault(target, began, healed, kind))
         else:
             faults = ()
         history = run_of(operations, strict=strict, fenced=fenced, faults=faults)
@@ -274,12 +265,7 @@ def test_on_columns_the_same_is_lost(fenced: bool, cases: Cases) -> None:
         operations = forgetful_history(rng, strict=strict, fenced=fenced)
         head, *events = lines_of(operations, policy="strict" if strict else "inclusive", fenced=fenced)
         failover = [
-            json.dumps({"time": time, "process": "nemesis", "type": "info", "f": "failover", "value": value})
-            + "\n"
-            for time, value in (
-                (rng.randint(0, 9), {"target": "storage", "state": "in force"}),
-                (10, {"target": "storage", "state": "healed"}),
-            )
+            json.dumps(event) + "\n" for event in struck("failover", "storage", rng.randint(0, 9), 10)
         ]
         lines = [head, *sorted([*failover, *events], key=lambda line: json.loads(line)["time"])]
 

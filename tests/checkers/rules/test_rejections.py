@@ -12,7 +12,7 @@ import pytest
 from checkers.explain.conflict import Breach
 from checkers.facts.evidence import Evidence, gather
 from checkers.facts.log_order import LogOrder
-from checkers.history.records import Commit, FaultEvent, Op, Outcome
+from checkers.history.records import Commit, Op, Outcome
 from checkers.rules import rejections
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import NO_CAUSE, of_logged
@@ -20,6 +20,7 @@ from tests.support.brute_force import fenced, history_of, random_register_histor
 from tests.support.brute_force import fenced as fence_of
 from tests.support.commit_logs import committed, log, random_log
 from tests.support.in_columns import seen
+from tests.support.lock_requests import fault
 
 FALSE = ("false-rejection", NO_CAUSE)
 
@@ -179,17 +180,11 @@ def test_a_read_is_held_against_rejections_that_no_fence_may_have_caused() -> No
     assert seen(older, lost, first, ahead, second, back) == [("non-linearizable", FALSE_OR_STALE, 5, [2])]
 
 
-RESTARTED = [
-    FaultEvent(time=time, kind="restart", target="storage", state=state, evidence="")
-    for time, state in ((1, "in force"), (2, "healed"))
-]
-
-
 def found(
     *operations: Op, commits: Sequence[Commit], fenced: bool = True, restarted: bool = False
 ) -> list[tuple[str, int]]:
     history = history_of(renumbered(operations), fenced=fenced)
-    history = replace(history, faults=tuple(RESTARTED) * restarted)
+    history = replace(history, faults=tuple(fault("storage", 1, 2, "restart")) * restarted)
     return [(each.anomaly, each.accused.index) for each in of_logged(gather(history, commits, same_run=True))]
 
 

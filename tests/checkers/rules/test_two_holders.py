@@ -13,18 +13,13 @@ from checkers.rules.double_grants import double_grants
 from checkers.rules.early_grants import early_grants
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
-from tests.support.lock_requests import acquire, locks
+from tests.support.lock_requests import acquire, fault, locks
 
 FIRST, SECOND = (
     replace(acquire(0, "a", 0, called=0, returned=5), token=None),
     replace(acquire(1, "b", 0, called=10, returned=16), token=None),
 )
 RELEASE = replace(FIRST, index=2, f="release", called=50, returned=51)
-
-
-def fault(began: int, healed: int) -> tuple[FaultEvent, FaultEvent]:
-    event = FaultEvent(time=began, kind="pause", target="client:7", state="in force", evidence="")
-    return event, replace(event, time=healed, state="healed")
 
 
 def judged(*faults: FaultEvent) -> tuple[Validity, dict[str, int], tuple[str, ...], tuple[str, ...]]:
@@ -60,7 +55,7 @@ def test_a_double_grant_does_not_deny_the_lease_of_one_of_the_two() -> None:
 
 
 def test_with_a_fault_in_force_it_is_counted_and_said() -> None:
-    validity, anomalies, reasons, notices = judged(*fault(8, 9))
+    validity, anomalies, reasons, notices = judged(*fault("client:7", 8, 9))
 
     assert (validity, anomalies["double-grant"], anomalies["double-belief"], reasons) == (
         Validity.VALID,
@@ -78,7 +73,7 @@ def test_no_fault_was_in_force_from_the_earlier_call_to_the_later_return(
     began: int, healed: int, number: int
 ) -> None:
     evidence = locks(FIRST, SECOND)
-    history = replace(evidence.history, faults=fault(began, healed))
+    history = replace(evidence.history, faults=tuple(fault("client:7", began, healed)))
 
     assert len(list(double_grants(replace(evidence, history=history)))) == number
 

@@ -17,6 +17,7 @@ from checkers.vocabulary.verdict import Validity, Verdict
 from tests.support.brute_force import fenced as fence
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log
+from tests.support.events import struck
 from tests.support.in_columns import in_columns, lines_of
 
 CUT = ("the last line is only half written",)
@@ -188,19 +189,7 @@ def test_a_log_that_matches_nothing_is_evidence_in_its_runs_folder() -> None:
 
 
 def test_a_write_lost_in_a_restart_may_have_caused_a_rejection() -> None:
-    kill = [
-        json.dumps(
-            {
-                "time": time,
-                "process": "nemesis",
-                "type": "info",
-                "f": "kill",
-                "value": {"target": "storage", "state": state, "evidence": "seen"},
-            }
-        )
-        + "\n"
-        for time, state in ((6, "in force"), (7, "healed"))
-    ]
+    kill = [json.dumps(event) + "\n" for event in struck("kill", "storage", 6, 7)]
     operations = renumbered([write(0, 5, 1, 9, "info"), write(1, 3, 2, 3, "stale"), write(2, 6, 20, 21)])
     lines = lines_of(operations, require={})
     events = sorted([*lines[1:], *kill], key=lambda line: json.loads(line)["time"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,6 @@ from checkers.facts.stuck_stretches import stretches
 from checkers.facts.waiting_chains import waiting_chain
 from checkers.history.columns import Operations
 from checkers.history.faults import client_of, faults_of
-from checkers.history.reader import parse
 from checkers.history.records import FaultEvent, Op, Outcome
 from checkers.rules.starvation import starved
 from checkers.rules.stuck_locks import CHECKER, stuck_locks
@@ -24,6 +22,7 @@ from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity, Verdict
 from tests.oracles import starvation
 from tests.support.differential import CASES, disagreements, random_histories
+from tests.support.events import call, recorded, struck
 from tests.support.lock_requests import BREATH, GRACE, LEASE, fault, granted, op, refused, run, stuck
 from tests.support.selection import Cases, seeds
 
@@ -172,20 +171,16 @@ SECOND = 1_000_000_000
 
 
 def grant(process: int, called: int, token: int) -> list[dict[str, Any]]:
-    line = {"process": process, "f": "acquire", "resource": "r0", "owner": f"{process}-1"}
-    answer = {"type": "ok", "time": (called + 1) * SECOND, "token": token, "ttl": 2 * SECOND}
-    return [line | {"type": "invoke", "time": called * SECOND}, line | answer]
+    answer = {"token": token, "ttl": 2 * SECOND}
+    return call(process, "acquire", called * SECOND, (called + 1) * SECOND, answer, owner=f"{process}-1")
 
 
 def kill(time: int, target: str) -> dict[str, Any]:
-    value = {"target": target, "state": "in force", "evidence": "SIGKILL"}
-    return {"time": time * SECOND, "process": "nemesis", "type": "info", "f": "kill", "value": value}
+    return struck("kill", target, time * SECOND, None)[0]
 
 
-def verdict(*lines: dict[str, Any], clients: int | None = 2) -> Verdict:
-    header = {"fencepost": 1, "target": "t", "require": {"stale_writes_attempted": 0}}
-    first = header if clients is None else header | {"clients": clients}
-    return judge(parse([json.dumps(line) + "\n" for line in (first, *lines)]))
+def verdict(*lines: dict[str, Any]) -> Verdict:
+    return judge(recorded(*lines, require={"stale_writes_attempted": 0}, clients=2))
 
 
 def test_the_kill_of_a_client_counts_although_it_has_no_end() -> None:

@@ -10,13 +10,15 @@ import pytest
 
 from checkers.explain.conflict import Conflict
 from checkers.facts.evidence import gather
-from checkers.history.records import Commit, FaultEvent, Header, History, Op
+from checkers.history.records import Header, History, Op
 from checkers.rules.lost_writes import lost_in_log
 from checkers.rules.registers import observed
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Verdict
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write
 from tests.support.brute_force import fenced as fence_of
+from tests.support.commit_logs import log
+from tests.support.lock_requests import fault
 from tests.support.selection import Cases
 
 BACK = [write(0, 2, 0, 1), write(1, 4, 2, 3), read(2, ("v0", 2), 4, 5)]
@@ -29,9 +31,8 @@ def found(operations: Sequence[Op], *, strict: bool = True, fenced: bool = True)
 
 def restarted(began: int, *operations: Op) -> list[tuple[str, list[int]]]:
     """What is found after a restart that began then: each with the proof."""
-    restart = FaultEvent(time=began, kind="restart", target="storage", state="in force", evidence="")
     history = history_of(renumbered(operations))
-    history = replace(history, faults=(restart, replace(restart, state="healed")))
+    history = replace(history, faults=tuple(fault("storage", began, began, "restart")))
     return [(each.anomaly, [op.index for op in each.because]) for each in observed(gather(history))]
 
 
@@ -72,14 +73,10 @@ def test_a_fence_from_before_a_restart_that_the_log_lacks_is_a_lost_write(
     restarted: int, lost: list[tuple[str, int]]
 ) -> None:
     operations = [write(0, 1, 0, 1), fence_of(write(1, 2, 2, 3)), fence_of(write(2, 3, 8, 9))]
-    restart = FaultEvent(time=restarted, kind="restart", target="storage", state="in force", evidence="")
-    history = replace(history_of(renumbered(operations)), faults=(restart, replace(restart, state="healed")))
-    commits = [
-        Commit(seq=1, resource="r0", token=1, value="v0"),
-        Commit(seq=2, resource="r0", token=3, fence=True),
-    ]
+    faults = tuple(fault("storage", restarted, restarted, "restart"))
+    history = replace(history_of(renumbered(operations)), faults=faults)
 
-    conflicts = lost_in_log(gather(history, commits))
+    conflicts = lost_in_log(gather(history, log((1, "v0"), (3, None))))
 
     assert [(each.anomaly, each.accused.index) for each in conflicts] == lost
 
@@ -110,18 +107,11 @@ def judged(
     back: int = UP_AGAIN,
 ) -> Verdict:
     """Judge operations around a kill of the storage, which `kept` these writes; None: it has no log."""
-    faults = tuple(
-        FaultEvent(time=time, kind="kill", target="storage", state=state, evidence="seen")
-        for time, state in ((killed, "in force"), (back, "healed"))
-    )
+    faults = tuple(fault("storage", killed, back, "kill"))
     header = Header(target="t", policy=policy, require={"stale_writes_attempted": 0})
     history = History(header=header, operations=history_of(renumbered(operations)).operations, faults=faults)
-    log = None if kept is None else [_commit(place, op) for place, op in enumerate(kept, start=1)]
-    return judge(history, log, same_run=True)
-
-
-def _commit(seq: int, op: Op) -> Commit:
-    return Commit(seq=seq, resource=op.resource, token=op.token, value=op.value)
+    commits = None if kept is None else log(*((op.token, str(op.value)) for op in kept))
+    return judge(history, commits, same_run=True)
 
 
 def names(verdict: Verdict) -> list[str]:
@@ -171,9 +161,9 @@ def test_a_right_storage_that_loses_unanswered_writes_is_never_accused(cases: Ca
         policy = rng.choice(["strict", "inclusive"])
         operations, kept, was_lost = _of_a_right_storage(rng, policy)
         lost += was_lost
-        for log in (kept, None):
-            verdict = judged(operations, log, policy, 20, 22)
-            assert (names(verdict), verdict.reasons) == ([], ()), (operations, log, policy)
+        for stored in (kept, None):
+            verdict = judged(operations, stored, policy, 20, 22)
+            assert (names(verdict), verdict.reasons) == ([], ()), (operations, stored, policy)
     assert lost > cases(3000) / 10
 
 

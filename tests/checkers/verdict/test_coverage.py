@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from checkers.facts.evidence import gather
-from checkers.history.reader import parse
-from checkers.history.records import Commit
 from checkers.verdict.coverage import coverage
+from tests.support.commit_logs import log
+from tests.support.events import recorded
 
 SECOND = 1_000_000_000
 
@@ -20,7 +19,7 @@ class Run:
     """A history in the making; times are in seconds."""
 
     def __init__(self, **header: object) -> None:
-        self._header = {"fencepost": 1, "target": "test", **header}
+        self._header = header
         self._events: list[tuple[float, int, dict[str, object]]] = []
 
     def op(
@@ -45,12 +44,8 @@ class Run:
 
     def counts(self, commits: Sequence[tuple[str, int]] = ()) -> dict[str, int]:
         events = [event for _, _, event in sorted(self._events, key=lambda each: each[:2])]
-        history = parse([json.dumps(line) + "\n" for line in (self._header, *events)])
-        log = [
-            Commit(seq=seq, resource="r0", token=token, value=value)
-            for seq, (value, token) in enumerate(commits)
-        ]
-        return coverage(gather(history, log or None))
+        entries = log(*((token, value) for value, token in commits))
+        return coverage(gather(recorded(*events, **self._header), entries or None))
 
     def stale(self, commits: Sequence[tuple[str, int]] = ()) -> tuple[int, int, int]:
         counts = self.counts(commits)

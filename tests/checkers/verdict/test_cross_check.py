@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from checkers.history.reader import parse
 from checkers.history.records import Commit, FaultEvent, Header, Op
 from checkers.text.errors import HistoryError
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Verdict
 from tests.support.brute_force import fenced as fence
 from tests.support.brute_force import history_of, read, renumbered, write
+from tests.support.events import call, recorded
+from tests.support.lock_requests import fault
 
 NOTHING_REQUIRED = {"stale_writes_attempted": 0}
 
@@ -28,10 +28,12 @@ def commits(*pairs: tuple[int | None, str], resource: str = "r0") -> list[Commit
 
 
 def judged(
-    operations: Sequence[Op], log: list[Commit] | None, faults: tuple[FaultEvent, ...] = (), **header: Any
+    operations: Sequence[Op], log: list[Commit] | None, faults: Sequence[FaultEvent] = (), **header: Any
 ) -> Verdict:
     header = {"require": NOTHING_REQUIRED} | header
-    history = replace(history_of(renumbered(operations)), header=Header(target="t", **header), faults=faults)
+    history = replace(
+        history_of(renumbered(operations)), header=Header(target="t", **header), faults=tuple(faults)
+    )
     return judge(history, log)
 
 
@@ -62,14 +64,9 @@ def test_a_read_of_what_the_log_calls_stale_is_not_reported_again() -> None:
 
 
 def test_a_read_of_an_older_value_shows_no_stale_write_beside_a_loss() -> None:
-    restart = tuple(
-        FaultEvent(time=time, kind="kill", target="storage", state=state, evidence="seen")
-        for time, state in ((4, "in force"), (6, "healed"))
-    )
+    operations = [write(0, 1, 0, 9), write(1, 2, 2, 3), read(2, ("v0", 1), 10, 11)]
 
-    verdict = judged(
-        [write(0, 1, 0, 9), write(1, 2, 2, 3), read(2, ("v0", 1), 10, 11)], commits((1, "v0")), restart
-    )
+    verdict = judged(operations, commits((1, "v0")), fault("storage", 4, 6, "kill"))
 
     assert reported(verdict) == [("lost-write", 1)]
 
@@ -119,13 +116,9 @@ def test_an_expected_name_may_be_the_second_of_an_operation() -> None:
 
 
 def test_a_finding_after_a_write_lost_by_the_log_names_it() -> None:
-    failover = tuple(
-        FaultEvent(time=time, kind="failover", target="storage", state=state, evidence="seen", line=9)
-        for time, state in ((4, "in force"), (5, "healed"))
-    )
     again = write(2, 2, 6, 7)
 
-    verdict = judged([A, B, again], commits((1, "v0"), (2, "v2")), failover)
+    verdict = judged([A, B, again], commits((1, "v0"), (2, "v2")), fault("storage", 4, 5, "failover"))
 
     stale, lost = verdict.findings
     assert reported(verdict) == [("stale-write", 2), ("lost-write", 1)]
@@ -219,25 +212,14 @@ def test_a_write_without_a_token_takes_no_part_in_the_order_of_tokens() -> None:
     assert reported(unfenced) == []
 
 
-HEADER = '{"fencepost":1,"target":"t","ttl":4,"grace":10,"clients":2}'
-
-
-def acquire(time: int, process: int, kind: str, owner: str, **fields: object) -> str:
-    event = {"time": time, "process": process, "type": kind, "f": "acquire", "resource": "r0"}
-    return json.dumps(event | {"owner": owner} | fields)
-
-
 def test_an_early_grant_does_not_hide_that_the_lock_was_stuck_before() -> None:
-    history = parse(
-        [
-            HEADER,
-            acquire(2, 0, "invoke", "a"),
-            acquire(5, 1, "invoke", "b"),
-            acquire(22, 0, "fail", "a", error="not free in time"),
-            acquire(23, 0, "invoke", "c"),
-            acquire(45, 1, "ok", "b", token=1, ttl=4, attempt=45),
-            acquire(48, 0, "ok", "c", token=2, ttl=4, attempt=48),
-        ]
+    history = recorded(
+        *call(0, "acquire", 2, 22, {"type": "fail", "error": "not free in time"}, owner="a"),
+        *call(1, "acquire", 5, 45, {"token": 1, "ttl": 4, "attempt": 45}, owner="b"),
+        *call(0, "acquire", 23, 48, {"token": 2, "ttl": 4, "attempt": 48}, owner="c"),
+        ttl=4,
+        grace=10,
+        clients=2,
     )
 
     (finding,) = judge(history).findings

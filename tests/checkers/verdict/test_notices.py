@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from checkers.facts.evidence import gather
-from checkers.history.reader import parse
-from checkers.history.records import Commit
 from checkers.verdict.notices import notices
+from tests.support.commit_logs import log
+from tests.support.events import call, recorded
 
 SECOND = 1_000_000_000
 LATE = (
@@ -24,14 +23,9 @@ def notices_of(*acquires: tuple[float, float, dict[str, Any]]) -> Sequence[str]:
     """The notices about acquires of several clients: when each was called and answered (s), and the answer."""
     events = []
     for process, (called, returned, answer) in enumerate(acquires):
-        asked = {"process": process, "f": "acquire", "resource": "r0", "owner": f"{process}-1"}
-        events.append((called, {**asked, "type": "invoke"}))
-        events.append((returned, {**asked, **answer}))
-    lines = [
-        {"time": int(time * SECOND), **event} for time, event in sorted(events, key=lambda each: each[0])
-    ]
-    history = parse([json.dumps(line) + "\n" for line in ({"fencepost": 1, "target": "test"}, *lines)])
-    return list(notices(gather(history)))
+        moments = int(called * SECOND), int(returned * SECOND)
+        events += call(process, "acquire", *moments, answer, owner=f"{process}-1")
+    return list(notices(gather(recorded(*events))))
 
 
 def granted(token: int) -> dict[str, Any]:
@@ -118,10 +112,9 @@ def test_a_lock_without_tokens_is_reported() -> None:
 
 
 def test_a_lock_that_answered_no_acquire_before_the_end_was_never_granted() -> None:
-    asked = {"process": 0, "type": "invoke", "f": "acquire", "resource": "r0", "owner": "0-1"}
-    lines = ({"fencepost": 1, "target": "test"}, {"time": 0, **asked})
+    asked, _ = call(0, "acquire", 0, 1, owner="0-1")
 
-    (notice,) = notices(gather(parse([json.dumps(line) + "\n" for line in lines])))
+    (notice,) = notices(gather(recorded(asked)))
 
     assert notice.endswith(
         "1 of 1 acquires got no usable answer, and 1 had no answer when the recording ended"
@@ -160,11 +153,8 @@ def test_errors_of_one_type_from_one_place_are_one_reason() -> None:
 
 
 def test_an_empty_order_of_writes_is_reported() -> None:
-    write = {"process": 0, "f": "write", "resource": "r0", "token": 1, "value": "a"}
-    lines = [{"fencepost": 1, "target": "test"}, {"time": 1, "type": "invoke", **write}]
-    history = parse([json.dumps(line) + "\n" for line in (*lines, {"time": 2, "type": "ok", **write})])
-    commit = Commit(seq=1, resource="r0", token=1, value="a")
+    history = recorded(*call(0, "write", 1, 2, token=1, value="a"))
 
-    assert [each for each in notices(gather(history, [commit])) if "own order" in each] == []
+    assert [each for each in notices(gather(history, log((1, "a")))) if "own order" in each] == []
     (said,) = (each for each in notices(gather(history, [], same_run=True)) if "own order" in each)
     assert said.startswith("the storage's own order of writes is empty, although 1 of the clients' writes")

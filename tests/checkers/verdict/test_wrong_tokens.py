@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
-from checkers.history.reader import parse
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Finding
-
-HEADER = {"fencepost": 1, "target": "t", "fenced": False, "policy": "strict", "clients": 10}
+from tests.support.events import call, recorded
 
 
 def stale_write(*done: tuple[str, int, int]) -> Finding:
     """The only stale write of a run in which clients do this, one after another: a call, who, the token."""
-    lines = []
+    events = []
     for number, (f, client, token) in enumerate(done):
-        event = {"process": client, "f": f, "resource": "r0"}
         fields = {"owner": f"{client}-1"} if f == "acquire" else {"token": token, "value": f"v{number}"}
-        lines.append({"time": 10 * number + 1, "type": "invoke", **event, **fields})
-        lines.append({"time": 10 * number + 5, "type": "ok", **event, **fields, "token": token})
-    verdict = judge(parse(json.dumps(line) + "\n" for line in [HEADER, *lines]))
+        events += call(client, f, 10 * number + 1, 10 * number + 5, {"token": token}, **fields)
+    verdict = judge(recorded(*events, fenced=False, policy="strict", clients=10))
     (found,) = (each for each in verdict.findings if each.anomaly == "stale-write")
     return found
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from checkers.history.reader import parse
 from checkers.text.errors import HistoryError
 from checkers.verdict.judge import judge
 from checkers.vocabulary.hazards import CELLS, PLACE, Cell, End, Fate, Hit, Point, summary
 from checkers.vocabulary.verdict import Verdict
+from tests.support.events import recorded
 
 THROTTLE = {
     "lasting": "was throttled",
@@ -50,8 +49,7 @@ THROTTLED = [
 
 
 def verdict(lines: list[dict[str, Any]], **header: Any) -> Verdict:
-    first = {"fencepost": 1, "target": "t", "expect": ["stale-write"], "clients": 2, **header}
-    return judge(parse([json.dumps(line) + "\n" for line in (first, *lines)]))
+    return judge(recorded(*lines, **({"expect": ["stale-write"], "clients": 2} | header)))
 
 
 def test_a_fault_is_described_in_the_words_of_its_history() -> None:
