@@ -1,7 +1,5 @@
 """Another user of the machine, and a folder for client processes."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from pathlib import Path

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess, Popen
 
+from harness.core.exit_codes import ExitCode
 from tests.support.repository import ROOT
 from tests.support.warm_command import WarmCommand
 
@@ -47,6 +48,13 @@ def refused(folder: Path, *arguments: str | Path, timeout: float = DEADLINE) -> 
     """Run a command that is refused before any client starts."""
     words = [str(each) for each in arguments]
     return warm(words, folder, os.environ | {"PYTHONPATH": str(ROOT)}, timeout)
+
+
+def refusal(folder: Path, *arguments: str | Path) -> str:
+    """Give the words of a command that is refused as wrong configuration."""
+    done = refused(folder, *arguments)
+    assert done.returncode == ExitCode.CONFIGURATION, done.stdout + done.stderr
+    return done.stderr
 
 
 def run_words(target: Path | str, *settings: str, engine: str = "local") -> list[str]:

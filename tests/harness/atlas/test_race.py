@@ -1,7 +1,5 @@
 """A race: its answers, what some of them show together, and its history that the checkers judge."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

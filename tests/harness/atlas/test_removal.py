@@ -1,7 +1,5 @@
 """Everything below the prefix is removed, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 

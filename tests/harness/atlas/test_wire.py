@@ -1,7 +1,5 @@
 """Requests and answers of S3, also from servers that are broken or hostile."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Campaign files: what they say, every mistake with its place, and the cells that they make."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import random

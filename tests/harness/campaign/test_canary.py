@@ -1,7 +1,5 @@
 """The canary: a planted bug that each night has to find, and its twin that has to be clean."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from pathlib import Path

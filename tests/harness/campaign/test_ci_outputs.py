@@ -1,7 +1,5 @@
 """What GitHub and GitLab get of a night: annotations, a summary, and code quality."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import replace

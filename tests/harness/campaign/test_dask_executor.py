@@ -1,7 +1,5 @@
 """What Dask workers send, and clusters that cannot be used."""
 
-from __future__ import annotations
-
 import io
 import sys
 import tarfile

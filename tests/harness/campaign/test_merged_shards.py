@@ -1,7 +1,5 @@
 """Three shards, each a night of its own, joined: the same as one night of all runs, judged here."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -241,9 +239,7 @@ def test_a_target_file_of_another_machine_is_not_read(tmp_path: Path) -> None:
     shard = shards.shard(tmp_path / "one", job(), ends=[STALE])
     cells = [msgspec.to_builtins(each) | {"file": str(tmp_path / "mine.toml")} for each in shard.plan.cells]
 
-    merged = joined(shards.rewritten(shard, cells=cells))
-
-    assert [each.file for each in merged.plan.cells] == [""]
+    assert [each.file for each in joined(shards.rewritten(shard, cells=cells)).plan.cells] == [""]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The folder of a night: what is recorded, left to do and adopted after a kill, and which runs it keeps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

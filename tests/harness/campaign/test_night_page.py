@@ -1,7 +1,5 @@
 """The page of a night: what it shows, that recorded words stay words, and how large it gets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """JUnit and Markdown of a night."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A shard from another machine: whatever is wrong with it is one sentence, before anything is written."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -229,9 +227,7 @@ def test_a_line_that_a_kill_cut_short_is_not_refused(tmp_path: Path, shard: Nigh
     results = shard.path / "results.jsonl"
     results.write_bytes(results.read_bytes()[:100])
 
-    merged = merge([shard.path], tmp_path / "merged")
-
-    assert merged.open_jobs() == (job(),)
+    assert merge([shard.path], tmp_path / "merged").open_jobs() == (job(),)
 
 
 def test_every_side_is_checked_before_anything_is_written(tmp_path: Path, shard: Night) -> None:

@@ -1,7 +1,5 @@
 """Shards, joined: each history is judged again, and cells that the campaign does not have are named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

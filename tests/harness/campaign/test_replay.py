@@ -1,7 +1,5 @@
 """Every failing run is one line to repeat, and the fastest of each fingerprint is kept for ever."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The results of all nights: remembered once, by several writers and across versions, and judged again."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import zlib

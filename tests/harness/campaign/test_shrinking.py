@@ -1,7 +1,5 @@
 """A night shrinks one run of each new fingerprint, within its budget, and only once."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,9 +1,8 @@
 """The answers of a card, each from literal runs, and the card as Markdown and as JSON."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,164 +40,110 @@ def answer(key: str, *seen: Seen) -> AnsweredQuestion:
 TOKENS = {"grants_with_token": 9}
 
 
-@pytest.mark.parametrize(
-    ("key", "seen", "word", "said"),
-    [
+calm, restarted = partial(run, "calm"), partial(run, "restart")
+paused, stopped = partial(run, "pause", "acquired"), partial(run, "pause", "granted")
+fenced = partial(paused, fenced=True)
+
+
+ANSWERS = {
+    "lost_while_paused": [
         (
-            "lost_while_paused",
-            [run("pause", "acquired", coverage={"stale_writes_accepted": 3, "pauses": 4})],
+            [paused(coverage={"stale_writes_accepted": 3, "pauses": 4})],
             "yes",
             "3 stale writes got through without a fence",
         ),
+        ([paused(coverage={"pauses": 4})], "no", "nobody else was granted it in 4 pauses"),
+        ([paused()], "not shown", "no holder was paused"),
+        ([paused(failure="no room")], "not shown", "no room"),
+    ],
+    "tells_its_holder": [
+        ([calm()], "not shown", "no holder that had lost it released it"),
+        ([calm(releases_refused=2)], "yes", "all 2 releases of a lost lock were refused"),
+        ([calm(releases_refused=2, releases_accepted=1)], "no", "1 of 3 releases of a lost lock ended ok"),
         (
-            "lost_while_paused",
-            [run("pause", "acquired", coverage={"pauses": 4})],
-            "no",
-            "nobody else was granted it in 4 pauses",
-        ),
-        ("lost_while_paused", [run("pause", "acquired")], "not shown", "no holder was paused"),
-        ("lost_while_paused", [run("pause", "acquired", failure="no room")], "not shown", "no room"),
-        ("tells_its_holder", [run("calm")], "not shown", "no holder that had lost it released it"),
-        (
-            "tells_its_holder",
-            [run("calm", releases_refused=2)],
+            [calm(releases_refused=2), stopped(releases_accepted=1, anomalies={"early-grant": 1})],
             "yes",
             "all 2 releases of a lost lock were refused",
         ),
+    ],
+    "token": [
+        ([calm(**TOKENS)], "yes", "in 9 of 9 grants"),
+        ([calm(grants_without_token=9)], "none", "in none of 9 grants"),
+        ([calm()], "not shown", "it was never granted"),
         (
-            "tells_its_holder",
-            [run("calm", releases_refused=2, releases_accepted=1)],
-            "no",
-            "1 of 3 releases of a lost lock ended ok",
-        ),
-        (
-            "tells_its_holder",
-            [
-                run("calm", releases_refused=2),
-                run("pause", "granted", releases_accepted=1, anomalies={"early-grant": 1}),
-            ],
-            "yes",
-            "all 2 releases of a lost lock were refused",
-        ),
-        ("token", [run("calm", **TOKENS)], "yes", "in 9 of 9 grants"),
-        ("token", [run("calm", grants_without_token=9)], "none", "in none of 9 grants"),
-        ("token", [run("calm")], "not shown", "it was never granted"),
-        ("strictly_rising", [run("calm", **TOKENS)], "yes", "in 9 grants"),
-        ("strictly_rising", [run("calm", grants_without_token=9)], "not shown", "no token was given"),
-        ("strictly_rising", [run("calm", **TOKENS, anomalies={"early-grant": 9})], "yes", "in 9 grants"),
-        (
-            "token",
-            [run("calm", **TOKENS, looks_like=f"{TOKENS_LOOK_LIKE}the wall clock, which a fence cannot")],
+            [calm(**TOKENS, looks_like=f"{TOKENS_LOOK_LIKE}the wall clock, which a fence cannot")],
             "yes",
             "in 9 of 9 grants, but the tokens look like the wall clock",
         ),
+    ],
+    "strictly_rising": [
+        ([calm(**TOKENS)], "yes", "in 9 grants"),
+        ([calm(grants_without_token=9)], "not shown", "no token was given"),
+        ([calm(**TOKENS, anomalies={"early-grant": 9})], "yes", "in 9 grants"),
+        ([calm(**TOKENS, anomalies={"token-regression": 2, "stale-write": 1})], "no", "token-regression ×2"),
         (
-            "strictly_rising",
-            [run("calm", **TOKENS, anomalies={"token-regression": 2, "stale-write": 1})],
-            "no",
-            "token-regression ×2",
-        ),
-        (
-            "strictly_rising",
             [run("pause", "all", fenced=True, **TOKENS, anomalies={"token-regression": 2})],
             "not shown",
             "no such run was made",
         ),
+    ],
+    "atomic_with_grant": [
+        ([stopped(**TOKENS)], "not shown", "the program reports no moment between the grant and its token"),
+        ([stopped(**TOKENS, coverage={"pauses": 1})], "yes", "in 9 grants"),
+        ([stopped(coverage={"pauses": 1}, anomalies={"early-grant": 1})], "no", "early-grant ×1"),
+    ],
+    "survives_restart": [
+        ([restarted(**TOKENS)], "not shown", "no lock that was held then was released afterwards with ok"),
+        ([restarted(kept=4, anomalies={"early-grant": 1})], "no", "early-grant ×1"),
+        ([restarted(kept=2, gone=1)], "no", "of 3 locks held then, 1 could not be released"),
+        ([restarted(kept=2), run("pause", releases_refused=1)], "yes", "2 locks still held afterwards"),
+        ([restarted(kept=2)], "not shown", "no lost lock was released, so a release with ok proves nothing"),
         (
-            "atomic_with_grant",
-            [run("pause", "granted", **TOKENS)],
-            "not shown",
-            "the program reports no moment between the grant and its token",
-        ),
-        (
-            "atomic_with_grant",
-            [run("pause", "granted", **TOKENS, coverage={"pauses": 1})],
-            "yes",
-            "in 9 grants",
-        ),
-        (
-            "atomic_with_grant",
-            [run("pause", "granted", coverage={"pauses": 1}, anomalies={"early-grant": 1})],
-            "no",
-            "early-grant ×1",
-        ),
-        (
-            "survives_restart",
-            [run("restart", **TOKENS)],
-            "not shown",
-            "no lock that was held then was released afterwards with ok",
-        ),
-        ("survives_restart", [run("restart", kept=4, anomalies={"early-grant": 1})], "no", "early-grant ×1"),
-        (
-            "survives_restart",
-            [run("restart", kept=2, gone=1)],
-            "no",
-            "of 3 locks held then, 1 could not be released",
-        ),
-        (
-            "survives_restart",
-            [run("restart", kept=2), run("pause", releases_refused=1)],
-            "yes",
-            "2 locks still held afterwards",
-        ),
-        (
-            "survives_restart",
-            [run("restart", kept=2)],
-            "not shown",
-            "no lost lock was released, so a release with ok proves nothing",
-        ),
-        (
-            "survives_restart",
-            [run("restart", kept=2), run("calm", releases_refused=1, releases_accepted=1)],
+            [restarted(kept=2), calm(releases_refused=1, releases_accepted=1)],
             "not shown",
             "the release of a lost lock ends ok, too",
         ),
         (
-            "survives_restart",
             [
-                run("restart", kept=2, releases_refused=1),
+                restarted(kept=2, releases_refused=1),
                 run("pause", releases_accepted=1, anomalies={"early-grant": 1}),
             ],
             "yes",
             "2 locks still held afterwards",
         ),
-        ("survives_failover", [run("calm")], "not shown", "no such run was made"),
-        ("survives_restart", [run("pause", releases_accepted=1)], "not shown", "no such run was made"),
+        ([run("pause", releases_accepted=1)], "not shown", "no such run was made"),
+    ],
+    "survives_failover": [
+        ([calm()], "not shown", "no such run was made"),
         (
-            "survives_failover",
             [run("failover", coverage={"failovers": 1}, anomalies={"duplicate-token": 70})],
             "no",
             "duplicate-token ×70",
         ),
-        ("safe_with_fence", [run("pause", "acquired")], "not shown", "no such run was made"),
+    ],
+    "safe_with_fence": [
+        ([paused()], "not shown", "no such run was made"),
         (
-            "safe_with_fence",
-            [run("pause", "acquired", fenced=True, coverage={"stale_writes_rejected": 4})],
+            [fenced(coverage={"stale_writes_rejected": 4})],
             "yes",
             "conditional-update on postgres refused all 4 stale writes, as far as its token is drawn with the grant",
         ),
         (
-            "safe_with_fence",
             [
-                run("pause", "acquired", fenced=True, coverage={"stale_writes_rejected": 4}),
-                run("pause", "granted", coverage={"pauses": 4}, grants_with_token=9),
+                fenced(coverage={"stale_writes_rejected": 4}),
+                stopped(coverage={"pauses": 4}, grants_with_token=9),
             ],
             "yes",
             "conditional-update on postgres refused all 4 stale writes",
         ),
-        (
-            "safe_with_fence",
-            [run("pause", "acquired", fenced=True)],
-            "not shown",
-            "conditional-update on postgres met no stale write",
-        ),
-        (
-            "safe_with_fence",
-            [run("pause", "acquired", fenced=True, anomalies={"stale-write": 1})],
-            "no",
-            "conditional-update on postgres: stale-write ×1",
-        ),
+        ([fenced()], "not shown", "conditional-update on postgres met no stale write"),
+        ([fenced(anomalies={"stale-write": 1})], "no", "conditional-update on postgres: stale-write ×1"),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "seen", "word", "said"), [(each, *row) for each, rows in ANSWERS.items() for row in rows]
 )
 def test_each_answer_follows_from_its_runs(key: str, seen: list[Seen], word: str, said: str) -> None:
     found = answer(key, *seen)

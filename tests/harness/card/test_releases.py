@@ -1,7 +1,5 @@
 """Releases of locks: lost, expired, or still held after a fault."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The series of runs behind a card, checked as targets; some of them made on real servers."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

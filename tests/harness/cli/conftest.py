@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.command import DEADLINE, FENCEPOST, warm
+from harness.core.exit_codes import ExitCode
+from tests.support.command import DEADLINE, warm
 from tests.support.repository import ROOT
 
 HEADER = {"fencepost": 1, "target": "t", "seed": 7, "fenced": True, "policy": "strict", "ttl": 2_000_000_000}
@@ -18,20 +18,21 @@ HEADER = {"fencepost": 1, "target": "t", "seed": 7, "fenced": True, "policy": "s
 def fencepost(tmp_path: Path) -> Any:
     """Call the command as a user would, in an empty folder."""
 
-    def call(*arguments: Any, **options: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         environment = os.environ | {"PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(tmp_path / "state")}
-        if not options:
-            return warm([str(each) for each in arguments], tmp_path, environment, DEADLINE)
-        return subprocess.run(
-            [*FENCEPOST, *arguments],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-            check=False,
-            **options,
-        )
+        return warm([str(each) for each in arguments], tmp_path, environment, DEADLINE)
+
+    return call
+
+
+@pytest.fixture
+def refusal(fencepost: Any) -> Any:
+    """Call a command that is refused as wrong configuration, and return its words."""
+
+    def call(*arguments: Any) -> str:
+        done = fencepost(*arguments)
+        assert done.returncode == ExitCode.CONFIGURATION, done.stdout + done.stderr
+        return str(done.stderr)
 
     return call
 

@@ -1,7 +1,5 @@
 """`fencepost atlas`, on servers that are atomic, and on servers that are wrong in one way."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`fencepost campaign`: what it prints, that a killed one is resumed, and what its workers answer."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -26,7 +24,7 @@ from harness.cli.run_campaign import resumed
 from harness.core.errors import EngineUnavailableError
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
-from tests.support.command import DEADLINE, fencepost, refused, started_campaign
+from tests.support.command import DEADLINE, fencepost, refusal, started_campaign
 from tests.support.junit_readers import validated
 from tests.support.repository import ROOT
 from tests.support.target_files import OWN_PROGRAM
@@ -133,19 +131,15 @@ def test_shards_share_the_runs(tmp_path: Path, runs_everywhere: Path) -> None:
 def test_mistakes_are_reported_before_anything_starts(tmp_path: Path, campaign: Path) -> None:
     campaign.write_text(SQLITE.replace("sqlite:none", "sqlite:nothing"))
 
-    done = refused(tmp_path, "campaign", campaign)
+    said = refusal(tmp_path, "campaign", campaign)
 
-    assert done.returncode == ExitCode.CONFIGURATION
-    assert 'matrix.0.storage.0 = "sqlite:nothing": no shipped target has "sqlite:nothing"' in done.stderr
+    assert 'matrix.0.storage.0 = "sqlite:nothing": no shipped target has "sqlite:nothing"' in said
     assert not (tmp_path / "nights").exists()
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "a/b"])
 def test_a_shard_that_cannot_be_is_refused(tmp_path: Path, campaign: Path, shard: str) -> None:
-    done = refused(tmp_path, "campaign", "--shard", shard, campaign)
-
-    assert done.returncode == ExitCode.CONFIGURATION
-    assert f"'{shard}' is not a shard" in done.stderr
+    assert f"'{shard}' is not a shard" in refusal(tmp_path, "campaign", "--shard", shard, campaign)
 
 
 @pytest.mark.parametrize(

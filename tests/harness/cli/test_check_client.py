@@ -1,6 +1,4 @@
-"""`fencepost check-client`, on correct programs and on programs with one mistake each."""
-
-from __future__ import annotations
+"""`fencepost check-client`, on correct programs and on those with a mistake, and `fencepost card`."""
 
 import re
 import shlex
@@ -11,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import fencepost
+from tests.support.command import fencepost, refusal
 from tests.support.repository import ROOT
 from tests.support.selection import BOTH_ENGINES
 
@@ -198,8 +196,16 @@ def test_a_mistake_with_stopped_servers_is_named(tmp_path: Path, old: str, new: 
     [("mine:Lock", "is a class, not a program"), ("mine.toml", "is a target, not a program")],
 )
 def test_a_class_and_a_target_are_no_programs(tmp_path: Path, named: str, said: str) -> None:
-    done = fencepost(tmp_path, "check-client", named)
+    done = refusal(tmp_path, "check-client", named)
 
-    assert done.returncode == 4
-    assert done.stderr.startswith(f"{named} {said}: ")
-    assert "fencepost validate" in done.stderr
+    assert done.startswith(f"{named} {said}: ")
+    assert "fencepost validate" in done
+
+
+def test_a_folder_that_cannot_hold_the_card_is_named_with_the_option(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    command = shlex.join([sys.executable, str(ROOT / "tests/support/line_program.py")])
+    kinds = ["--lock=client", "--storage=sqlite", "--no-token", "--only=calm", "--name=mine"]
+
+    said = "file/cards/mine: cannot hold the card: Not a directory; name another folder with --cards"
+    assert said in refusal(tmp_path, "card", "--engine=local", "--cards=file/cards", *kinds, command)

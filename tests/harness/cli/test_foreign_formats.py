@@ -1,7 +1,5 @@
 """Histories of other tools on the command line, and what an import leaves out of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -46,16 +44,15 @@ def test_recheck_by_a_model_prints_a_verdict_document(fencepost: Any) -> None:
 @pytest.mark.parametrize(
     "content", ['{"a": 1, "b": [1, 2]}', "[1, 2, 3]", "some words", '{"a": 1}\n{"b": 2}']
 )
-def test_recheck_lists_formats_for_what_is_no_history(fencepost: Any, tmp_path: Path, content: str) -> None:
+def test_recheck_lists_formats_for_what_is_no_history(refusal: Any, tmp_path: Path, content: str) -> None:
     file = tmp_path / "rubbish.json"
     file.write_text(content)
 
-    ran = fencepost("recheck", file)
+    said = refusal("recheck", file)
 
-    assert ran.returncode == 4
-    assert "is not a history that Fencepost knows" in ran.stderr
-    assert "Jepsen (EDN or JSON), Knossos (EDN) and Porcupine" in ran.stderr
-    assert "looks like" not in ran.stderr
+    assert "is not a history that Fencepost knows" in said
+    assert "Jepsen (EDN or JSON), Knossos (EDN) and Porcupine" in said
+    assert "looks like" not in said
 
 
 def test_an_unfit_model_for_an_export_names_the_way_out(
@@ -110,18 +107,17 @@ def test_what_cannot_be_converted_is_refused(fencepost: Any, arguments: tuple[An
     assert said in ran.stderr
 
 
-def test_no_hint_leaves_out_what_changes_the_object(fencepost: Any, tmp_path: Path) -> None:
+def test_no_hint_leaves_out_what_changes_the_object(refusal: Any, tmp_path: Path) -> None:
     file = tmp_path / "bank.edn"
     file.write_text(
         "{:type :invoke, :f :read, :process 0}\n{:type :ok, :f :read, :process 0, :value {0 5}}\n"
         "{:type :invoke, :f :transfer, :process 1, :value {:from 0, :to 1, :amount 5}}\n"
     )
 
-    refused = fencepost("recheck", file, "--model", "register")
+    said = refusal("recheck", file, "--model", "register")
 
-    assert refused.returncode == 4
-    assert "export" not in refused.stderr
-    assert "such as Elle for transactions" in refused.stderr
+    assert "export" not in said
+    assert "such as Elle for transactions" in said
 
 
 def test_import_writes_a_history_that_recheck_judges(fencepost: Any, tmp_path: Path) -> None:
@@ -138,18 +134,17 @@ def test_import_writes_a_history_that_recheck_judges(fencepost: Any, tmp_path: P
 
 
 @pytest.mark.parametrize(("answer", "problem"), [("-5", "token -5 is below 0"), ('"five"', 'not "five"')])
-def test_import_refuses_impossible_tokens(fencepost: Any, tmp_path: Path, answer: str, problem: str) -> None:
+def test_import_refuses_impossible_tokens(refusal: Any, tmp_path: Path, answer: str, problem: str) -> None:
     file = tmp_path / "history.edn"
     file.write_text(
         "{:process 0, :type :invoke, :f :acquire, :value nil}\n"
         f"{{:process 0, :type :ok, :f :acquire, :value {answer}}}\n"
     )
 
-    ran = fencepost("import", file, "--model", "mutex")
+    said = refusal("import", file, "--model", "mutex")
 
-    assert ran.returncode == 4
-    assert f"{file}:2: " in ran.stderr
-    assert problem in ran.stderr
+    assert f"{file}:2: " in said
+    assert problem in said
 
 
 def test_export_writes_files_that_jepsen_and_porcupine_read(fencepost: Any, tmp_path: Path) -> None:
@@ -163,13 +158,12 @@ def test_export_writes_files_that_jepsen_and_porcupine_read(fencepost: Any, tmp_
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_a_refused_import_does_not_change_an_existing_file(fencepost: Any, tmp_path: Path) -> None:
+def test_a_refused_import_does_not_change_an_existing_file(refusal: Any, tmp_path: Path) -> None:
     kept = tmp_path / "keep.jsonl"
     kept.write_text("recorded\n")
 
-    ran = fencepost("import", CAS, "--model", "cas-register", "-o", kept, "--force")
+    refusal("import", CAS, "--model", "cas-register", "-o", kept, "--force")
 
-    assert ran.returncode == 4
     assert kept.read_text() == "recorded\n"
     assert [file.name for file in tmp_path.glob("*keep*")] == ["keep.jsonl"]
 
@@ -205,12 +199,11 @@ def test_a_pipe_is_written_to_directly(fencepost: Any) -> None:
 
 
 @pytest.mark.parametrize("file", ["nowhere/history.edn", "."])
-def test_an_output_that_cannot_be_a_file_is_refused_in_a_sentence(fencepost: Any, file: str) -> None:
-    ran = fencepost("export", OURS, "--to", "jepsen-edn", "-o", file, "--force")
+def test_an_output_that_cannot_be_a_file_is_refused_in_a_sentence(refusal: Any, file: str) -> None:
+    said = refusal("export", OURS, "--to", "jepsen-edn", "-o", file, "--force")
 
-    assert ran.returncode == 4
-    assert "folder" in ran.stderr
-    assert "Traceback" not in ran.stderr
+    assert "folder" in said
+    assert "Traceback" not in said
 
 
 def test_export_takes_a_run_as_recheck_does(fencepost: Any, tmp_path: Path) -> None:
@@ -225,14 +218,13 @@ def test_export_takes_a_run_as_recheck_does(fencepost: Any, tmp_path: Path) -> N
         assert fencepost("export", named, "--to", "jepsen-edn").stdout == by_file.stdout
 
 
-def test_a_run_that_was_killed_is_joined_before_it_is_exported(fencepost: Any, tmp_path: Path) -> None:
+def test_a_run_that_was_killed_is_joined_before_it_is_exported(refusal: Any, tmp_path: Path) -> None:
     (tmp_path / "runs" / "t" / "one" / "events").mkdir(parents=True)
 
-    ran = fencepost("export", "runs/t/one", "--to", "jepsen-edn")
+    said = refusal("export", "runs/t/one", "--to", "jepsen-edn")
 
-    assert ran.returncode == 4
-    assert "has no history.jsonl yet: the run was killed\n" in ran.stderr
-    assert "judge it first: fencepost recheck runs/t/one\n" in ran.stderr
+    assert "has no history.jsonl yet: the run was killed\n" in said
+    assert "judge it first: fencepost recheck runs/t/one\n" in said
 
 
 def test_an_imported_register_is_not_headed_by_a_lock(fencepost: Any) -> None:

@@ -1,7 +1,5 @@
 """What strangers wrote begins no line and commands no CI server, nor does what a program says."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Hostile input to every command: one sentence and an exit code, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

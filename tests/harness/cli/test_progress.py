@@ -1,7 +1,5 @@
 """What a search and a campaign show while their runs go on: plain lines, or a picture on a terminal."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,8 +1,7 @@
-"""Campaigns whose runs share servers: the same verdicts as without, and nothing left behind."""
-
-from __future__ import annotations
+"""Campaigns whose runs share servers, with the same verdicts as without, or are shrunk."""
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness.campaign import corpus
 from harness.core.exit_codes import ExitCode
 from harness.network.topology import Topology
 from harness.run import deployment
@@ -18,6 +18,7 @@ from tests.support.challenged import durations, repeated
 from tests.support.command import fencepost, started_campaign
 from tests.support.held import processes_of, wait_until
 from tests.support.missing import need
+from tests.support.repository import ROOT
 from tests.support.target_files import SUPERSEDED, target_text
 
 pytestmark = pytest.mark.engine
@@ -163,3 +164,39 @@ def test_a_killed_campaign_leaves_no_servers(tmp_path: Path) -> None:
     document = json.loads((night(tmp_path) / "campaign.json").read_text())
     assert sorted(run["seed"] for cell in document["cells"] for run in cell["runs"]) == [1, 1, 2, 2]
     assert not (night(tmp_path) / "servers").exists()
+
+
+BUDGET = 200  # s
+SOURCE = f"""
+name = "nightly"
+canary = false
+budget = "{BUDGET}s"
+corpus = "corpus"
+shrink = "80s"
+set = ["workload.duration=6s"]
+[[cells]]
+targets = ["mine.toml"]
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+def test_a_new_failure_is_shrunk_and_kept_in_the_corpus(tmp_path: Path) -> None:
+    unfenced = (ROOT / "targets/redis-sqlite-unfenced.toml").read_text()
+    (tmp_path / "mine.toml").write_text(unfenced.replace('expect = ["stale-write"]', 'expect = "valid"'))
+    (tmp_path / "nightly.toml").write_text(SOURCE)
+
+    began = time.monotonic()
+    done = fencepost(tmp_path, "campaign", "--engine", "local", "--history", "nights.db", "nightly.toml")
+
+    assert done.returncode == ExitCode.VIOLATION, done.stderr
+    assert time.monotonic() - began < BUDGET + 30  # it starts, and writes its pages
+    assert "operations, 2 clients and 1 fault. The smallest target that still fails has " in done.stdout
+    night = next((tmp_path / "nights/nightly").glob("latest"))
+    (run,) = json.loads((night / "campaign.json").read_text())["cells"][0]["runs"]
+    assert "This finding needs only 4 of " in run["shrunk"]
+    for name in ("minimal.jsonl", "minimal.toml", "minimal-plan.json"):
+        assert (night / run["folder"] / name).is_file()
+        assert f">{name}</a>" in (night / "index.html").read_text()
+    (entry,) = corpus.entries(tmp_path / "corpus")
+    assert (entry / "minimal.toml.xz").is_file()

@@ -1,7 +1,5 @@
 """`fencepost shrink` and `fencepost run --plan`: a failing run becomes a minimal one, also elsewhere."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
@@ -12,7 +10,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from harness.core.exit_codes import ExitCode
-from tests.support.command import fencepost, refused
+from tests.support.command import fencepost, refusal
 from tests.support.repository import ROOT
 
 Unpack = Callable[[str], Path]
@@ -87,10 +85,9 @@ def test_a_link_in_a_received_folder_is_replaced_not_followed(recorded_run: Unpa
 
 
 def test_a_valid_run_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
-    said = fencepost(tmp_path, "shrink", "--no-runs", recorded_run("etcd-postgres"))
+    said = refusal(tmp_path, "shrink", "--no-runs", recorded_run("etcd-postgres"))
 
-    assert said.returncode == ExitCode.CONFIGURATION
-    assert said.stderr.endswith("its verdict is valid: there is no finding to shrink to\n")
+    assert said.endswith("its verdict is valid: there is no finding to shrink to\n")
 
 
 def test_a_history_that_was_cut_off_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
@@ -101,10 +98,7 @@ def test_a_history_that_was_cut_off_is_refused(recorded_run: Unpack, tmp_path: P
     (run / "events/0.jsonl").write_bytes(b"".join(lines[1:]))
     history.write_bytes(b"".join(lines[:-10]))
 
-    said = fencepost(tmp_path, "shrink", "--no-runs", run)
-
-    assert said.returncode == ExitCode.CONFIGURATION
-    assert "history.jsonl was cut off" in said.stderr
+    assert "history.jsonl was cut off" in refusal(tmp_path, "shrink", "--no-runs", run)
     assert not (run / "minimal.jsonl").exists()
 
 
@@ -113,19 +107,15 @@ def test_a_target_that_is_no_toml_is_refused(recorded_run: Unpack, tmp_path: Pat
     run = recorded_run("uuid-token")
     (run / "target.toml").write_text("rubbish")
 
-    said = fencepost(tmp_path, "shrink", "--engine", "local", run)
+    said = refusal(tmp_path, "shrink", "--engine", "local", run)
 
-    assert said.returncode == ExitCode.CONFIGURATION
-    assert "target.toml" in said.stderr
-    assert "bug in Fencepost" not in said.stderr
+    assert "target.toml" in said
+    assert "bug in Fencepost" not in said
 
 
 @pytest.mark.parametrize("time", ["soon", "0s", "10"])
 def test_a_time_without_a_unit_is_refused(recorded_run: Unpack, tmp_path: Path, time: str) -> None:
-    said = fencepost(tmp_path, "shrink", "--max-time", time, recorded_run("uuid-token"))
-
-    assert said.returncode == ExitCode.CONFIGURATION
-    assert "--max-time" in said.stderr
+    assert "--max-time" in refusal(tmp_path, "shrink", "--max-time", time, recorded_run("uuid-token"))
 
 
 @pytest.mark.parametrize(
@@ -145,20 +135,14 @@ def test_a_plan_that_contradicts_the_command_is_refused(
 ) -> None:
     run = recorded_run("asynchronous-commit")
 
-    done = refused(run, "run", "--plan", "plan.json", *options, target)
-
-    assert done.returncode == ExitCode.CONFIGURATION
-    assert said in done.stderr
+    assert said in refusal(run, "run", "--plan", "plan.json", *options, target)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"seed": 1}', "\x00", '{"seed": [], "planned": []}'])
 def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "plan.json").write_text(content)
 
-    said = refused(tmp_path, "run", "--plan", "plan.json", "etcd-postgres")
-
-    assert said.returncode == ExitCode.CONFIGURATION
-    assert "plan.json is not a plan" in said.stderr
+    assert "plan.json is not a plan" in refusal(tmp_path, "run", "--plan", "plan.json", "etcd-postgres")
 
 
 @pytest.mark.nightly
@@ -307,8 +291,5 @@ def test_a_run_that_cannot_start_ends_the_shrinking(run: Path, target: str, code
 def test_code_in_the_folder_of_a_received_run_is_asked_about(run: Path, project: Path) -> None:
     (run / "target.toml").write_text(PROGRAM)
 
-    done = refused(run.parent, "shrink", run)
-
-    assert done.returncode == ExitCode.CONFIGURATION
-    assert f'\n  in the folder: "{project}"\n' in done.stderr
+    assert f'\n  in the folder: "{project}"\n' in refusal(run.parent, "shrink", run)
     assert not (run / "minimal-runs").exists()

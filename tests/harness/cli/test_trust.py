@@ -1,7 +1,5 @@
 """Programs of a received run start only with --trust, which is needed once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import closing
@@ -18,7 +16,7 @@ from harness.run.runner import RunOptions, run
 from harness.spec import load
 from harness.spec.executed import executed_here
 from tests.support.campaign_runs import job, plan
-from tests.support.command import fencepost, refused
+from tests.support.command import fencepost, refusal, refused
 from tests.support.repository import ROOT
 from tests.support.target_files import OWN_PROGRAM, SMALL
 
@@ -84,12 +82,11 @@ def test_a_received_run_starts_no_own_code(received: Path, tmp_path: Path, kind:
     target = received / "target.toml"
     target.write_text(OWN[kind].replace("{evil}", str(tmp_path / "evil")))
 
-    done = refused(tmp_path, command, target)
+    said = refusal(tmp_path, command, target)
 
-    assert done.returncode == ExitCode.CONFIGURATION, done.stdout + done.stderr
-    assert "is from a recorded run, and would execute what has not run on this machine:\n  " in done.stderr
-    assert SHOWN.get(kind, "evil") in done.stderr
-    assert "add --trust if you trust it" in done.stderr
+    assert "is from a recorded run, and would execute what has not run on this machine:\n  " in said
+    assert SHOWN.get(kind, "evil") in said
+    assert "add --trust if you trust it" in said
     assert not (tmp_path / "runs").exists()
     assert not (received / "minimal-runs").exists()
 
@@ -160,10 +157,9 @@ def test_a_link_in_a_received_run_leads_past_no_question(received: Path, tmp_pat
     (tmp_path / "mine.toml").symlink_to(received / "target.toml")
     words = {"the run's folder": received, "its target": received / "target.toml"}
 
-    done = refused(tmp_path, "run", "--engine", "local", words.get(named, tmp_path / "mine.toml"))
+    said = refusal(tmp_path, "run", "--engine", "local", words.get(named, tmp_path / "mine.toml"))
 
-    assert done.returncode == ExitCode.CONFIGURATION
-    assert "is from a recorded run, and would execute what has not run on this machine:" in done.stderr
+    assert "is from a recorded run, and would execute what has not run on this machine:" in said
 
 
 def test_trust_is_needed_once(received: Path, tmp_path: Path) -> None:
@@ -182,11 +178,10 @@ def test_options_cannot_smuggle_a_program_into_a_received_run(received: Path, tm
     executed_here_in(tmp_path, received / "target.toml")
 
     known = refused(tmp_path, "run", "--engine", "local", received / "target.toml")
-    changed = refused(tmp_path, "run", received / "target.toml", "--set", 'client.command=["./evil"]')
-
     assert "--trust" not in known.stderr
-    assert changed.returncode == ExitCode.CONFIGURATION
-    assert "--trust" in changed.stderr
+    assert "--trust" in refusal(
+        tmp_path, "run", received / "target.toml", "--set", 'client.command=["./evil"]'
+    )
 
 
 def test_the_history_is_shrunk_without_trust(received: Path, tmp_path: Path) -> None:
@@ -211,10 +206,9 @@ def test_shrink_runs_the_target_that_it_asked_about(received: Path) -> None:
 def test_a_run_without_a_seed_says_so(received: Path, tmp_path: Path) -> None:
     (received / "header.json").unlink()
 
-    done = refused(tmp_path, "shrink", "--engine", "local", received)
+    said = refusal(tmp_path, "shrink", "--engine", "local", received)
 
-    assert done.returncode == ExitCode.CONFIGURATION
-    assert "has no seed in header.json to run again: give --no-runs" in done.stderr
+    assert "has no seed in header.json to run again: give --no-runs" in said
 
 
 def test_what_has_run_elsewhere_is_not_trusted(
@@ -264,12 +258,11 @@ def test_a_received_night_is_not_resumed_with_programs_of_its_own(tmp_path: Path
     (night.path / "targets" / "mine.toml").write_text(own)
     (night.path / "targets" / "theirs.toml").write_text(theirs.replace("./client", "./evil"))
 
-    done = refused(tmp_path, "campaign", "--resume", "--engine", "local", "nightly.toml")
+    said = refusal(tmp_path, "campaign", "--resume", "--engine", "local", "nightly.toml")
 
-    assert done.returncode == ExitCode.CONFIGURATION, done.stderr
-    assert f"{night.path.resolve()}/targets/theirs.toml is from a recorded run" in done.stderr
-    assert "start a new night, without --resume" in done.stderr
-    assert "mine.toml is" not in done.stderr
+    assert f"{night.path.resolve()}/targets/theirs.toml is from a recorded run" in said
+    assert "start a new night, without --resume" in said
+    assert "mine.toml is" not in said
 
 
 @pytest.mark.slow
@@ -305,10 +298,9 @@ def test_a_target_in_a_received_folder_is_asked_about(
     file.parent.mkdir(parents=True)
     file.write_text(OWN_PROGRAM)
 
-    done = refused(tmp_path / folder, "run", "--engine", "local", target)
-
-    assert done.returncode == ExitCode.CONFIGURATION, done.stderr
-    assert f"{target} is from a recorded run" in done.stderr
+    assert f"{target} is from a recorded run" in refusal(
+        tmp_path / folder, "run", "--engine", "local", target
+    )
 
 
 def executed_here_in(folder: Path, target: Path) -> None:

@@ -1,7 +1,5 @@
 """The zoo: every bug has a twin, and the row of each pair."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from subprocess import CompletedProcess

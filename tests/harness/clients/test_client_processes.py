@@ -1,7 +1,5 @@
 """Client processes: none outlives the harness, each stops on request and records its errors."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

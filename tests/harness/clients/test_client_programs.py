@@ -1,7 +1,5 @@
 """The user's own programs as clients of complete runs; no server is started."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Programs that misbehave: one sentence, bounded memory and disk, and nothing is left behind."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

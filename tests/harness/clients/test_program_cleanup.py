@@ -1,7 +1,5 @@
 """No program, child process, orphan or daemon outlives its client, its block or the harness."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

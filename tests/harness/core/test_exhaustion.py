@@ -1,7 +1,5 @@
 """A full disk and too few file descriptors: one sentence that names the file or the limit, and exit code 3."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

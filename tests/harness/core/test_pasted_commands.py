@@ -1,7 +1,5 @@
 """Printed commands: named as the shell here finds the program, and pasted they give the same words."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil

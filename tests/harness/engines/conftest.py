@@ -1,7 +1,5 @@
 """The Docker API, and the objects of a run on Docker."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any

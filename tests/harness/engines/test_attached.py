@@ -1,7 +1,5 @@
 """The check of servers that already run, before a run."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The choice of the engine, and of the programs that the local engine starts."""
 
-from __future__ import annotations
-
 import sysconfig
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Notes of runs, and sweeps by them; the engines' own tests cover sweeps of servers."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What containers may do: nothing beyond their own user, no capabilities, and within a limit."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from contextlib import closing

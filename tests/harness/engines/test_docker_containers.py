@@ -1,7 +1,5 @@
 """Containers: which of Docker's states end a run."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, NoReturn
 

@@ -1,7 +1,5 @@
 """The Docker engine with real containers: start, failures and cleanup."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """The images of the Docker engine: built, tagged, pinned, and unusable ones reported."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable

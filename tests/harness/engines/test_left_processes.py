@@ -1,7 +1,5 @@
 """What a dead run or an old version has left: its processes are ended, its caches removed, no others."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Access to servers of the local engine: with the run's password, or what without one is noticed."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

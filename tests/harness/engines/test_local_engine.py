@@ -1,7 +1,5 @@
 """The local engine with real servers: start, refusals and cleanup."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

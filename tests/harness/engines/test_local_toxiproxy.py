@@ -1,7 +1,5 @@
 """The local engine's sources of Toxiproxy: PATH, its cache, our image, or Go."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """ZooKeeper on the local engine: an ensemble, a standalone server, and refusals with the remedy."""
 
-from __future__ import annotations
-
 import shutil
 import stat
 import struct

@@ -1,7 +1,5 @@
 """Servers in containers that use more memory than they may, or that somebody else kills: named as that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Servers that several runs use one after another: handed on when they are clean, otherwise replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace

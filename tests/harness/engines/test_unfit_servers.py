@@ -1,7 +1,5 @@
 """Servers that can never become usable: refused immediately, in one sentence."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Atomic, private files under names that another user cannot have prepared, or could replace."""
 
-from __future__ import annotations
-
 import grp
 import os
 import pwd

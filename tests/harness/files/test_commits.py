@@ -1,7 +1,5 @@
 """The commits of Fencepost's own repository, and of the one that is tested."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

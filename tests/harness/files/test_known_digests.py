@@ -1,7 +1,5 @@
 """Digests that are kept in the user's state folder."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names from data: what may be a path, what is read, what is written and what is removed."""
 
-from __future__ import annotations
-
 import filecmp
 import os
 import stat

@@ -1,7 +1,5 @@
 """Run folders and histories from strangers: refused immediately in one sentence, and not changed."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
@@ -268,9 +266,7 @@ def test_a_history_from_a_redirected_file_is_judged(folder: Path) -> None:
 def test_a_history_that_the_user_names_may_be_a_link(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.jsonl").symlink_to(folder / HISTORY)
 
-    named = recheck(tmp_path / "mine.jsonl").document
-
-    assert named.verdict == recheck(folder / HISTORY).document.verdict
+    assert recheck(tmp_path / "mine.jsonl").document.verdict == recheck(folder / HISTORY).document.verdict
 
 
 @pytest.mark.parametrize("left", ["verdict.json", "plan.json", "nothing"])

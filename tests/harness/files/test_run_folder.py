@@ -1,7 +1,5 @@
 """The run folder: atomic files, one merge of the history, no early judgment, and its link `latest`."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable
@@ -99,9 +97,7 @@ def test_a_run_in_progress_is_not_judged_by_others(folder: RunFolder) -> None:
 
 
 def test_a_run_without_events_proves_nothing(folder: RunFolder) -> None:
-    judged = recheck(folder.path)
-
-    assert judged.document.verdict == "unknown"
+    assert recheck(folder.path).document.verdict == "unknown"
 
 
 def test_a_run_without_a_header_is_refused(folder: RunFolder) -> None:

@@ -1,7 +1,5 @@
 """Clocks of real servers that jump or drift, observed from outside and by the expiry of keys."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

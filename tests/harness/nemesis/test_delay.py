@@ -1,7 +1,5 @@
 """Delays and slow networks on real servers of both engines: held back while in force, then delivered."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the nemesis knows of a hold, from the operations of its client as they are recorded."""
 
-from __future__ import annotations
-
 import multiprocessing
 import time
 from typing import Any

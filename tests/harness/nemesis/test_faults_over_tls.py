@@ -1,7 +1,5 @@
 """Faults on the edges to a server that already runs: over TLS, a client sees the same as in plain text."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Kills and pauses of real servers: observed in force, and observed usable again with their data."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress

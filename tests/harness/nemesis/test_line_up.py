@@ -1,7 +1,5 @@
 """Line-ups: real processes stop at their places, and one pause of a server endangers the hold of each."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import threading

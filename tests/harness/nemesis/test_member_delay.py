@@ -1,7 +1,5 @@
 """Delays between members: what gets late in which order, and on real servers of etcd."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Partitions between members of real clusters: seen from the members, their networks and their clients."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Collection, Iterator, Sequence

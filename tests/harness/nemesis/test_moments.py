@@ -1,7 +1,5 @@
 """Faults that wait for the state of a lock, as clients publish it."""
 
-from __future__ import annotations
-
 import multiprocessing
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Pauses of real processes: observed in force, observed healed, and none left stopped."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

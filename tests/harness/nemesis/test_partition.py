@@ -1,7 +1,5 @@
 """Partitions on real servers of both engines: proved in force and proved healed, or an error."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Only the start of the servers differs between the engines.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What a fault hits, and the clients, edges, servers and sides that it reserves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Throttles of real processes and servers: held up while in force, at full speed afterwards."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

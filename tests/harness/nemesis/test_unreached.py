@@ -1,7 +1,5 @@
 """Which stop points no client comes to, and how a walk and a holder treat those."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -117,6 +115,4 @@ def test_a_walk_leaves_out_what_no_client_comes_to() -> None:
 
 
 def test_a_walk_to_which_no_moment_is_left_ends() -> None:
-    aims = Aims((Cell.named("granted/expired"),), unreached=lambda: {"granted"})
-
-    assert aims.take(9) == ()
+    assert Aims((Cell.named("granted/expired"),), unreached=lambda: {"granted"}).take(9) == ()

@@ -1,7 +1,5 @@
 """Windows of faults: how many a fault had, how many it hit, why it missed the others."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import random

@@ -1,7 +1,5 @@
 """The relay that speaks TLS to servers that already run, and the certificates that it accepts."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading

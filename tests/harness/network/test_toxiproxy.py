@@ -1,7 +1,5 @@
 """Toxiproxy on a real server: each change is read back, and affects no other run."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What outlives the harness cleans up after it, and interrupts while it does."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The pytest plugin, in pytest's own sessions: the fixture, target files as tests, and what a session shares."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points

@@ -1,7 +1,5 @@
 """What a run says in a few words, whatever became of it; without a counted fault it is not green."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

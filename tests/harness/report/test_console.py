@@ -1,7 +1,5 @@
 """A run on the console: a live screen on a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

@@ -1,7 +1,5 @@
 """The model behind a report's drawing: lanes, marks, what is red, step numbers; as data, without pixels."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Causes in words, how hard a run tried, and what it gave the checkers nothing to compare for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ What is shown is compared for each run, the words for it in six samples. A golde
 read before it is committed: `make golden` writes them.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from harness.campaign.canary import TWIN

@@ -1,7 +1,5 @@
 """The head of a page and the commands of a verdict: what was run, where, and how to repeat it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lines that people can read, and what others wrote in GitHub's Markdown, where it does nothing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

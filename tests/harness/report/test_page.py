@@ -1,7 +1,5 @@
 """What a page says and how it marks it: findings, groups, faults and hazards as tables."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

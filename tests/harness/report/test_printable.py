@@ -1,7 +1,5 @@
 """What others wrote, on a terminal, in JSON and in a page: no character acts, and nothing is endless."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

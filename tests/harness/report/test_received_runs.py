@@ -1,7 +1,5 @@
 """Run folders that are not whole, or hostile."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -35,17 +33,13 @@ def test_values_of_a_history_reach_the_page_only_as_text(tmp_path: Path) -> None
     (folder / "target.toml").write_text(attack)
     (folder / "plan.json").write_text(json.dumps({"seed": attack, "faults": [{"kind": attack}]}))
 
-    page = report.write(folder).read_text()
-
-    assert "<img" not in page
+    assert "<img" not in report.write(folder).read_text()
 
 
 def test_a_verdict_alone_makes_a_report_that_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "verdict.json").write_text(json.dumps(VERDICT))
 
-    page = text_of(report.write(tmp_path))
-
-    assert "There is no history.jsonl" in page
+    assert "There is no history.jsonl" in text_of(report.write(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "commits.jsonl", "plan.json", "environment.json"])

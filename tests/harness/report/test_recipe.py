@@ -1,7 +1,5 @@
 """The recipe of docs/reports.md: what a finding names is wrong by itself, cut out by hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

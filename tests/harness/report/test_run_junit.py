@@ -1,7 +1,5 @@
 """junit.xml of one run, as CI servers read it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A verdict as lines of text, on a terminal or in a log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from checkers.vocabulary.anomalies import ANOMALIES

@@ -1,6 +1,4 @@
-"""Complete runs whose faults wait for a holder, the state of a lock, or one side of a lock service."""
-
-from __future__ import annotations
+"""Complete runs whose faults delay messages, wait for a holder or a lock, or split a lock service."""
 
 import json
 from pathlib import Path
@@ -10,6 +8,8 @@ import pytest
 
 from checkers.history.reader import History, Op, read
 from harness.core.exit_codes import ExitCode
+from harness.engines import local_toxiproxy
+from harness.engines.engine import Engine
 from tests.support.challenged import ATTEMPTED, counted, run_until_challenged
 from tests.support.command import run_target
 from tests.support.selection import nightly
@@ -190,3 +190,52 @@ def hit_several_holds(verdict: dict[str, Any]) -> bool:
     """Did a pause hit more holds than one?"""
     (windows,) = verdict["windows"]
     return bool(windows["hit"] > verdict["coverage"]["pauses"])
+
+
+SECONDS = 8
+
+
+def run(engine: Engine, folder: Path, target: str, *settings: str) -> tuple[int, Any, Path]:
+    """Run a target until it was challenged by a delay."""
+    local_toxiproxy.provide(print)
+    done = run_until_challenged(
+        lambda duration: run_target(folder, target, duration, *settings, engine=engine.name),
+        SECONDS,
+        counted("delays", "stale_writes_attempted"),
+    )
+    return done.returncode, json.loads(done.stdout), folder / "runs" / target / "latest"
+
+
+@pytest.mark.parametrize("what", ["delayed-write", *nightly("late-renewal")])
+@pytest.mark.slow
+def test_an_unfenced_storage_accepts_a_stale_write(local_engine: Engine, tmp_path: Path, what: str) -> None:
+    code, verdict, _ = run(local_engine, tmp_path, f"etcd-postgres-{what}-unfenced")
+
+    assert (code, verdict["verdict"]) == (0, "invalid")
+    assert verdict["anomalies"]["stale-write"] >= 1
+
+
+@pytest.mark.parametrize("what", ["delayed-write", *nightly("late-renewal")])
+@pytest.mark.slow
+def test_a_fenced_storage_rejects_every_stale_write(local_engine: Engine, tmp_path: Path, what: str) -> None:
+    code, verdict, folder = run(local_engine, tmp_path, f"etcd-postgres-{what}")
+
+    plan = json.loads((folder / "plan.json").read_text())
+    assert (code, verdict["verdict"]) == (0, "valid")
+    assert verdict["coverage"]["stale_writes_rejected"] >= 1
+    assert verdict["coverage"]["delays"] == len(plan["faults"])
+    assert all(each["requested"] < each["in_force"] < each["healed"] for each in plan["faults"])
+
+
+@pytest.mark.slow
+def test_a_write_whose_client_gave_up_still_takes_effect(local_engine: Engine, tmp_path: Path) -> None:
+    """The default timeout is shorter than the delay: the client reports it as unknown, and goes on."""
+    code, verdict, folder = run(
+        local_engine, tmp_path, "etcd-postgres-delayed-write-unfenced", "workload.timeout=1s"
+    )
+
+    events = [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()[1:]]
+    unknown = {event["value"] for event in events if (event["f"], event["type"]) == ("write", "info")}
+    log = [json.loads(line)["value"] for line in (folder / "commits.jsonl").read_text().splitlines()]
+    assert (code, verdict["verdict"]) == (0, "invalid")
+    assert unknown & set(log)

@@ -1,7 +1,5 @@
 """Runs on servers that already run: etcd and PostgreSQL, started by hand, with passwords and TLS."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run that ended early says so, whatever the reason."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Mapping

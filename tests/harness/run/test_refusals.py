@@ -1,7 +1,5 @@
 """What is said before a run: why servers refuse it, passwords in plain text, and the user's own classes."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Removal of what a run left on servers that already ran."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

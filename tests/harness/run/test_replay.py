@@ -1,7 +1,5 @@
 """Replay of a plan: its seed and moments, for a target with the same faults."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import asdict
@@ -47,9 +45,7 @@ def test_seed_and_moments_are_those_of_the_plan(run: Path) -> None:
 def test_moments_may_be_changed(run: Path) -> None:
     change(run, [5, 70])
 
-    replay = read_plan(run / "plan.json", load(run / "target.toml"))
-
-    assert replay.planned[1].moments == (5, 70)
+    assert read_plan(run / "plan.json", load(run / "target.toml")).planned[1].moments == (5, 70)
 
 
 @pytest.mark.parametrize("moment", [-1, 86_400_000_000_000])

@@ -1,7 +1,5 @@
 """Which targets have runs that can share servers."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.core.errors import ConfigurationError

@@ -1,7 +1,5 @@
 """Complete runs: real servers, real clients, real faults, on both engines."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

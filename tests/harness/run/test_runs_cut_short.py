@@ -1,7 +1,5 @@
 """Runs that are interrupted or killed: they can be judged, and leave nothing behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Complete runs with kills of servers and faults on clients, judged by the storage's data afterwards."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which page `show` opens: one that this machine wrote, otherwise one that is drawn from the history."""
 
-from __future__ import annotations
-
 import json
 import stat
 from collections.abc import Iterable

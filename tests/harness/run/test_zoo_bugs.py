@@ -1,9 +1,8 @@
-"""Each bug of the zoo is caught by one short run: on the local engine, or on Docker where only that can run it."""
-
-from __future__ import annotations
+"""Each bug of the zoo, and each published one, is caught by one run, and not where it is fixed."""
 
 import json
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -12,12 +11,13 @@ from harness.core.exit_codes import ExitCode
 from harness.engines.choice import choose
 from harness.engines.local import LocalEngine
 from harness.run.deployment import topology
-from harness.spec.reading import zoo
+from harness.spec import load
+from harness.spec.reading import in_folder, shipped_folder, zoo
+from tests.support.challenged import repeated, run_until_challenged
 from tests.support.command import run_target
 from tests.support.missing import need
+from tests.support.repository import ROOT
 from tests.support.selection import nightly
-
-pytestmark = [pytest.mark.slow, pytest.mark.engine]
 
 SHORT = "4s"
 OWN_LENGTH = {
@@ -46,6 +46,8 @@ def one_of_each_anomaly() -> list[object]:
     return [*first.values(), *nightly(*(each for each in exhibits() if each not in first.values()))]
 
 
+@pytest.mark.slow
+@pytest.mark.engine
 @pytest.mark.parametrize("exhibit", one_of_each_anomaly(), ids=lambda exhibit: exhibit.name)
 def test_a_bug_is_caught_by_one_run(tmp_path: Path, exhibit: Exhibit) -> None:
     servers = topology(exhibit.bug, exhibit.bug.faults)
@@ -60,3 +62,44 @@ def test_a_bug_is_caught_by_one_run(tmp_path: Path, exhibit: Exhibit) -> None:
     verdict = json.loads(done.stdout)
     assert verdict["as_expected"]
     assert all(verdict["anomalies"][name] for name in exhibit.bug.expected), verdict["anomalies"]
+
+
+FIXED = "-fixed"
+FILES = in_folder(shipped_folder() / "history")
+BUGS = [name for name in FILES if not name.endswith(FIXED)]
+QUICK = [name for name in FILES if not name.startswith("etcd-stale-read-index")]
+"""Those whose releases need not be built for this test alone, which takes minutes."""
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_known_bug_has_a_fixed_release_and_a_row(bug: str) -> None:
+    affected, fixed = load(FILES[bug]), load(FILES[bug + FIXED])
+
+    assert affected.expected
+    assert not fixed.expected
+    assert affected.faults == fixed.faults
+    page = (ROOT / "docs" / "known-bugs.md").read_text(encoding="utf-8")
+    assert f"(../targets/history/{bug}.toml)" in page
+    assert f"(../targets/history/{bug}{FIXED}.toml)" in page
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)  # a release may be built first
+@pytest.mark.usefixtures("docker_engine")
+@pytest.mark.parametrize("name", QUICK)
+def test_a_known_bug_is_found_where_it_is_and_only_there(name: str, tmp_path: Path) -> None:
+    def run(duration: str) -> CompletedProcess[str]:
+        return run_target(tmp_path, FILES[name], duration, engine="docker")
+
+    if name.endswith(FIXED):
+        done = run_until_challenged(run, seconds=10)
+    else:
+        done = repeated(lambda: run("workload.duration=20s"), found_nothing)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["verdict"] == ("valid" if name.endswith(FIXED) else "invalid")
+
+
+def found_nothing(done: CompletedProcess[str]) -> bool:
+    """Did a run miss a bug that not every run meets?"""
+    return bool(done.stdout) and json.loads(done.stdout)["verdict"] != "invalid"

@@ -1,7 +1,5 @@
 """Servers that already run, in target files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A target with a client program: its command, its sides, and the kinds that need or refuse a program."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.engines.local import LocalEngine

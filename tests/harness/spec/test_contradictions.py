@@ -1,7 +1,5 @@
 """Contradictory settings, and absurd numbers."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.spec import load

@@ -1,7 +1,5 @@
 """Delays and partitions between members in target files: valid and impossible combinations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -142,47 +140,38 @@ def test_a_client_still_needs_only_its_edges() -> None:
     assert (hits_servers(fault), fault.engine_need) == (False, "partitions")
 
 
-@pytest.mark.parametrize(
-    ("lock", "settings", "problem"),
-    [
-        (ETCD, ['target = "lock"'], 'or a member of a cluster ("lock:leader" or a name such as "etcd-2")'),
-        (ETCD, ['target = "etcd-4"'], "this target has no server etcd-4; did you mean"),
-        (f"{ETCD}\nnodes = 1", ['target = "etcd-1"'], "cannot be cut off: there is only etcd-1"),
-        (ETCD, ['target = "etcd-1"', 'from = "lock"'], "give no from"),
-        (ETCD, ['target = "etcd-1"', 'direction = "to-server"'], '"both", "outgoing" or "incoming"'),
-        (ETCD, ['target = "holder"'], 'give from, such as "lock"'),
-        (ETCD, ['target = "holder"', 'from = "lock"', 'shape = "halves"'], "give no shape or with"),
+UNDIVIDED = {
+    ETCD: [
+        (['target = "lock"'], 'or a member of a cluster ("lock:leader" or a name such as "etcd-2")'),
+        (['target = "etcd-4"'], "this target has no server etcd-4; did you mean"),
+        (['target = "etcd-1"', 'from = "lock"'], "give no from"),
+        (['target = "etcd-1"', 'direction = "to-server"'], '"both", "outgoing" or "incoming"'),
+        (['target = "holder"'], 'give from, such as "lock"'),
+        (['target = "holder"', 'from = "lock"', 'shape = "halves"'], "give no shape or with"),
+        (['target = "holder"', 'from = "lock"', 'direction = "outgoing"'], '"to-server" or "to-client"'),
+        (['target = "etcd-1"', 'shape = "bridge"', 'with = "holder"'], "a bridge has no target's side"),
         (
-            ETCD,
-            ['target = "holder"', 'from = "lock"', 'direction = "outgoing"'],
-            '"to-server" or "to-client"',
-        ),
-        (ETCD, ['target = "etcd-1"', 'shape = "bridge"', 'with = "holder"'], "a bridge has no target's side"),
-        (
-            ETCD,
             ['target = "etcd-1"', 'from = "lock"', 'how = "reset"'],
             'give no from; what members send is "dropped"',
         ),
-        (ETCD, ['target = "etcd-1"', 'how = "reset"'], 'what members send is "dropped"'),
-        (
-            ETCD,
-            ['target = "holder"', 'from = "lock"', 'how = "reset"', 'direction = "to-server"'],
-            "give no dir",
-        ),
-        (ETCD, ['target = "etcd-1"', 'with = "client:5"'], 'with = "client:5": does not exist'),
-        (ETCD, ['target = "etcd-1"', 'with = "holder:r2"'], "workload.resources is 2"),
-        (
-            'kind = "redlock"\ntoken = "random"',
-            ['target = "redis-1"'],
-            "only members of etcd and ZooKeeper can be",
-        ),
-        ('kind = "redis"', ['target = "lock:leader"'], "only members of etcd and ZooKeeper can be"),
-        (
-            'kind = "redis"\nreplica = true',
-            ['target = "lock:leader"'],
-            'redis has no leader: give one by its name, such as "redis-1"',
-        ),
+        (['target = "etcd-1"', 'how = "reset"'], 'what members send is "dropped"'),
+        (['target = "holder"', 'from = "lock"', 'how = "reset"', 'direction = "to-server"'], "give no dir"),
+        (['target = "etcd-1"', 'with = "client:5"'], 'with = "client:5": does not exist'),
+        (['target = "etcd-1"', 'with = "holder:r2"'], "workload.resources is 2"),
     ],
+    f"{ETCD}\nnodes = 1": [(['target = "etcd-1"'], "cannot be cut off: there is only etcd-1")],
+    'kind = "redlock"\ntoken = "random"': [
+        (['target = "redis-1"'], "only members of etcd and ZooKeeper can be")
+    ],
+    'kind = "redis"': [(['target = "lock:leader"'], "only members of etcd and ZooKeeper can be")],
+    'kind = "redis"\nreplica = true': [
+        (['target = "lock:leader"'], 'redis has no leader: give one by its name, such as "redis-1"')
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("lock", "settings", "problem"), [(each, *row) for each, rows in UNDIVIDED.items() for row in rows]
 )
 def test_members_that_cannot_be_divided_are_refused(lock: str, settings: list[str], problem: str) -> None:
     assert problem in error_in(cut(lock, *settings))

@@ -1,7 +1,5 @@
 """The schema and the documentation of target files."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from typing import Any
@@ -49,8 +47,7 @@ def test_every_key_is_documented(model: type[Any]) -> None:
     keys = {known.alias or name for name, known in model.model_fields.items()} - {"kind"}
     sections = {"lock", "storage", "client", "workload", "faults", "require"}
 
-    missing = [key for key in keys if f"`{key}`" not in DOCUMENTATION and key not in sections]
-    assert not missing
+    assert not [key for key in keys if f"`{key}`" not in DOCUMENTATION and key not in sections]
 
 
 def test_every_count_that_can_be_required_is_documented() -> None:

@@ -1,7 +1,5 @@
 """Errors of a section: reported together, with place, value and what is right, also of a wrong kind."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The hazards that a target's faults can produce, and why not the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from checkers.vocabulary.hazards import CELLS, HazardTable, Point

@@ -1,7 +1,5 @@
 """Passwords: a target names where one is and never contains it, and none is ever shown."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Valid targets with a warning: a green run that means little, and passwords without TLS."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading target files, and reporting every error with its place."""
 
-from __future__ import annotations
-
 import os
 import textwrap
 import tomllib

@@ -1,7 +1,5 @@
 """A real browser for the reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache

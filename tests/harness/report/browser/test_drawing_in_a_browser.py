@@ -1,7 +1,5 @@
 """The drawing, its steps and the plot of how long calls took, by pointer, finger and keyboard."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A report on narrow screens: nothing scrolls sideways or breaks, and no words cover others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice

@@ -1,7 +1,5 @@
 """The page of a night in a browser: a large one, on a desk and on a phone, light and dark."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

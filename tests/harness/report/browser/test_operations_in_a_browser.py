@@ -1,7 +1,5 @@
 """The table of every operation: what its filter shows, and that the link keeps it."""
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate
 from pathlib import Path

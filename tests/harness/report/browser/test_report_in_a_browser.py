@@ -1,7 +1,5 @@
 """A report in a browser, and the pictures of the documentation."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable
