@@ -19,11 +19,12 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+Unpack = Callable[[str], Path]  # gives the folder of a recorded run; the fixture `recorded_run`
 ROOT = Path(__file__).parents[2]
 TARGETS = ROOT / "targets"
 RECORDINGS = ROOT / "tests/histories/zoo"

@@ -5,7 +5,6 @@ import lzma
 import os
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ from harness.core.exit_codes import ExitCode
 from tests.support import shards
 from tests.support.campaign_runs import job
 from tests.support.command import fencepost, refusal
-
-Unpack = Callable[[str], Path]
+from tests.support.recorded_runs import Unpack
 
 
 def entry(unpack: Unpack, tmp_path: Path, name: str) -> Path:

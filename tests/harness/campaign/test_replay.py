@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from harness.campaign.results import Results, StoredRun
 from harness.campaign.status import RunOutcome
 from tests.support.campaign_runs import job, plan, stored
 from tests.support.command import fencepost
+from tests.support.recorded_runs import Unpack
 from tests.support.repository import ROOT
 from tests.support.target_files import OWN_PROGRAM
 
@@ -47,7 +47,7 @@ def row(
     )
 
 
-def test_a_replay_has_command_seed_plan_version_and_commit(recorded_run: Callable[[str], Path]) -> None:
+def test_a_replay_has_command_seed_plan_version_and_commit(recorded_run: Unpack) -> None:
     folder = recorded_run("check-then-write")
     replay = replay_of(folder, 7, version="0.1.0", commit="abcdef0")
 
@@ -189,7 +189,7 @@ def test_a_line_of_an_earlier_version_is_shown_if_it_is_one_command(
     )
 
 
-def test_a_line_may_begin_in_the_folder_of_the_night(recorded_run: Callable[[str], Path]) -> None:
+def test_a_line_may_begin_in_the_folder_of_the_night(recorded_run: Unpack) -> None:
     folder = recorded_run("check-then-write")
     replay = replay_of(folder, 7, version="0.1.0", commit=None)
 

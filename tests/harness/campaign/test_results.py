@@ -3,7 +3,6 @@
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -19,6 +18,7 @@ from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
 from tests.support.campaign_runs import job, plan, stored
 from tests.support.command import fencepost
+from tests.support.recorded_runs import Unpack
 
 NIGHTS = ("2026-11-20T03:00:00+00:00", "2026-11-21T03:00:00+00:00", "2026-11-22T03:00:00+00:00")
 
@@ -169,7 +169,7 @@ STARTED = "2026-11-22T03:00:00+00:00"
 
 
 @pytest.fixture
-def database(recorded_run: Callable[[str], Path], tmp_path: Path) -> Path:
+def database(recorded_run: Unpack, tmp_path: Path) -> Path:
     """Two stored runs."""
     file = tmp_path / "nights.db"
     rows = [

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ from harness.core.duration import NS
 from harness.core.exit_codes import ExitCode
 from harness.run.recheck import judge_file
 from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
+from tests.support.recorded_runs import Unpack
 from tests.support.waiting import wait_for
 
-Unpack = Callable[[str], Path]
 LONG = """
 import {imports}
 print("This finding needs only 4 of 9 operations:\\n  a sentence\\n\\nrunning ever smaller targets:", flush=True)

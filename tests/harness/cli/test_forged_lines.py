@@ -14,11 +14,11 @@ from checkers.text.printable import printable
 from harness.cli import main
 from tests.support.command import fencepost
 from tests.support.junit_readers import validated
+from tests.support.recorded_runs import Unpack
 from tests.support.repository import HISTORIES, ROOT
 
 FORGED = "r\n::error::FORGED\n  ::warning::FORGED\r\nFORGED\x85##[error]x\x9b\u202e\u200b\x1b]0;x\x07"
 HISTORY = HISTORIES / "stale-write/unfenced.jsonl"
-Recorded = Callable[[str], Path]
 
 
 def changed(folder: Path, name: str, change: Callable[[Any], None]) -> None:
@@ -88,14 +88,14 @@ def test_a_file_name_in_a_notice_begins_no_line(printed: Any, tmp_path: Path) ->
     assert "half" in printed("recheck", file)
 
 
-def test_the_place_of_a_run_begins_no_line(printed: Any, recorded_run: Recorded) -> None:
+def test_the_place_of_a_run_begins_no_line(printed: Any, recorded_run: Unpack) -> None:
     run = recorded_run("etcd-postgres")
     changed(run, "environment.json", lambda found: found.update(folder=FORGED, again=[FORGED]))
 
     printed("recheck", run, shown=False)  # no command is printed with such words
 
 
-def test_a_plan_begins_no_line(printed: Any, recorded_run: Recorded) -> None:
+def test_a_plan_begins_no_line(printed: Any, recorded_run: Unpack) -> None:
     run = recorded_run("etcd-postgres")
 
     def change(plan: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ def test_a_plan_begins_no_line(printed: Any, recorded_run: Recorded) -> None:
     printed("recheck", run)
 
 
-def test_a_junit_file_has_the_lines_of_its_author_alone(printed: Any, recorded_run: Recorded) -> None:
+def test_a_junit_file_has_the_lines_of_its_author_alone(printed: Any, recorded_run: Unpack) -> None:
     run = recorded_run("etcd-postgres-unfenced")
     (run / "history.jsonl").write_text(
         renamed((run / "history.jsonl").read_text(), target=FORGED + "\ufffe", expect=["lost-write"])

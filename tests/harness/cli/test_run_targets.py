@@ -1,6 +1,6 @@
 import io
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from harness.run.recheck import judge_folder
 from harness.run.runner import RunOptions
 from harness.spec import Target, load
 from tests.support.missing import need
+from tests.support.recorded_runs import Unpack
 from tests.support.report_folder import text_of
 
 
@@ -193,7 +194,7 @@ def test_a_failed_removal_after_the_verdict_is_reported(
 
 @pytest.mark.parametrize(("verbose", "stories"), [(False, 1), (True, 3)])
 def test_of_several_runs_only_what_is_not_as_expected_is_told(
-    recorded_run: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, verbose: bool, stories: int
+    recorded_run: Unpack, monkeypatch: pytest.MonkeyPatch, verbose: bool, stories: int
 ) -> None:
     def recorded(target: Target, *_anything: Any) -> Iterator[Event]:
         folder = recorded_run("not-exercised" if target.name == "redis-sqlite" else target.name)

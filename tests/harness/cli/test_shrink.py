@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -11,9 +10,8 @@ import pytest
 
 from harness.core.exit_codes import ExitCode
 from tests.support.command import fencepost, refusal
+from tests.support.recorded_runs import Unpack
 from tests.support.repository import ROOT
-
-Unpack = Callable[[str], Path]
 
 
 def test_the_excerpt_is_printed_and_can_be_judged_again(recorded_run: Unpack, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Programs of a received run start only with --trust, which is needed once."""
 
 import json
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from shutil import copy
@@ -17,10 +16,10 @@ from harness.spec import load
 from harness.spec.executed import executed_here
 from tests.support.campaign_runs import job, plan
 from tests.support.command import fencepost, refusal, refused
+from tests.support.recorded_runs import Unpack
 from tests.support.repository import ROOT
 from tests.support.target_files import OWN_PROGRAM, SMALL
 
-Unpack = Callable[[str], Path]
 OWN = {
     "program": OWN_PROGRAM.replace("./client", "{evil}"),
     "class": """\

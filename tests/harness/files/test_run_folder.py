@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from harness.files.received import LATEST
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, RunFolder
 from harness.run.recheck import recheck
 from tests.support.command import fencepost
+from tests.support.recorded_runs import Unpack
 from workloads.client import Unknown
 
 HEAD = {"fencepost": 1, "target": "t", "fenced": True, "policy": "strict"}
@@ -184,7 +184,7 @@ def test_a_link_that_is_not_ours_is_refused(tmp_path: Path, leads_to: str) -> No
 
 @pytest.mark.parametrize("command", [["recheck"], ["shrink", "--no-runs"], ["show"], ["corpus", "add"]])
 def test_in_a_received_folder_it_does_not_lead_to_another_run(
-    recorded_run: Callable[[str], Path], tmp_path: Path, command: list[str]
+    recorded_run: Unpack, tmp_path: Path, command: list[str]
 ) -> None:
     mine = recorded_run("etcd-postgres-unfenced")
     before = {path.name: path.stat().st_mtime_ns for path in mine.iterdir()}
@@ -200,13 +200,13 @@ def test_in_a_received_folder_it_does_not_lead_to_another_run(
     assert [path.name for path in theirs.iterdir()] == [LATEST]
 
 
-def test_a_link_that_the_user_types_is_followed(recorded_run: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_link_that_the_user_types_is_followed(recorded_run: Unpack, tmp_path: Path) -> None:
     (tmp_path / LATEST).symlink_to(recorded_run("etcd-postgres-unfenced"))
 
     assert fencepost(tmp_path, "recheck", LATEST).returncode == 0
 
 
-def test_a_run_is_judged_despite_a_link_in_it(recorded_run: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_run_is_judged_despite_a_link_in_it(recorded_run: Unpack, tmp_path: Path) -> None:
     mine, theirs = recorded_run("etcd-postgres-unfenced"), recorded_run("etcd-postgres")
     (theirs / LATEST).symlink_to(mine)
 

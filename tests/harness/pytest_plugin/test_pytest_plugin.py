@@ -17,6 +17,7 @@ from harness.run.runner import RunOptions
 from harness.spec import Target
 from harness.spec.reading import of_seed
 from tests.support.challenged import repeated
+from tests.support.recorded_runs import Unpack
 from tests.support.repository import ROOT
 
 pytest_plugins = ["pytester"]
@@ -65,7 +66,7 @@ class Recorded:
 
 
 @pytest.fixture
-def recorded(recorded_run: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Recorded:
+def recorded(recorded_run: Unpack, monkeypatch: pytest.MonkeyPatch) -> Recorded:
     made = Recorded(recorded_run)
     monkeypatch.setattr(runs, "to_verdict", made)
     return made

@@ -1,7 +1,6 @@
 """The head of a page and the commands of a verdict: what was run, where, and how to repeat it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from harness import report
@@ -10,6 +9,7 @@ from harness.report.environment_facts import surroundings
 from harness.run.recheck import recheck
 from harness.spec.executed import executed_again
 from tests.support.printed_verdicts import document, printed
+from tests.support.recorded_runs import Unpack
 from tests.support.report_folder import STALE, run_folder, text_of
 from tests.support.target_files import OWN_PROGRAM
 
@@ -53,7 +53,7 @@ def test_a_run_without_a_recorded_start_is_dated_by_its_folder(tmp_path: Path) -
     assert "2026-01-01 10:15 UTC" in text_of(report.write(run_folder(folder)))
 
 
-def test_a_report_says_how_to_run_and_judge(recorded_run: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_report_says_how_to_run_and_judge(recorded_run: Unpack, tmp_path: Path) -> None:
     folder = recorded_run("etcd-postgres-unfenced").rename(tmp_path / "my run")
     seed = json.loads((folder / "plan.json").read_bytes())["seed"]
     recheck(folder)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from harness.report.groups import explained, groups
 from harness.report.hazard_grid import ENDS, HazardRow, hazards, in_words
 from harness.report.recorded_plan import RecordedFault
 from harness.run.recheck import recheck
+from tests.support.recorded_runs import Unpack
 from tests.support.report_folder import FINDING, REFUSED, STALE, run_folder, text_of
 from tests.support.verdicts import verdict_of
 
@@ -131,7 +131,7 @@ def test_counts_that_are_zero_come_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["get-then-del-unlock", "redlock-postgres-clock"])
-def test_a_grant_is_chosen_by_its_headlines_moment(recorded_run: Callable[[str], Path], name: str) -> None:
+def test_a_grant_is_chosen_by_its_headlines_moment(recorded_run: Unpack, name: str) -> None:
     folder = recorded_run(name)
     recheck(folder)
     page = (folder / "report.html").read_text()

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,12 @@ from harness import report
 from harness.core.errors import ConfigurationError
 from harness.report.templates import digest
 from harness.run.recheck import recheck
+from tests.support.recorded_runs import Unpack
 from tests.support.report_folder import FINDING, STALE, VERDICT, run_folder, text_of
 
 
 @pytest.fixture
-def judged(recorded_run: Callable[[str], Path]) -> Path:
+def judged(recorded_run: Unpack) -> Path:
     """The folder of a run with a stale write."""
     folder = recorded_run("etcd-postgres-unfenced")
     recheck(folder)

@@ -1,7 +1,6 @@
 """junit.xml of one run, as CI servers read it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ from harness.report import unjudged
 from harness.report.run_junit import NAME
 from harness.run.recheck import recheck
 from tests.support.junit_readers import properties, results, validated
-
-Recorded = Callable[[str], Path]
+from tests.support.recorded_runs import Unpack
 
 
 def judged(folder: Path, **header: object) -> str:
@@ -25,7 +23,7 @@ def judged(folder: Path, **header: object) -> str:
 
 
 @pytest.mark.parametrize("name", ["etcd-postgres", "check-then-write"])
-def test_a_run_as_expected_passes(recorded_run: Recorded, name: str) -> None:
+def test_a_run_as_expected_passes(recorded_run: Unpack, name: str) -> None:
     suites = validated(judged(recorded_run(name)))
 
     assert results(suites) == {name: []}
@@ -35,7 +33,7 @@ def test_a_run_as_expected_passes(recorded_run: Recorded, name: str) -> None:
     assert suite.time > 0
 
 
-def test_a_violation_is_a_failure_with_its_steps_and_commands(recorded_run: Recorded) -> None:
+def test_a_violation_is_a_failure_with_its_steps_and_commands(recorded_run: Unpack) -> None:
     folder = recorded_run("check-then-write")
 
     suites = validated(judged(folder, expect="valid"))
@@ -49,7 +47,7 @@ def test_a_violation_is_a_failure_with_its_steps_and_commands(recorded_run: Reco
     assert f"\n  run again    fencepost run {folder}/target.toml --seed " in failure.text
 
 
-def test_an_unknown_run_is_an_error(recorded_run: Recorded) -> None:
+def test_an_unknown_run_is_an_error(recorded_run: Unpack) -> None:
     suites = validated(judged(recorded_run("etcd-postgres"), require={"stale_writes_attempted": 10_000}))
 
     assert results(suites) == {"etcd-postgres": ["Error"]}
@@ -77,7 +75,7 @@ def test_a_run_without_a_verdict_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("began", ["7", "\x00", "9999-99-99", "0001-01-01T00:00:00+23:59", ["2026"]])
-def test_a_received_folder_cannot_spoil_it(recorded_run: Recorded, began: object) -> None:
+def test_a_received_folder_cannot_spoil_it(recorded_run: Unpack, began: object) -> None:
     folder = recorded_run("etcd-postgres")
     environment = json.loads((folder / "environment.json").read_text())
     strange = environment | {"began": began, "engine": ["<&\x00"], "git_commit": "\ud800"}

@@ -1,7 +1,6 @@
 """What a drawing is made of: rows, scenes, lanes, holds, accepted writes, durations, and kept data."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from harness.report.scenes import REJECTED, Stage, findings, rejections
 from harness.report.thinning import keep
 from harness.report.timeline import timeline
 from harness.run.recheck import recheck
+from tests.support.recorded_runs import Unpack
 from tests.support.report_folder import FINDING, HEADER, REFUSED, STALE, laid_out, operation, recorded, stage
 from tests.support.verdicts import finding_of
 
@@ -235,7 +235,7 @@ def test_latency_is_summed_up_over_answered_calls() -> None:
     assert (row.median, row.slowest) == (30, 30)
 
 
-def test_a_long_history_is_thinned_but_not_where_it_matters(recorded_run: Callable[[str], Path]) -> None:
+def test_a_long_history_is_thinned_but_not_where_it_matters(recorded_run: Unpack) -> None:
     folder = recorded_run("etcd-postgres-unfenced")
     recheck(folder)
     run = load(folder)

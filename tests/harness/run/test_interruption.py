@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ from harness.report.interruption import in_words, interruption
 from harness.report.recorded_plan import RecordedPlan
 from harness.report.recorded_run import recorded_plan
 from harness.run.recheck import NO_PLAN, UNREAD_ORDER, recheck
+from tests.support.recorded_runs import Unpack
 
 SECOND = 1_000_000_000
 HISTORY = (
@@ -79,7 +80,7 @@ def test_the_order_of_a_users_storage_is_missed_if_the_run_has_read_it(tmp_path:
     assert UNREAD_ORDER in document.reasons
 
 
-def test_a_violation_seen_by_clients_needs_no_storage_order(recorded_run: Callable[[str], Path]) -> None:
+def test_a_violation_seen_by_clients_needs_no_storage_order(recorded_run: Unpack) -> None:
     run = recorded_run("etcd-postgres-unfenced")
     (run / "commits.jsonl").unlink()
 
@@ -90,9 +91,7 @@ def test_a_violation_seen_by_clients_needs_no_storage_order(recorded_run: Callab
 
 
 @pytest.mark.parametrize("text", [None, "{", "7"])
-def test_a_run_without_a_plan_may_be_interrupted(
-    recorded_run: Callable[[str], Path], text: str | None
-) -> None:
+def test_a_run_without_a_plan_may_be_interrupted(recorded_run: Unpack, text: str | None) -> None:
     run = recorded_run("interrupted")
     plan = run / "plan.json"
     plan.unlink()

@@ -5,7 +5,6 @@ import json
 import platform
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from harness.cli.progress import progress
 from harness.cli.zoo_exhibits import Exhibit, exhibits
 from harness.report.first_finding import first_causes
 from harness.run.recheck import recheck
-from tests.support.recorded_runs import RECORDINGS, recorded, recordings
+from tests.support.recorded_runs import RECORDINGS, Unpack, recorded, recordings
 from tests.support.simulation import Simulation
 from tests.support.waiting import PATIENCE
 
@@ -94,7 +93,7 @@ ONLY_COUNTED = {"append-without-fence-on-acquire"}
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_a_recorded_bug_is_found_again(recorded_run: Callable[[str], Path], exhibit: Exhibit) -> None:
+def test_a_recorded_bug_is_found_again(recorded_run: Unpack, exhibit: Exhibit) -> None:
     """In at most two shapes: each finding that follows from no other may be all that another seed shows."""
     name = exhibit.name
     document = recheck(recorded_run(name)).document
@@ -110,9 +109,7 @@ def test_a_recorded_bug_is_found_again(recorded_run: Callable[[str], Path], exhi
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_a_recorded_twin_is_valid_and_exercised(
-    recorded_run: Callable[[str], Path], exhibit: Exhibit
-) -> None:
+def test_a_recorded_twin_is_valid_and_exercised(recorded_run: Unpack, exhibit: Exhibit) -> None:
     document = recheck(recorded_run(f"{exhibit.name}{TWIN}")).document
 
     assert document.verdict == "valid", document.reasons
@@ -120,7 +117,7 @@ def test_a_recorded_twin_is_valid_and_exercised(
     assert all(document.coverage[name] >= least[name] for name in least)
 
 
-def test_a_recorded_run_that_was_interrupted_ends_early(recorded_run: Callable[[str], Path]) -> None:
+def test_a_recorded_run_that_was_interrupted_ends_early(recorded_run: Unpack) -> None:
     folder = recorded_run("interrupted")
     plan = json.loads((folder / "plan.json").read_bytes())
     last = json.loads((folder / "history.jsonl").read_text().splitlines()[-1])
@@ -131,7 +128,7 @@ def test_a_recorded_run_that_was_interrupted_ends_early(recorded_run: Callable[[
 
 
 @pytest.mark.parametrize("name", [each.name for each in recordings()])
-def test_a_recording_does_not_identify_its_machine(recorded_run: Callable[[str], Path], name: str) -> None:
+def test_a_recording_does_not_identify_its_machine(recorded_run: Unpack, name: str) -> None:
     folder = recorded_run(name)
 
     for file in folder.iterdir():

@@ -1,7 +1,6 @@
 """Replay of a plan: its seed and moments, for a target with the same faults."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from harness.core.errors import ConfigurationError
 from harness.run.replay import read_plan
 from harness.spec import load
 from harness.spec.hazards import plan_of
-
-Unpack = Callable[[str], Path]
+from tests.support.recorded_runs import Unpack
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Shrinking: excerpts that are still wrong in the same way, and ever smaller targets."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,11 +24,10 @@ from harness.shrink.excerpt import _Recording, smallest
 from harness.shrink.reduce import reduced
 from harness.shrink.smaller_target import SmallerTarget
 from harness.spec import Target
+from tests.support.recorded_runs import Unpack
 from tests.support.repository import ROOT
 from tests.support.selection import slow
 from tests.support.target_files import SUPERSEDED, target_text
-
-Unpack = Callable[[str], Path]
 
 LARGEST = {
     "check-then-write": (4, 2, 1),

@@ -1,6 +1,6 @@
 """A real browser for the reports."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
 
 from harness.run.recheck import recheck
-from tests.support.recorded_runs import unpack
+from tests.support.recorded_runs import Unpack, unpack
 
 
 @dataclass
@@ -99,7 +99,7 @@ def drawn(page: Page) -> None:
 
 
 @pytest.fixture(scope="session")
-def unfenced(reported: Callable[[str], Path]) -> Path:
+def unfenced(reported: Unpack) -> Path:
     return reported("etcd-postgres-unfenced")
 
 
@@ -112,17 +112,17 @@ def page(visitor: Visitor, unfenced: Path) -> Page:
 
 
 @pytest.fixture(scope="session")
-def fenced(reported: Callable[[str], Path]) -> Path:
+def fenced(reported: Unpack) -> Path:
     return reported("etcd-postgres")
 
 
 @pytest.fixture(scope="session")
-def quiet(reported: Callable[[str], Path]) -> Path:
+def quiet(reported: Unpack) -> Path:
     return reported("not-exercised")
 
 
 @pytest.fixture(scope="session")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Unpack:
     """Give the report of a recorded run, judged now, and only once."""
 
     @cache

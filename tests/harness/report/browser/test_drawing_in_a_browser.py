@@ -1,7 +1,6 @@
 """The drawing, its steps and the plot of how long calls took, by pointer, finger and keyboard."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.chromium import serious_findings
+from tests.support.recorded_runs import Unpack
 from tests.support.selection import nightly
 
 pytestmark = pytest.mark.slow
@@ -206,7 +206,7 @@ def test_every_badge_can_be_reached_with_the_keyboard_and_says_what_it_is(page: 
 
 
 def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
-    visitor: Visitor, recorded_run: Callable[[str], Path]
+    visitor: Visitor, recorded_run: Unpack
 ) -> None:
     folder = recorded_run("etcd-postgres-unfenced")
     beyond = 2**53

@@ -1,7 +1,7 @@
 """A report on narrow screens: nothing scrolls sideways or breaks, and no words cover others."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations, islice
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
 from tests.support.painted import RECORD, STEP_NUMBER, painted, right_of
-from tests.support.recorded_runs import recorded
+from tests.support.recorded_runs import Unpack, recorded
 from tests.support.selection import nightly
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -
 @pytest.mark.parametrize("width", [*nightly(390, 375, 360), 320, *nightly(305)])
 @pytest.mark.parametrize("name", ["etcd-postgres", "etcd-postgres-unfenced"])
 def test_a_narrow_screen_needs_no_sideways_scrolling(
-    visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
+    visitor: Visitor, reported: Unpack, name: str, width: int
 ) -> None:
     page = visitor.open(reported(name), viewport={"width": width, "height": 800}).page
     drawn(page)
@@ -45,7 +45,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
 
 @pytest.mark.parametrize("width", [*nightly(1400, 390), 320])
 def test_step_numbers_are_whole_in_the_table_of_operations(
-    visitor: Visitor, reported: Callable[[str], Path], width: int
+    visitor: Visitor, reported: Unpack, width: int
 ) -> None:
     report = reported("etcd-postgres-unfenced")
     page = visitor.open(report, viewport={"width": width, "height": 900}).page
@@ -79,7 +79,7 @@ def test_step_numbers_are_whole_in_the_table_of_operations(
 PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
 
 
-def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Callable[[str], Path]) -> None:
+def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Unpack) -> None:
     page = visitor.open(reported("etcd-postgres-unfenced"), **PHONE).page
     drawn(page)
     link = page.get_by_role("link", name="To the drawing")
@@ -98,7 +98,7 @@ def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Call
     ],
 )
 def test_a_phone_shows_all_of_each_operation(
-    visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
+    visitor: Visitor, reported: Unpack, name: str, width: int
 ) -> None:
     page = visitor.open(reported(name), viewport={"width": width, "height": 800}).page
     drawn(page)
@@ -121,7 +121,7 @@ def test_a_phone_shows_all_of_each_operation(
 
 @pytest.mark.parametrize("width", [1280, *nightly(1000)])
 def test_a_long_error_leaves_the_other_columns_their_room(
-    visitor: Visitor, reported: Callable[[str], Path], width: int
+    visitor: Visitor, reported: Unpack, width: int
 ) -> None:
     report = reported("failover-without-stonith-twin")
     link = "#operations?text=terminated+abnormally"
@@ -141,7 +141,7 @@ def test_a_long_error_leaves_the_other_columns_their_room(
     assert page.locator("#every-operation .scroll").evaluate("each => each.scrollWidth <= each.clientWidth")
 
 
-def test_a_phone_shows_no_hints_about_keys(visitor: Visitor, reported: Callable[[str], Path]) -> None:
+def test_a_phone_shows_no_hints_about_keys(visitor: Visitor, reported: Unpack) -> None:
     report_of_run = reported("etcd-postgres-unfenced")
     phone, desk = visitor.open(report_of_run, **PHONE).page, visitor.open(report_of_run).page
     drawn(phone)
@@ -169,7 +169,7 @@ QUICK = "get-then-del-unlock"
 @pytest.mark.parametrize("width", [390, *nightly(320, 1280)])
 @pytest.mark.parametrize("name", [QUICK, *nightly(*(name for name in recorded() if name != QUICK))])
 def test_words_cover_neither_other_words_nor_a_bar_a_mark_or_a_line(
-    visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
+    visitor: Visitor, reported: Unpack, name: str, width: int
 ) -> None:
     report = reported(name)
     page = visitor.open(report, own_page=True, viewport={"width": width, "height": 800}).page
@@ -193,7 +193,7 @@ def test_words_cover_neither_other_words_nor_a_bar_a_mark_or_a_line(
 @pytest.mark.parametrize("width", [*nightly(1280), 390])
 @pytest.mark.parametrize("before", ["", "orders-of-the-warehouse-"])
 def test_locks_and_storages_of_two_resources_are_labelled_apart(
-    visitor: Visitor, recorded_run: Callable[[str], Path], before: str, width: int
+    visitor: Visitor, recorded_run: Unpack, before: str, width: int
 ) -> None:
     folder = recorded_run("etcd-postgres-unfenced")
     for name in ("history.jsonl", "commits.jsonl"):

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from harness import report
 from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
+from tests.support.recorded_runs import Unpack
 from tests.support.report_folder import long_run
 from tests.support.selection import nightly
 from tools import pictures
@@ -175,7 +175,7 @@ def test_without_javascript_every_finding_is_reported_in_words(visitor: Visitor,
     expect(page.get_by_text("The drawings need JavaScript")).to_be_visible()
 
 
-def test_hostile_values_stay_text(visitor: Visitor, recorded_run: Callable[[str], Path]) -> None:
+def test_hostile_values_stay_text(visitor: Visitor, recorded_run: Unpack) -> None:
     folder = recorded_run("etcd-postgres-unfenced")
     attack = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
     for name in ("history.jsonl", "commits.jsonl"):
