@@ -91,59 +91,46 @@ def test_a_pipe_is_no_campaign_file(tmp_path: Path) -> None:
         load(tmp_path / "nightly.toml")
 
 
+ONE_CELL = '[[cells]]\ntargets = ["a"]'
+
+
+@pytest.mark.parametrize(
+    ("setting", "mistake"),
+    [
+        ('sett = ["workload.duration=60s"]', "unknown key in a campaign; did you mean set?"),
+        ('keep = "some"', 'must be "all", "failures", or a number of passed runs of each cell'),
+        ("keep_size = 5", 'must be a size such as "500MB" or "2GB"'),
+        ("shrink = 5", 'must be true or false without quotes, or the longest time, such as "10m"'),
+        ('shrink = "yes"', 'must be true or false without quotes, or the longest time, such as "10m"'),
+        ("canary = 5", "must be true or false, or the name of a planted bug; `fencepost zoo` runs all"),
+        ("seeds = 5", "must be a list in brackets, such as [1, 2]"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, setting: str, mistake: str) -> None:
+    assert mistakes(tmp_path, f'name = "n"\n{setting}\n{ONE_CELL}') == [
+        f"nightly.toml:2: {setting}: {mistake}"
+    ]
+
+
+MATRIX = '[[matrix]]\nlock = ["etcd"]\nstorage = ["redis:none"]\n'
+
+
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
+        (f"seeds = [-1]\n{ONE_CELL}", "seeds.0 = -1: must be at least 0"),
+        ("", "selects nothing to run: add [[cells]] with targets, or a [[matrix]]"),
+        (f"seeds = [1]\nrepeat = 2\n{ONE_CELL}", "seeds and repeat exclude each other: give one of them"),
         (
-            'name = "n"\nsett = ["workload.duration=60s"]\n[[cells]]\ntargets = ["a"]',
-            "unknown key in a campaign; did you mean set?",
-        ),
-        ('name = "n"\nseeds = [-1]\n[[cells]]\ntargets = ["a"]', "seeds.0 = -1: must be at least 0"),
-        ('name = "n"', "selects nothing to run: add [[cells]] with targets, or a [[matrix]]"),
-        (
-            'name = "n"\nseeds = [1]\nrepeat = 2\n[[cells]]\ntargets = ["a"]',
-            "seeds and repeat exclude each other: give one of them",
-        ),
-        (
-            'name = "n"\nkeep = "some"\n[[cells]]\ntargets = ["a"]',
-            'keep = "some": must be "all", "failures", or a number of passed runs of each cell',
-        ),
-        (
-            'name = "n"\nkeep_size = 5\n[[cells]]\ntargets = ["a"]',
-            'keep_size = 5: must be a size such as "500MB" or "2GB"',
-        ),
-        (
-            'name = "n"\n[[matrix]]\nlock = ["etcd"]\nstorage = ["redis:none"]\nfaults = ["pauze"]',
+            f'{MATRIX}faults = ["pauze"]',
             'matrix.0.faults.0 = "pauze": no such fault set; did you mean pause?',
         ),
-        (
-            'name = "n"\n[[matrix]]\nlock = ["etcd"]\nstorage = ["redis:none"]\nexclude = [{}]',
-            "excludes nothing: give lock, storage or faults",
-        ),
-        (
-            'name = "n"\n[cells]\ntargets = ["a"]',
-            "cells: must be a list of tables: write [[cells]], in two brackets",
-        ),
-        (
-            'name = "n"\nshrink = 5\n[[cells]]\ntargets = ["a"]',
-            'shrink = 5: must be true or false without quotes, or the longest time, such as "10m"',
-        ),
-        (
-            'name = "n"\nshrink = "yes"\n[[cells]]\ntargets = ["a"]',
-            'shrink = "yes": must be true or false without quotes, or the longest time, such as "10m"',
-        ),
-        (
-            'name = "n"\ncanary = 5\n[[cells]]\ntargets = ["a"]',
-            "canary = 5: must be true or false, or the name of a planted bug; `fencepost zoo` runs all",
-        ),
-        (
-            'name = "n"\nseeds = 5\n[[cells]]\ntargets = ["a"]',
-            "seeds = 5: must be a list in brackets, such as [1, 2]",
-        ),
+        (f"{MATRIX}exclude = [{{}}]", "excludes nothing: give lock, storage or faults"),
+        ('[cells]\ntargets = ["a"]', "cells: must be a list of tables: write [[cells]], in two brackets"),
     ],
 )
 def test_a_contradiction_is_named(tmp_path: Path, text: str, mistake: str) -> None:
-    (found,) = mistakes(tmp_path, text)
+    (found,) = mistakes(tmp_path, f'name = "n"\n{text}')
 
     assert found.endswith(mistake)
 

@@ -178,6 +178,11 @@ def fence(token: int, **fields: Any) -> Op:
     return Op(**(defaults | {"returned": 9, "outcome": Outcome.OK, "token": token, "value": "v"} | fields))
 
 
+def data_of(run: History) -> Any:
+    laid_out, _ = run_of(run)
+    return unpacked(fitted(laid_out, (), lanes(run)).text)
+
+
 def test_tokens_and_values_reach_the_page_to_the_last_digit() -> None:
     token = 2**53 + 1
     run = History(header=Header(target="t"), operations=[fence(token, value=token, lines=(2, 3))])
@@ -193,9 +198,8 @@ def test_tokens_and_values_reach_the_page_to_the_last_digit() -> None:
 
 def test_times_are_exact_to_the_nanosecond() -> None:
     run = History(header=Header(target="t"), operations=[fence(1), fence(2, index=1, called=10, returned=12)])
-    laid_out, _ = run_of(run)
 
-    document = unpacked(fitted(laid_out, (), lanes(run)).text)
+    document = data_of(run)
 
     assert document["tick"] == 1
     assert (document["operations"]["from"], document["operations"]["to"]) == ([0, 9], [8, 11])
@@ -203,9 +207,8 @@ def test_times_are_exact_to_the_nanosecond() -> None:
 
 def test_times_too_large_for_a_browser_are_reported_in_larger_ticks() -> None:
     run = History(header=Header(target="t"), operations=[fence(1, returned=2**62)])
-    laid_out, _ = run_of(run)
 
-    document = unpacked(fitted(laid_out, (), lanes(run)).text)
+    document = data_of(run)
 
     assert document["tick"] > 1
     assert document["length"] < EXACT
@@ -213,9 +216,8 @@ def test_times_too_large_for_a_browser_are_reported_in_larger_ticks() -> None:
 
 def test_a_value_of_a_megabyte_is_cut_with_its_length() -> None:
     run = History(header=Header(target="t"), operations=[fence(1, value="x" * 1_000_000)])
-    laid_out, _ = run_of(run)
 
-    document = unpacked(fitted(laid_out, (), lanes(run)).text)
+    document = data_of(run)
 
     (value,) = document["operations"]["value"]
     assert len(value) < 250
@@ -241,9 +243,8 @@ def test_a_fault_of_a_server_has_a_lane_of_its_own() -> None:
     cut = FaultEvent(time=4, kind="partition", target="client:0", state="in force", evidence="silent")
     header = Header(target="t", clients=1)
     run = History(header=header, operations=[fence(1)], faults=(kill, cut))
-    laid_out, _ = run_of(run)
 
-    document = unpacked(fitted(laid_out, (), lanes(run)).text)
+    document = data_of(run)
 
     assert document["servers"] == ["storage"]
     assert [(band["lane"], band["server"]) for band in document["bands"]] == [(None, 0), (0, None)]

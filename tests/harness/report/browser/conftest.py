@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
@@ -70,6 +71,12 @@ class Visitor:
         visit.page.goto(report.resolve().as_uri() + fragment)
         return visit
 
+    def drawing(self, report: Path, **context: Any) -> Page:
+        """Load a report, and wait until its drawing is painted."""
+        page = self.open(report, **context).page
+        drawn(page)
+        return page
+
     def leave(self) -> None:
         """End the visits of a test."""
         for key, visit in self._visits:
@@ -106,9 +113,7 @@ def unfenced(reported: Unpack) -> Path:
 @pytest.fixture
 def page(visitor: Visitor, unfenced: Path) -> Page:
     """The report of the run whose storage accepted stale writes, with its drawing."""
-    shown = visitor.open(unfenced).page
-    drawn(shown)
-    return shown
+    return visitor.drawing(unfenced)
 
 
 @pytest.fixture(scope="session")

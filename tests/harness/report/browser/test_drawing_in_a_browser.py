@@ -40,8 +40,7 @@ def mark(page: Page, step: int) -> Locator:
 
 
 def test_the_drawing_is_on_the_first_screen(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced, viewport=DESK).page
-    drawn(page)
+    page = visitor.drawing(unfenced, viewport=DESK)
 
     canvas = box(page, "#lanes")
 
@@ -49,8 +48,7 @@ def test_the_drawing_is_on_the_first_screen(visitor: Visitor, unfenced: Path) ->
 
 
 def test_no_half_beside_the_steps_is_empty(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced, viewport=DESK).page
-    drawn(page)
+    page = visitor.drawing(unfenced, viewport=DESK)
 
     canvas = box(page, "#lanes")
     places = page.locator(".scene:visible .steps > li").evaluate_all(
@@ -63,8 +61,7 @@ def test_no_half_beside_the_steps_is_empty(visitor: Visitor, unfenced: Path) -> 
 
 
 def test_on_a_phone_the_steps_are_below_the_drawing(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced, viewport=PHONE).page
-    drawn(page)
+    page = visitor.drawing(unfenced, viewport=PHONE)
 
     canvas, step = box(page, "#lanes"), box(page, ".steps > li")
 
@@ -147,8 +144,7 @@ def test_keys_typed_into_a_field_are_not_shortcuts(page: Page) -> None:
 
 @pytest.mark.parametrize("address", ["#finding-3", "#finding-3-step-2"])
 def test_an_address_of_a_finding_opens_it(visitor: Visitor, unfenced: Path, address: str) -> None:
-    page = visitor.open(unfenced, fragment=address).page
-    drawn(page)
+    page = visitor.drawing(unfenced, fragment=address)
 
     expect(page.locator("#finding-3")).to_be_visible()
     expect(page.locator("#finding-1")).to_be_hidden()
@@ -171,8 +167,7 @@ def test_an_address_of_no_finding_shows_the_first(visitor: Visitor, unfenced: Pa
 
 
 def test_paper_has_every_finding_with_its_steps_and_its_drawing(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced, own_page=True).page
-    drawn(page)
+    page = visitor.drawing(unfenced, own_page=True)
     findings = page.locator(".scene").count()
 
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -187,8 +182,7 @@ def test_paper_has_every_finding_with_its_steps_and_its_drawing(visitor: Visitor
 
 
 def test_a_tap_opens_the_details_of_an_operation(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced, viewport=PHONE, has_touch=True, is_mobile=True).page
-    drawn(page)
+    page = visitor.drawing(unfenced, viewport=PHONE, has_touch=True, is_mobile=True)
     mark(page, 4).scroll_into_view_if_needed()
     spot = mark(page, 4).bounding_box()
     assert spot is not None
@@ -217,8 +211,7 @@ def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
                 line["token"] += beyond
         (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
     recheck(folder)
-    page = visitor.open(folder / "report.html").page
-    drawn(page)
+    page = visitor.drawing(folder / "report.html")
     drawing = data(page)
     i = drawing["scenes"][0]["accused"][0]
 
@@ -241,8 +234,7 @@ def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
 def test_axe_finds_nothing_serious(
     visitor: Visitor, request: pytest.FixtureRequest, name: str, scheme: str, viewport: dict[str, int]
 ) -> None:
-    page = visitor.open(request.getfixturevalue(name), viewport=viewport, color_scheme=scheme).page
-    drawn(page)
+    page = visitor.drawing(request.getfixturevalue(name), viewport=viewport, color_scheme=scheme)
     page.locator("#details").evaluate("details => (details.open = true)")
 
     assert serious_findings(page) == []

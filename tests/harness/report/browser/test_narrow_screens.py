@@ -36,8 +36,7 @@ def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -
 def test_a_narrow_screen_needs_no_sideways_scrolling(
     visitor: Visitor, reported: Unpack, name: str, width: int
 ) -> None:
-    page = visitor.open(reported(name), viewport={"width": width, "height": 800}).page
-    drawn(page)
+    page = visitor.drawing(reported(name), viewport={"width": width, "height": 800})
 
     assert page.locator("#chooser").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -48,8 +47,7 @@ def test_step_numbers_are_whole_in_the_table_of_operations(
     visitor: Visitor, reported: Unpack, width: int
 ) -> None:
     report = reported("etcd-postgres-unfenced")
-    page = visitor.open(report, viewport={"width": width, "height": 900}).page
-    drawn(page)
+    page = visitor.drawing(report, viewport={"width": width, "height": 900})
 
     badges, clipped, scrolling = page.evaluate(
         """() => {
@@ -80,8 +78,7 @@ PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobil
 
 
 def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Unpack) -> None:
-    page = visitor.open(reported("etcd-postgres-unfenced"), **PHONE).page
-    drawn(page)
+    page = visitor.drawing(reported("etcd-postgres-unfenced"), **PHONE)
     link = page.get_by_role("link", name="To the drawing")
 
     assert link.bounding_box()["y"] < 400  # type: ignore[index] # it is shown
@@ -100,8 +97,7 @@ def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Unpa
 def test_a_phone_shows_all_of_each_operation(
     visitor: Visitor, reported: Unpack, name: str, width: int
 ) -> None:
-    page = visitor.open(reported(name), viewport={"width": width, "height": 800}).page
-    drawn(page)
+    page = visitor.drawing(reported(name), viewport={"width": width, "height": 800})
 
     seen, cut_off = page.evaluate(
         """() => {

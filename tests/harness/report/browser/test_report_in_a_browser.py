@@ -66,8 +66,7 @@ def test_the_sentence_is_in_view_before_anything_is_scrolled(page: Page) -> None
 
 
 def test_the_answer_takes_little_of_the_first_screen(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced, viewport={"width": 1400, "height": 900}).page
-    drawn(page)
+    page = visitor.drawing(unfenced, viewport={"width": 1400, "height": 900})
 
     height, top = page.evaluate(
         """() => [document.querySelector(".answer").getBoundingClientRect().height,
@@ -91,8 +90,7 @@ def test_the_stale_write_is_marked_in_the_drawing_and_in_the_table(page: Page) -
 
 
 def test_a_fence_that_held_shows_no_stale_write_but_the_refused_one(visitor: Visitor, fenced: Path) -> None:
-    page = visitor.open(fenced).page
-    drawn(page)
+    page = visitor.drawing(fenced)
 
     assert pixels(page, "stale") == 0
     assert pixels(page, "refused") > 100
@@ -100,8 +98,7 @@ def test_a_fence_that_held_shows_no_stale_write_but_the_refused_one(visitor: Vis
 
 
 def test_an_unexercised_run_is_shown_whole_and_is_no_pass(visitor: Visitor, quiet: Path) -> None:
-    page = visitor.open(quiet).page
-    drawn(page)
+    page = visitor.drawing(quiet)
 
     expect(page.get_by_text("This is not a pass")).to_be_visible()
     assert pixels(page, "write") > 100
