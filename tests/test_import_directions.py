@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -16,15 +15,6 @@ from tests.support.repository import ROOT
 
 Sources = Mapping[str, str]
 """The text of each module, by its dotted name."""
-
-
-def sources(root: Path, packages: tuple[str, ...]) -> Sources:
-    """Read every module of some packages."""
-    return {
-        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file.read_text()
-        for package in packages
-        for file in (root / package).rglob("*.py")
-    }
 
 
 def import_graph(modules: Sources) -> nx.DiGraph[str]:
@@ -123,7 +113,11 @@ CHECKERS = tuple(
 
 @pytest.fixture(scope="module")
 def modules() -> Mapping[str, str]:
-    return sources(ROOT, PACKAGES)
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file.read_text()
+        for package in PACKAGES
+        for file in (ROOT / package).rglob("*.py")
+    }
 
 
 @pytest.fixture(scope="module")

@@ -4,42 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checkers.history.records import Header, History, Op, Outcome
+from checkers.history.records import Header, History, Op
+from tests.support.brute_force import operation
 
 
 def append(
     called: int, returned: int | None, token: int | None, seen: str | None, element: str, outcome: str = "ok"
 ) -> Op:
     """Elements are letters: "ab" is a list of two. None: it is unknown which list it read and wrote."""
-    return Op(
-        index=0,
-        process=0,
-        f="append",
-        resource="r0",
-        called=called,
-        returned=None if outcome == "info" else returned,
-        learned=returned,
-        outcome=Outcome(outcome),
-        token=token,
-        element=element,
-        seen=None if seen is None else tuple(seen),
-        value=None if seen is None else (*seen, element),
-    )
+    lists = {} if seen is None else {"seen": tuple(seen), "value": (*seen, element)}
+    return operation("append", 0, called, returned, outcome, token=token, element=element, **lists)
 
 
 def read(called: int, returned: int, shown: str | None, token: int = 0) -> Op:
-    return Op(
-        index=0,
-        process=0,
-        f="read",
-        resource="r0",
-        called=called,
-        returned=returned,
-        learned=returned,
-        outcome=Outcome.OK,
-        token=token,
-        value=None if shown is None else tuple(shown),
-    )
+    value = None if shown is None else tuple(shown)
+    return operation("read", 0, called, returned, token=token, value=value)
 
 
 def history(*operations: Op, initial: str = "", **header: object) -> History:

@@ -152,23 +152,20 @@ def _intervals(rng: random.Random, size: int) -> list[tuple[int, int]]:
     return [(called, returned) for called, returned in pairs]
 
 
+def operation(
+    f: str, process: int, called: int, returned: int | None, outcome: str = "ok", **fields: object
+) -> Op:
+    """An operation on r0; an info does not return, but its client learns of it then."""
+    ended = None if outcome == "info" else returned
+    made = Op(index=0, process=process, f=f, resource="r0", called=called, returned=ended, learned=returned)
+    return replace(made, outcome=Outcome(outcome), **fields)
+
+
 def write(index: int, token: int, called: int, returned: int, outcome: str = "ok") -> Op:
     """A write of a unique value; the outcome is ok, info or stale."""
-    known = {"ok": Outcome.OK, "info": Outcome.INFO, "stale": Outcome.FAIL}[outcome]
-    return Op(
-        index=index,
-        process=index,
-        f="write",
-        resource="r0",
-        called=called,
-        returned=None if outcome == "info" else returned,
-        learned=returned,
-        outcome=known,
-        token=token,
-        value=f"v{index}",
-        error="stale" if outcome == "stale" else None,
-        lines=(2 * index + 2, 2 * index + 3),
-    )
+    known, error = ("fail", "stale") if outcome == "stale" else (outcome, None)
+    carried = {"token": token, "value": f"v{index}", "error": error, "lines": (2 * index + 2, 2 * index + 3)}
+    return operation("write", index, called, returned, known, index=index, **carried)
 
 
 def fenced(write_: Op) -> Op:
@@ -178,19 +175,8 @@ def fenced(write_: Op) -> Op:
 
 def read(index: int, pair: tuple[str | None, int], called: int, returned: int) -> Op:
     """An ok read of a value and its token."""
-    return Op(
-        index=index,
-        process=index,
-        f="read",
-        resource="r0",
-        called=called,
-        returned=returned,
-        learned=returned,
-        outcome=Outcome.OK,
-        token=pair[1],
-        value=pair[0],
-        lines=(2 * index + 2, 2 * index + 3),
-    )
+    answer = {"value": pair[0], "token": pair[1], "lines": (2 * index + 2, 2 * index + 3)}
+    return operation("read", index, called, returned, index=index, **answer)
 
 
 def renumbered(operations: Sequence[Op]) -> tuple[Op, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from checkers.history.records import Commit, History, Op, Outcome, Value
 from tests.support.broken_storages import KINDS
+from tests.support.brute_force import operation
 from tests.support.storage_runs import Run, simulate
 
 _ELSEWHERE = 0.03  # of the commits: logged for another resource than they were sent to
@@ -43,15 +44,10 @@ def _on(number: int, run: Run, rng: random.Random) -> list[Op]:
         replace(op, resource=f"r{number}", value=_renamed(number, op.value)) for op in run.history.operations
     ]
     return operations + [
-        Op(
-            index=0,
-            process=900 + place,
-            f="acquire",
-            resource=f"r{number}",
-            called=(called := rng.randint(0, 6)),
-            returned=called + rng.choice([0, 1]),
+        operation(
+            *("acquire", 900 + place, called := rng.randint(0, 6), called + rng.choice([0, 1])),
             learned=called + 1,
-            outcome=Outcome.OK,
+            resource=f"r{number}",
             owner=f"{number}-{place}",
             token=rng.choice([1, 2, 3, None]),
         )

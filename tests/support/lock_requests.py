@@ -10,29 +10,17 @@ from dataclasses import replace
 
 from checkers.facts.evidence import Evidence, gather
 from checkers.facts.stuck_stretches import stretches
-from checkers.history.records import FaultEvent, Header, History, Op, Outcome
+from checkers.history.records import FaultEvent, Header, History, Op
+from tests.support.brute_force import operation
 
 LEASE, GRACE, BREATH = 3, 10, 1
 
 
 def op(f: str, owner: str, called: int, ended: int | None, outcome: str, **fields: object) -> Op:
     ttl = LEASE if f in {"acquire", "renew"} and outcome == "ok" else None
-    return Op(
-        **{
-            "index": 0,
-            "process": int(owner),
-            "f": f,
-            "resource": "r0",
-            "called": called,
-            "returned": None if outcome == "info" else ended,
-            "learned": ended,
-            "outcome": Outcome(outcome),
-            "owner": owner,
-            "token": called if f == "acquire" and outcome == "ok" else None,
-            "ttl": ttl,
-            **fields,
-        }
-    )
+    token = called if f == "acquire" and outcome == "ok" else None
+    known = {"owner": owner, "token": token, "ttl": ttl, **fields}
+    return operation(f, int(owner), called, ended, outcome, **known)
 
 
 def refused(called: int, returned: int, owner: str = "1") -> Op:
@@ -69,18 +57,8 @@ def stuck(*operations: Op, **more: object) -> list[tuple[float, float]]:
 
 
 def acquire(index: int, owner: str, token: int, called: int, returned: int, ttl: int | None = None) -> Op:
-    return Op(
-        index=index,
-        process=index,
-        f="acquire",
-        resource="r0",
-        called=called,
-        returned=returned,
-        outcome=Outcome.OK,
-        owner=owner,
-        token=token,
-        ttl=ttl,
-    )
+    granted = {"index": index, "owner": owner, "token": token, "ttl": ttl, "learned": None}
+    return operation("acquire", index, called, returned, **granted)
 
 
 def locks(*operations: Op) -> Evidence:

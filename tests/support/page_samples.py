@@ -48,14 +48,10 @@ def page_text(page: str) -> Iterator[str]:
     """The page as lines of text: of findings with the same cause, only the first in full."""
     reader = _Reader()
     reader.feed(page)
-    kept = _first_of_each(reader.articles, reader.groups)
+    kept = set(reader.groups) if reader.groups else set(reader.articles[:1])
     for line, article in reader.lines:
         if article is None or article in kept:
             yield line
-
-
-def _first_of_each(articles: list[str], groups: list[str]) -> set[str]:
-    return set(groups) if groups else set(articles[:1])
 
 
 class _Reader(HTMLParser):

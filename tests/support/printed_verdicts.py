@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from checkers.history.records import FaultEvent, Header, History, Op, Outcome
+from checkers.history.records import FaultEvent, Header, History, Op
 from checkers.vocabulary.reasons import Reason
 from checkers.vocabulary.verdict import reasons_of
 from harness.report.lines import WIDTH
 from harness.report.verdict_text import JudgedRun, verdict_lines
+from tests.support.brute_force import operation
 from tests.support.verdicts import verdict_of
 
 
@@ -62,18 +63,8 @@ def paused_history() -> History:
     def op(
         index: int, process: int, f: str, called: int, token: int, lines: tuple[int, int], **rest: Any
     ) -> Op:
-        return Op(
-            index=index,
-            process=process,
-            f=f,
-            resource="r0",
-            called=called,
-            returned=called + 1,
-            outcome=Outcome.OK,
-            token=token,
-            lines=lines,
-            **rest,
-        )
+        learned = {"index": index, "token": token, "lines": lines, "learned": None}
+        return operation(f, process, called, called + 1, **learned, **rest)
 
     def fault(time: Any, state: Any, owner: Any, line: int) -> FaultEvent:
         evidence = "status is stopped" if state == "in force" else "status is sleeping"

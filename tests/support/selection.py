@@ -52,7 +52,7 @@ def mark(item: pytest.Item) -> None:
         item.add_marker("browser")
     if "cases" in fixtures:
         item.add_marker("random")
-    if group := _shared_by(item) or _in_one_browser(item):
+    if group := _shared_by(item) or (_file(item) if item.get_closest_marker("browser") else ""):
         item.add_marker(pytest.mark.xdist_group(group))
 
 
@@ -77,11 +77,6 @@ def _seconds(item: pytest.Item) -> float:
 
 def _file(item: pytest.Item) -> str:
     return item.nodeid.split("::", maxsplit=1)[0]
-
-
-def _in_one_browser(item: pytest.Item) -> str:
-    """Name the file of tests that look at pages: one process starts a browser for all of it."""
-    return _file(item) if item.get_closest_marker("browser") else ""
 
 
 def _shared_by(item: pytest.Item) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from checkers.history.records import Op, Outcome
-from tests.support.brute_force import INITIAL, answered, fenced, read, renumbered, write
+from tests.support.brute_force import INITIAL, answered, fenced, operation, read, renumbered, write
 from tests.support.linearizations import interval_structures
 
 Kind = tuple[str, int] | None
@@ -176,14 +176,10 @@ def lock_history(rng: random.Random) -> tuple[Op, ...]:
         f = rng.choice(["acquire", "acquire", "acquire", "renew", "release", "revoke"])
         outcome = rng.choice([Outcome.OK, Outcome.OK, Outcome.OK, Outcome.FAIL, Outcome.INFO])
         granted = f == "acquire" and outcome is Outcome.OK
-        op = Op(
+        op = operation(
+            *(f, index, called, returned, outcome),
             index=index,
-            process=index,
-            f=f,
-            resource="r0",
-            called=called,
-            returned=None if outcome is Outcome.INFO else returned,
-            outcome=outcome,
+            learned=None,
             owner=rng.choice("abc"),
             token=rng.randint(0, 5) if granted else None,
             ttl=rng.choice([None, 3, 8]) if f in {"acquire", "renew"} else None,
@@ -211,16 +207,8 @@ def history_with_grants(rng: random.Random) -> tuple[Op, ...]:
         called, returned = sorted((rng.randint(0, 12), rng.randint(0, 12)))
         index = len(operations)
         operations.append(
-            Op(
-                index=index,
-                process=index,
-                f="acquire",
-                resource="r0",
-                called=called,
-                returned=returned,
-                outcome=Outcome.OK,
-                owner=f"{token}",
-                token=token,
+            operation(
+                "acquire", index, called, returned, index=index, owner=f"{token}", token=token, learned=None
             )
         )
     return renumbered(operations)
@@ -236,17 +224,8 @@ def list_history(rng: random.Random, *, with_lists: bool = False) -> tuple[Op, .
     for index in range(rng.randint(2, 7)):
         called, returned = sorted((rng.randint(0, horizon), rng.randint(0, horizon)))
         outcome = rng.choice([Outcome.OK, Outcome.OK, Outcome.OK, Outcome.INFO, Outcome.FAIL])
-        op = Op(
-            index=index,
-            process=index,
-            f=rng.choice(["append", "append", "read"]),
-            resource="r0",
-            called=called,
-            returned=None if outcome is Outcome.INFO else returned,
-            outcome=outcome,
-            learned=returned,
-            token=rng.randint(1, 3),
-        )
+        f = rng.choice(["append", "append", "read"])
+        op = operation(f, index, called, returned, outcome, index=index, token=rng.randint(1, 3))
         asked.append(op if op.f == "append" else replace(op, outcome=Outcome.OK, returned=returned))
         found = rng.uniform(called, returned)
         late = 0 if rng.random() < 0.8 else rng.choice([1, 3])

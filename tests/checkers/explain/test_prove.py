@@ -139,13 +139,6 @@ def lines_of(operations: Sequence[Op], **header: object) -> list[str]:
     return [json.dumps(each) for each in (first, *({"time": time, **event} for time, _, event in events))]
 
 
-def some_fences(rng: random.Random, operations: Sequence[Op]) -> tuple[Op, ...]:
-    return tuple(
-        fenced(op) if op.f == "write" and op.error != "stale" and rng.random() < 0.4 else op
-        for op in operations
-    )
-
-
 @pytest.mark.parametrize("path", LITERAL.values(), ids=LITERAL)
 def test_a_recorded_history_shows_the_smallest_set_that_is_wrong(path: Path) -> None:
     log = path.with_suffix(".commits.jsonl")
@@ -161,7 +154,10 @@ def test_an_observed_finding_is_proved_by_a_minimal_set(seed: int, cases: Cases)
     for _ in range(cases(300, least=200)):
         operations = random_register_history(rng)
         if rng.random() < 0.25:
-            operations = some_fences(rng, operations)
+            operations = tuple(
+                fenced(op) if op.f == "write" and op.error != "stale" and rng.random() < 0.4 else op
+                for op in operations
+            )
         policy = rng.choice(["strict", "inclusive"])
 
         found.update(check(lines_of(operations, policy=policy)))

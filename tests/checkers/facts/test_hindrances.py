@@ -8,7 +8,8 @@ import pytest
 
 from checkers.facts.evidence import Evidence
 from checkers.facts.hindrances import hindrance_of
-from checkers.history.records import FaultEvent, Header, History, Op, Outcome
+from checkers.history.records import FaultEvent, Header, History, Op
+from tests.support.brute_force import operation
 from tests.support.lock_requests import fault
 
 SECOND = 1_000_000_000
@@ -18,19 +19,9 @@ HEADER = Header(target="mine", ttl=TTL, clients=5)
 
 def acquire(client: int, called: float, returned: float, outcome: str = "fail", ttl: int | None = None) -> Op:
     """Times are in seconds."""
-    return Op(
-        index=0,
-        process=client,
-        f="acquire",
-        resource="r0",
-        owner=f"{client}-{called}",
-        called=round(called * SECOND),
-        returned=round(returned * SECOND),
-        learned=round(returned * SECOND),
-        outcome=Outcome(outcome),
-        token=client if outcome == "ok" else None,
-        ttl=ttl,
-    )
+    moments = round(called * SECOND), round(returned * SECOND)
+    token = client if outcome == "ok" else None
+    return operation("acquire", client, *moments, outcome, owner=f"{client}-{called}", token=token, ttl=ttl)
 
 
 def pause(began: float, healed: float, target: str = "client:1") -> tuple[FaultEvent, ...]:

@@ -11,12 +11,13 @@ import pytest
 from checkers.facts.evidence import Evidence
 from checkers.facts.hits import hazards_hit, sent_from
 from checkers.history.columns import Operations
-from checkers.history.records import FaultEvent, Header, History, Op, Outcome
+from checkers.history.records import FaultEvent, Header, History, Op
 from checkers.verdict.coverage import coverage
 from checkers.verdict.judge import judge
 from checkers.vocabulary.fault_kinds import KINDS
 from checkers.vocabulary.hazards import HazardTable, Point
 from tests.oracles.hits import Slow
+from tests.support.brute_force import operation
 from tests.support.differential import disagreements, random_histories
 from tests.support.selection import seeds
 from tests.support.small_histories import lock_history
@@ -27,35 +28,19 @@ COUNTED = {"pauses_past_lease", "grants_to_others", *(kind.count for kind in KIN
 RENEWS = 100  # process numbers of the threads that renew
 
 
-def op(f: str, process: int, called: int, returned: int | None, outcome: str = "ok", **fields: object) -> Op:
-    return Op(
-        **{
-            "index": 0,
-            "process": process,
-            "f": f,
-            "resource": "r0",
-            "called": called,
-            "returned": returned if outcome != "info" else None,
-            "learned": returned,
-            "outcome": Outcome(outcome),
-            **fields,
-        }
-    )
-
-
 def hold(client: int, called: int, returned: int, token: int) -> Op:
-    return op(
+    return operation(
         "acquire", client, called, returned, owner=f"{client}-1", token=token, ttl=TTL, attempt=called + 1
     )
 
 
 def write(client: int, called: int, returned: int | None, token: int, outcome: str = "ok") -> Op:
-    return op("write", client, called, returned, outcome, token=token, value=f"{client}.{called}")
+    return operation("write", client, called, returned, outcome, token=token, value=f"{client}.{called}")
 
 
 FIRST = hold(1, 0, 5, token=33)
 SECOND = hold(2, 3, 30, token=34)
-OVER = op("release", 1, 60, 61, owner="1-1")
+OVER = operation("release", 1, 60, 61, owner="1-1")
 
 
 def run(*operations: Op, began: int, healed: int | None, **fault: object) -> Evidence:
@@ -88,9 +73,24 @@ def hit(evidence: Evidence) -> list[str]:
         (10, 40, [SECOND, write(3, 35, 40, 34)], "before-write/regranted/holder"),  # not a successor's
         (10, 40, [hold(2, 3, 4, token=32)], "before-write/expired/holder"),  # an earlier hold
         (10, 40, [hold(2, 6, 30, token=32)], "before-write/regranted/holder"),  # later, by time
-        (10, 25, [op("renew", 1 + RENEWS, 9, 12, owner="1-1", ttl=TTL)], "renewing/before-expiry/holder"),
-        (10, 25, [op("renew", 1 + RENEWS, 9, 26, owner="1-1", ttl=TTL)], "renewing/before-expiry/holder"),
-        (10, 25, [op("renew", 1 + RENEWS, 12, 26, owner="1-1", ttl=TTL)], "before-write/expired/holder"),
+        (
+            10,
+            25,
+            [operation("renew", 1 + RENEWS, 9, 12, owner="1-1", ttl=TTL)],
+            "renewing/before-expiry/holder",
+        ),
+        (
+            10,
+            25,
+            [operation("renew", 1 + RENEWS, 9, 26, owner="1-1", ttl=TTL)],
+            "renewing/before-expiry/holder",
+        ),
+        (
+            10,
+            25,
+            [operation("renew", 1 + RENEWS, 12, 26, owner="1-1", ttl=TTL)],
+            "before-write/expired/holder",
+        ),
     ],
 )
 def test_a_fault_ends_by_what_had_become_of_the_lock(
@@ -139,7 +139,7 @@ def test_a_fault_that_begins_after_its_hold_was_lost_hits_nothing(moment: int, o
 )
 def test_a_renewal_since_the_grant_counts_before_the_acquire_returns(called: int, point: str) -> None:
     """The request that was granted was sent at 1. A client that waits renews its lease, too."""
-    renewal = op("renew", 1 + RENEWS, called, 7, owner="1-1", ttl=TTL)
+    renewal = operation("renew", 1 + RENEWS, called, 7, owner="1-1", ttl=TTL)
     evidence = run(FIRST, renewal, write(1, 50, 51, 33), OVER, began=3, healed=3)
 
     assert hit(evidence) == [f"{point}/before-expiry/holder"]
@@ -176,7 +176,7 @@ def test_the_stop_point_that_the_nemesis_names_counts() -> None:
 
 
 def test_an_acquire_that_failed_after_its_grant_was_a_hold() -> None:
-    refused = op("acquire", 1, 0, 45, "fail", owner="1-1", ttl=TTL)
+    refused = operation("acquire", 1, 0, 45, "fail", owner="1-1", ttl=TTL)
 
     evidence = run(refused, SECOND, began=10, healed=44, at="granted", owner="1-1", resource="r0")
 
@@ -184,7 +184,7 @@ def test_an_acquire_that_failed_after_its_grant_was_a_hold() -> None:
 
 
 def test_a_token_drawn_after_the_fault_hides_no_successor() -> None:
-    late = op("acquire", 1, 0, 45, owner="1-1", token=40, ttl=TTL)
+    late = operation("acquire", 1, 0, 45, owner="1-1", token=40, ttl=TTL)
     named: dict[str, Any] = {"began": 10, "healed": 44, "at": "granted", "owner": "1-1", "resource": "r0"}
     written, after = write(2, 35, 40, 34), replace(SECOND, attempt=11)
 
@@ -262,7 +262,7 @@ def test_a_run_whose_only_moment_no_client_came_to_tested_nothing() -> None:
 )
 def test_a_pause_before_the_request_delays_when_it_can_have_been_sent(at: str | None, earliest: int) -> None:
     named: dict[str, Any] = {"owner": "1-1", "resource": "r0", "at": at} if at else {}
-    append = op("append", 1, 20, 100, token=33, element="x")
+    append = operation("append", 1, 20, 100, token=33, element="x")
     evidence = run(replace(FIRST, ttl=50), append, began=30, healed=90, **named)
 
     assert sent_from(evidence).tolist() == [0, earliest]
@@ -279,7 +279,9 @@ def endangered_history(rng: random.Random) -> History:
         f = rng.choice(["write", "write", "append", "read", "fence"])
         outcome = rng.choice(["ok", "ok", "fail", "info"])
         operations.append(
-            op(f, rng.randint(0, 3), called, returned, outcome, resource=rng.choice(["r0", "r1"]), token=1)
+            operation(
+                f, rng.randint(0, 3), called, returned, outcome, resource=rng.choice(["r0", "r1"]), token=1
+            )
         )
     operations.sort(key=lambda each: each.called)
     faults = []

@@ -12,7 +12,7 @@ from checkers.facts.evidence import gather, in_columns
 from checkers.facts.token_shapes import shape_of
 from checkers.history.columns import Columns
 from checkers.history.reader import read
-from checkers.history.records import Op, Outcome
+from tests.support.brute_force import operation
 from tests.support.literal_histories import LITERAL
 
 SECOND = 10**9  # ns
@@ -29,20 +29,8 @@ def columns_of(token: Callable[[int, int], int], gap: int = SECOND, grants: int 
     for index in range(grants):
         called = STARTED + index * gap + rng.randint(0, gap // 3)
         returned = called + rng.randint(10**5, 10**7)
-        operations.append(
-            Op(
-                index=index,
-                process=index % 2,
-                f="acquire",
-                resource="r0",
-                called=called,
-                returned=returned,
-                learned=returned,
-                outcome=Outcome.OK,
-                owner=f"{index}",
-                token=token(rng.randint(called, returned), index),
-            )
-        )
+        grant = {"index": index, "owner": f"{index}", "token": token(rng.randint(called, returned), index)}
+        operations.append(operation("acquire", index % 2, called, returned, **grant))
     return Columns.of(operations)
 
 

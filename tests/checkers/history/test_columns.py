@@ -28,7 +28,7 @@ from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
 from checkers.verdict.judge import judge
 from tests.support.broken_storages import KINDS
-from tests.support.brute_force import fenced, random_register_history, renumbered
+from tests.support.brute_force import fenced, operation, random_register_history, renumbered
 from tests.support.events import BYTES, HOSTILE
 from tests.support.in_columns import in_columns, lines_of, read_carefully, read_or_error, without_times
 from tests.support.literal_histories import LITERAL
@@ -187,20 +187,8 @@ def test_generated_histories_of_some_thousand_operations(policy: Any, clients: i
             assert bool(judge(generated).findings) == wrong
 
 
-APPENDED = Op(
-    index=0,
-    process=0,
-    f="append",
-    resource="r0",
-    called=1,
-    returned=2,
-    outcome=Outcome.OK,
-    token=1,
-    value=("a", 2),
-    element=2,
-    seen=("a",),
-    lines=(2, 3),
-)
+LISTS = {"value": ("a", 2), "element": 2, "seen": ("a",)}
+APPENDED = operation("append", 0, 1, 2, token=1, lines=(2, 3), learned=None, **LISTS)
 
 
 def test_an_operation_of_all_its_values_is_the_same() -> None:

@@ -33,10 +33,6 @@ def findings(run: Run) -> tuple[Finding, ...]:
     return tuple(each for each in examined.findings if each.is_violation)
 
 
-def named(run: Run) -> set[str]:
-    return {name for each in findings(run) for name in (each.anomaly, *each.also)}
-
-
 def defined(run: Run) -> Names:
     return names(
         Resource(
@@ -57,7 +53,7 @@ def test_the_names_of_the_anomalies_are_those_of_the_definitions(kind: str, case
     for _ in range(cases(RUNS)):
         run = simulate(rng, kind)
 
-        found = named(run)
+        found = {name for each in findings(run) for name in (each.anomaly, *each.also)}
 
         wrong += bool(found)
         compared["commit logs"] += 1

@@ -171,7 +171,7 @@ def test_late_writes_that_are_not_stale_are_counted() -> None:
 
 def test_no_order_of_tokens_makes_a_grant_without_one_early() -> None:
     def some_without(rng: random.Random) -> tuple[Op, ...]:
-        return tuple(_without_token(rng, op) for op in lock_history(rng))
+        return tuple((replace(op, token=None) if rng.random() < 0.5 else op) for op in lock_history(rng))
 
     def fast(operations: tuple[Op, ...]) -> set[int]:
         history = History(header=Header(target="test"), operations=operations)
@@ -180,10 +180,6 @@ def test_no_order_of_tokens_makes_a_grant_without_one_early() -> None:
     histories = random_histories(some_without, "early")
 
     assert not disagreements(histories, fast, pairwise.early_grants)
-
-
-def _without_token(rng: random.Random, op: Op) -> Op:
-    return replace(op, token=None) if rng.random() < 0.5 else op
 
 
 def test_every_finding_is_proved_and_explained() -> None:

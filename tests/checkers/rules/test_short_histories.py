@@ -10,14 +10,14 @@ import pytest
 
 from checkers.facts.evidence import Evidence
 from checkers.history.columns import Operations
-from checkers.history.records import Header, History, Op, Outcome
+from checkers.history.records import Header, History, Op
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
 from checkers.rules.short_histories import attempts_if_right
 from checkers.rules.unfenced_writes import unfenced_writes
 from checkers.verdict.attempts import attempts
 from tests.support.broken_storages import KINDS
-from tests.support.brute_force import random_register_history
+from tests.support.brute_force import operation, random_register_history
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE
 from tests.support.selection import Cases
@@ -86,18 +86,8 @@ def test_other_histories_are_left_to_the_rules(f: str) -> None:
 
 
 def write(called: int, token: int | None, outcome: str = "ok", error: str | None = None) -> Op:
-    return Op(
-        index=called,
-        process=called,
-        f="write",
-        resource="r",
-        called=called,
-        returned=None if outcome == "info" else called + 1,
-        outcome=Outcome(outcome),
-        token=token,
-        value=f"v{called}",
-        error=error,
-    )
+    stored = {"index": called, "token": token, "value": f"v{called}", "error": error, "learned": None}
+    return operation("write", called, called, called + 1, outcome, **stored)
 
 
 def counted(*operations: Op) -> dict[str, int] | None:

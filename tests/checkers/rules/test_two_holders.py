@@ -13,6 +13,7 @@ from checkers.rules.double_grants import double_grants
 from checkers.rules.early_grants import early_grants
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
+from tests.support.brute_force import operation
 from tests.support.lock_requests import acquire, fault, locks
 
 FIRST, SECOND = (
@@ -99,16 +100,8 @@ def test_a_refused_renewal_explains_it(returned: int, number: int) -> None:
 @pytest.mark.parametrize("learned", [14, None])
 @pytest.mark.parametrize("of", ["owner", "process"])
 def test_a_call_without_an_answer_explains_it(learned: int | None, of: str) -> None:
-    lost = Op(
-        index=2,
-        process=FIRST.process if of == "process" else 77,
-        f="write" if of == "process" else "renew",
-        resource="r0",
-        owner="a" if of == "owner" else None,
-        called=8,
-        learned=learned,
-        value="x",
-    )
+    f, process, owner = ("write", FIRST.process, None) if of == "process" else ("renew", 77, "a")
+    lost = operation(f, process, 8, learned, "info", index=2, owner=owner, value="x")
 
     assert list(double_grants(locks(FIRST, lost, SECOND))) == []
 

@@ -8,45 +8,29 @@ from dataclasses import replace
 import pytest
 
 from checkers.facts.evidence import gather
-from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
+from checkers.history.records import Commit, Header, History, Op
 from checkers.verdict.attempts import attempts
+from tests.support.brute_force import operation
+from tests.support.lock_requests import fault
 
-OWN, NEWER, REFUSED = (
-    33,
-    40,
-    33,
-)  # tokens: a strict fence refuses the holder's second write without a challenge
+# Tokens: a strict fence refuses the holder's second write without a challenge.
+OWN, NEWER, REFUSED = 33, 40, 33
 LOGGED_FENCE = Commit(seq=0, resource="r0", token=1, fence=True)
 """It shows that the storage logs fences."""
 
 
 def op(f: str, token: int, called: int, returned: int | None = None, outcome: str = "ok") -> Op:
     """An operation on r0; without a return it ended in info. Its value is its token and its call."""
-    rejected = outcome == "stale"
-    found = Outcome.INFO if returned is None else Outcome.FAIL if rejected else Outcome.OK
-    return Op(
-        index=0,
-        process=called,
-        f=f,
-        resource="r0",
-        token=token,
-        value=f"{token} at {called}" if f == "write" else None,
-        called=called,
-        returned=returned,
-        outcome=found,
-        error="stale" if rejected else None,
-    )
+    known = "info" if returned is None else "fail" if outcome == "stale" else "ok"
+    value = f"{token} at {called}" if f == "write" else None
+    error = "stale" if outcome == "stale" else None
+    return operation(f, called, called, returned, known, token=token, value=value, error=error, learned=None)
 
 
-def logged(operation: Op, token: int | None = None) -> Commit:
+def logged(sent: Op, token: int | None = None) -> Commit:
     """What the storage has of it, with its own token or another."""
-    return Commit(
-        seq=0,
-        resource="r0",
-        token=operation.token if token is None else token,
-        value=operation.value,
-        fence=operation.f == "fence",
-    )
+    stored = sent.token if token is None else token
+    return Commit(seq=0, resource="r0", token=stored, value=sent.value, fence=sent.f == "fence")
 
 
 def tried(
@@ -67,7 +51,7 @@ def accepted(operations: Sequence[Op], log: Sequence[Commit]) -> int:
 def _counts(
     operations: Sequence[Op], log: Sequence[Commit] | None, restart: tuple[int, int] | None
 ) -> dict[str, int]:
-    faults = () if restart is None else (_fault(restart[0], "in force"), _fault(restart[1], "healed"))
+    faults = () if restart is None else tuple(fault("storage", *restart, "kill"))
     ordered = sorted(operations, key=lambda each: each.called)
     history = History(
         header=Header(target="t", policy="strict"),
@@ -76,10 +60,6 @@ def _counts(
     )
     commits = None if log is None else [replace(each, seq=seq) for seq, each in enumerate(log, start=1)]
     return attempts(gather(history, commits, same_run=True))
-
-
-def _fault(time: int, state: str) -> FaultEvent:
-    return FaultEvent(time=time, kind="kill", target="storage", state=state, evidence="seen")
 
 
 FIRST = op("write", OWN, 1, 2)

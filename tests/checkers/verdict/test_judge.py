@@ -12,14 +12,15 @@ import pytest
 
 import fencepost
 from checkers.explain.conflict import Checker
-from checkers.history.records import Commit, Header, History, Op, Outcome
+from checkers.history.records import Header, History, Op, Outcome
 from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS, judge
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.counts import COVERAGE, NONE, WORK
 from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import NO_GRANT, NO_RETURN, NO_TOKEN
 from checkers.vocabulary.verdict import Finding, Validity
-from tests.support.brute_force import history_of, read, renumbered, write
+from tests.support.brute_force import history_of, operation, read, renumbered, write
+from tests.support.commit_logs import log
 from tests.support.repository import HISTORIES, ROOT
 
 REJECTED = renumbered([write(0, 2, 0, 1), write(1, 1, 2, 3, "stale")])
@@ -169,43 +170,24 @@ def test_judging_nothing_is_unknown() -> None:
 
 
 def test_a_log_without_fences_contradicts_no_stale_write_after_a_fence() -> None:
-    fenced = Op(
-        index=0, process=0, f="fence", resource="r0", called=2, returned=3, outcome=Outcome.OK, token=3
-    )
-    stale = replace(fenced, index=1, process=1, f="write", called=4, returned=5, token=2, value="v")
-    log = [Commit(seq=1, resource="r0", token=2, value="v")]
+    fenced, stale = operation("fence", 0, 2, 3, token=3), operation("write", 1, 4, 5, token=2, value="v")
+    history = run(renumbered([fenced, stale]), fenced=False, policy="inclusive", expect=("stale-write",))
 
-    verdict = judge(run([fenced, stale], fenced=False, policy="inclusive", expect=("stale-write",)), log)
+    verdict = judge(history, log((2, "v")))
 
     assert (verdict.validity, verdict.as_expected) == (Validity.INVALID, True)
 
 
 def test_the_document_has_every_field_and_every_name_that_was_looked_for() -> None:
-    commits = [Commit(seq=1, resource="r0", token=2, value="v0")]
-    commits.append(Commit(seq=2, resource="r0", token=1, value="v1"))
+    history = run(ACCEPTED, fenced=False, expect=("stale-write",))
 
-    verdict = judge(run(ACCEPTED, fenced=False, expect=("stale-write",)), commits)
+    verdict = judge(history, log((2, "v0"), (1, "v1")))
     document = json.loads(json.dumps(verdict.to_document()))
 
     assert list(document) == [
-        "schema",
-        "target",
-        "history",
-        "verdict",
-        "expected",
-        "as_expected",
-        "reasons",
-        "reason_kinds",
-        "reason_arguments",
-        "anomalies",
-        "findings",
-        "counted",
-        "coverage",
-        "hazards",
-        "windows",
-        "checkers",
-        "notices",
-        "interrupted",
+        *("schema", "target", "history", "verdict", "expected", "as_expected"),
+        *("reasons", "reason_kinds", "reason_arguments", "anomalies", "findings", "counted"),
+        *("coverage", "hazards", "windows", "checkers", "notices", "interrupted"),
     ]
     assert (document["schema"], document["verdict"], document["expected"]) == (1, "invalid", ["stale-write"])
     looked_for = {name for each in (*COMMITTED, *AS_SEEN, *OTHERS) for name in each.decides}
@@ -233,12 +215,9 @@ def test_if_no_client_got_the_lock_a_notice_says_what_they_heard() -> None:
 
 def test_a_run_in_which_no_acquire_returned_says_so() -> None:
     asked = Op(index=0, process=0, f="acquire", resource="r0", called=0, owner="a")
-    read = Op(
-        index=1, process=1, f="read", resource="r0", called=0, returned=1, learned=1, outcome=Outcome.OK
-    )
 
     assert judge(run([asked])).reasons == (NO_RETURN.reason,)
-    assert judge(run([read])).reasons[0].endswith("run longer, or with faults")
+    assert judge(run([operation("read", 1, 0, 1)])).reasons[0].endswith("run longer, or with faults")
 
 
 def test_a_valid_document_expects_valid() -> None:
@@ -276,17 +255,7 @@ def test_a_lost_update_that_is_only_counted_is_explained() -> None:
 
 def test_the_first_few_counted_findings_are_explained() -> None:
     grants = [
-        Op(
-            index=0,
-            process=client,
-            f="acquire",
-            resource="r0",
-            owner=str(client),
-            token=client,
-            called=2 * client,
-            returned=2 * client + 1,
-            outcome=Outcome.OK,
-        )
+        operation("acquire", client, 2 * client, 2 * client + 1, owner=str(client), token=client)
         for client in range(30)
     ]
 

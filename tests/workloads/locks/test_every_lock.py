@@ -67,10 +67,6 @@ def resource() -> str:
     return next(systems.names)
 
 
-def renewals_of(lock: Any) -> Any | object:
-    return lock._renewals if hasattr(lock, "_renewals") else lock._lease._renewals
-
-
 def test_the_token_rises_with_each_grant(open_lock: Any, resource: str) -> None:
     lock, _ = open_lock()
     tokens = []
@@ -113,7 +109,7 @@ def test_a_waiter_reports_granted_before_its_acquire_returns(
 
 def fall_silent(lock: Any) -> None:
     """Stop all renewals of the lease, as a pause of the process would."""
-    renewals_of(lock).stop()
+    (lock._renewals if hasattr(lock, "_renewals") else lock._lease._renewals).stop()
     if hasattr(lock, "_session"):  # kazoo sends heartbeats of its own
         lock._session._client._connection._send_ping = lambda _timeout: None
 

@@ -1,10 +1,9 @@
-"""The register on a real PostgreSQL: the ways to fence, and the outcomes of calls."""
+"""The register on a real PostgreSQL: the outcomes of calls; its ways to fence are in `test_every_storage.py`."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -17,14 +16,12 @@ from harness.engines.engine import Cluster
 from tests.support.stopped import frozen
 from tests.support.systems import endpoints, nothing, storage_settings
 from tests.support.waiting import PATIENCE, SOON, wait_for
-from workloads.client import NotApplied, Stale, Unknown
+from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings, host_and_port
 from workloads.storages import postgres
 from workloads.storages.postgres import PostgresStorage
 from workloads.storages.postgres_connection import PostgresConnection
 
-FENCED = [fencing for fencing in postgres.FENCINGS if fencing != "none"]
-POLICIES = ["strict", "inclusive"]
 resources = (f"r{number}" for number in itertools.count())
 
 
@@ -65,77 +62,6 @@ def commits_of(settings: StorageSettings, resource: str) -> list[tuple[Any, Any]
     return [(each.token, each.value) for each in postgres.committed(settings) if each.resource == resource]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("fencing", FENCED)
-def test_a_fenced_storage_rejects_an_older_token(
-    open_storage: Any, settings: StorageSettings, resource: str, fencing: str, policy: str
-) -> None:
-    storage = open_storage(fencing, policy)
-    storage.write(resource, 7, "new", nothing)
-
-    with pytest.raises(Stale):
-        storage.write(resource, 6, "old", nothing)
-
-    assert storage.read(resource) == ("new", 7)
-    assert commits_of(settings, resource) == [(7, "new")]
-
-
-@pytest.mark.parametrize("fencing", FENCED)
-def test_a_strict_fence_accepts_one_write_per_token(open_storage: Any, resource: str, fencing: str) -> None:
-    storage = open_storage(fencing, "strict")
-    storage.write(resource, 7, "first", nothing)
-
-    with pytest.raises(Stale):
-        storage.write(resource, 7, "second", nothing)
-
-
-@pytest.mark.parametrize("fencing", FENCED)
-def test_an_inclusive_fence_accepts_every_write_of_a_token(
-    open_storage: Any, resource: str, fencing: str
-) -> None:
-    storage = open_storage(fencing, "inclusive")
-    storage.write(resource, 7, "first", nothing)
-    storage.write(resource, 7, "second", nothing)
-
-    assert storage.read(resource) == ("second", 7)
-
-
-def test_an_unfenced_storage_accepts_an_older_token(
-    open_storage: Any, settings: StorageSettings, resource: str
-) -> None:
-    storage = open_storage("none")
-    storage.write(resource, 7, "new", nothing)
-    storage.write(resource, 6, "old", nothing)
-
-    assert storage.read(resource) == ("old", 6)
-    assert commits_of(settings, resource) == [(7, "new"), (6, "old")]
-
-
-@pytest.mark.parametrize("fencing", ["none", "conditional-update", "select-for-update"])
-def test_a_missing_row_is_neither_a_success_nor_stale(
-    open_storage: Any, settings: StorageSettings, fencing: str
-) -> None:
-    storage = open_storage(fencing)
-
-    with pytest.raises(NotApplied, match="no row") as raised:
-        storage.write("nowhere", 1, "lost", nothing)
-
-    assert not isinstance(raised.value, Stale)
-    assert commits_of(settings, "nowhere") == []
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("fencing", FENCED)
-def test_the_first_token_of_a_row_may_be_0(
-    open_storage: Any, resource: str, fencing: str, policy: str
-) -> None:
-    storage = open_storage(fencing, policy)
-
-    storage.write(resource, 0, "first", nothing)
-
-    assert storage.read(resource) == ("first", 0)
-
-
 def test_an_upsert_needs_no_row(open_storage: Any) -> None:
     storage = open_storage("upsert")
     fresh = next(resources)
@@ -144,30 +70,6 @@ def test_an_upsert_needs_no_row(open_storage: Any) -> None:
     storage.write(fresh, 1, "first", nothing)
 
     assert storage.read(fresh) == ("first", 1)
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("fencing", FENCED)
-def test_writers_that_race_commit_in_token_order(
-    open_storage: Any, settings: StorageSettings, resource: str, fencing: str, policy: str
-) -> None:
-    def write(token: int) -> None:
-        storage = open_storage(fencing, policy, timeout=5)
-        barrier.wait()
-        for nth in range(20):
-            with contextlib.suppress(Stale):
-                storage.write(resource, token + 4 * nth, f"{token}.{nth}", nothing)
-
-    barrier = threading.Barrier(4)
-    threads = [threading.Thread(target=write, args=(token,)) for token in range(1, 5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    tokens = [token for token, _ in commits_of(settings, resource)]
-    assert tokens == sorted(set(tokens))
-    assert len(tokens) > 4
 
 
 def test_the_request_is_sent_when_sent_is_called(
@@ -277,26 +179,3 @@ def test_no_postgres_process_stays_stopped(servers: Any) -> None:
     processes = [psutil.Process(child.process.pid) for child in servers.children]
 
     assert all(process.status() != psutil.STATUS_STOPPED for process in processes)
-
-
-def test_a_fence_keeps_the_value_and_older_writers_out(
-    open_storage: Any, settings: StorageSettings, resource: str
-) -> None:
-    storage = open_storage("conditional-update", "inclusive")
-    storage.write(resource, 3, "kept", nothing)
-    storage.fence(resource, 5)
-
-    with pytest.raises(Stale):
-        storage.write(resource, 4, "late", nothing)
-    with pytest.raises(Stale):
-        storage.fence(resource, 4)
-    assert storage.read(resource) == ("kept", 3)
-    storage.write(resource, 5, "own", nothing)
-    storage.fence(resource, 5)
-    committed = [each for each in postgres.committed(settings) if each.resource == resource]
-    assert [(each.token, each.value, each.fence) for each in committed] == [
-        (3, "kept", False),
-        (5, None, True),
-        (5, "own", False),
-        (5, None, True),
-    ]

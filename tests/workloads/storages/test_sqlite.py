@@ -1,11 +1,9 @@
-"""SQLite as a fenced register: several clients, one file."""
+"""SQLite as a register: several clients, one file; what all storages share is in `test_every_storage.py`."""
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +17,8 @@ from harness.nemesis.pause import pause
 from tests.support import systems
 from tests.support.systems import nothing, storage_clients, storage_settings
 from tests.support.waiting import SOON
-from workloads.client import NotApplied, Stale, Unknown
+from workloads.client import NotApplied, Unknown
 from workloads.storages import sqlite as storages
-
-POLICIES = ["strict", "inclusive"]
 
 
 @pytest.fixture
@@ -57,89 +53,6 @@ def blocker(file: Any) -> Iterator[Popen[bytes]]:
             yield process
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_condition_rejects_an_older_token(open_storage: Any, commits_of: Any, policy: str) -> None:
-    storage = open_storage(policy=policy)
-    storage.write("r0", 10, "new", nothing)
-
-    with pytest.raises(Stale):
-        storage.write("r0", 9, "old", nothing)
-
-    assert storage.read("r0") == ("new", 10)
-    assert commits_of() == [(10, "new")]
-
-
-def test_an_unfenced_storage_accepts_an_older_token(open_storage: Any, commits_of: Any) -> None:
-    storage = open_storage("none")
-    storage.write("r0", 10, "new", nothing)
-    storage.write("r0", 9, "old", nothing)
-
-    assert storage.read("r0") == ("old", 9)
-    assert commits_of() == [(10, "new"), (9, "old")]
-
-
-def test_an_equal_token_is_stale_only_under_the_policy_strict(open_storage: Any) -> None:
-    open_storage().write("r0", 7, "first", nothing)
-
-    with pytest.raises(Stale):
-        open_storage().write("r0", 7, "second", nothing)
-    open_storage(policy="inclusive").write("r0", 7, "third", nothing)
-
-
-def test_tokens_are_numbers_of_64_bits(open_storage: Any) -> None:
-    storage = open_storage()
-    storage.write("r0", 2**53, "lower", nothing)
-    storage.write("r0", 2**53 + 1, "higher", nothing)
-    storage.write("r0", 2**63 - 1, "highest", nothing)
-
-    assert storage.read("r0") == ("highest", 2**63 - 1)
-
-
-@pytest.mark.parametrize("policy", ["strict", "inclusive"])
-def test_the_first_token_of_a_resource_may_be_0(open_storage: Any, policy: str) -> None:
-    storage = open_storage(policy=policy)
-
-    storage.write("r1", 0, "first", nothing)
-
-    assert storage.read("r1") == ("first", 0)
-
-
-@pytest.mark.parametrize("fencing", ["none", "conditional-update"])
-def test_a_missing_row_is_neither_a_success_nor_stale(
-    open_storage: Any, commits_of: Any, fencing: str
-) -> None:
-    with pytest.raises(NotApplied, match="no row"):
-        open_storage(fencing).write("nowhere", 1, "lost", nothing)
-
-    assert open_storage().read("nowhere") == (None, 0)
-    assert commits_of("nowhere") == []
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_writers_that_race_commit_in_token_order(file: Any, commits_of: Any, policy: str) -> None:
-    tokens = random.Random(1).sample(range(1, 201), 200)
-    settings = storage_settings("sqlite", [file], fencing="conditional-update", policy=policy, timeout=30)
-
-    def write(number: Any) -> None:
-        storage = storages.connect(settings)  # a connection stays in its thread
-        for token in tokens[number::4]:
-            try:
-                storage.write("r0", token, f"v{token}", nothing)
-            except Stale:
-                continue
-        storage.reconnect()
-
-    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-
-    committed = [token for token, _ in commits_of()]
-    assert committed == sorted(committed)
-    assert committed[-1] == 200
-
-
 @pytest.mark.usefixtures("blocker")
 @pytest.mark.parametrize("call", ["write", "fence"])
 def test_a_call_behind_a_stopped_writer_ends_at_its_deadline_not_applied(
@@ -169,21 +82,6 @@ def test_a_writer_stopped_before_its_commit_blocks_the_others(open_storage: Any,
 
     assert refused == [(None, None)]
     assert commits_of() == [(1, "first")]
-
-
-def test_a_fence_keeps_the_value_and_older_writers_out(open_storage: Any, commits_of: Any) -> None:
-    storage = open_storage(policy="inclusive")
-    storage.write("r0", 3, "kept", nothing)
-    storage.fence("r0", 5)
-    storage.fence("r0", 5)
-
-    with pytest.raises(Stale):
-        storage.write("r0", 4, "late", nothing)
-    with pytest.raises(Stale):
-        storage.fence("r0", 4)
-    assert storage.read("r0") == ("kept", 3)
-    storage.write("r0", 5, "own", nothing)
-    assert commits_of() == [(3, "kept"), (5, systems.FENCE), (5, systems.FENCE), (5, "own")]
 
 
 def test_a_write_that_is_dropped_before_its_commit_leaves_nothing(open_storage: Any, commits_of: Any) -> None:
@@ -220,12 +118,3 @@ def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
 
     with pytest.raises(Unknown, match="not a database"):
         storages.set_up(storage_settings("sqlite", [str(path)]), ["r0"])
-
-
-def test_an_unfenced_storage_accepts_writes_without_a_token(open_storage: Any, commits_of: Any) -> None:
-    storage = open_storage("none")
-    storage.write("r0", None, "first", nothing)
-    storage.write("r0", None, "last", nothing)
-
-    assert storage.read("r0") == ("last", None)
-    assert commits_of() == [(None, "first"), (None, "last")]
