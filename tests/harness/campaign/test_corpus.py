@@ -69,7 +69,7 @@ def test_a_target_that_is_no_name_makes_no_entry(run: Path, tmp_path: Path, targ
 
 @pytest.mark.parametrize("name", ["minimal.toml", "minimal-plan.json", "plan.json", "target.toml"])
 @pytest.mark.parametrize("leads_to", ["secret", "pipe", "/dev/zero"])
-def test_no_link_of_a_received_run_gets_into_the_corpus(
+def test_no_link_of_a_received_run_enters_a_corpus(
     run: Path, tmp_path: Path, name: str, leads_to: str
 ) -> None:
     (tmp_path / "secret").write_text("my private key")

@@ -205,9 +205,7 @@ def test_only_three_reasons_for_no_verdict_are_named_first(tmp_path: Path) -> No
     ],
     ids=["no history", "the first night", "an earlier night"],
 )
-def test_the_trend_names_known_nights(
-    earlier: Sequence[Remembered] | None, said: str, tmp_path: Path
-) -> None:
+def test_the_trend_names_its_nights(earlier: Sequence[Remembered] | None, said: str, tmp_path: Path) -> None:
     night, assessment = judged(tmp_path, finished(job()))
 
     shown = render(night, assessment, earlier, ExitCode.AS_EXPECTED)

@@ -151,9 +151,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         Results(file).outcomes(before=NIGHTS[1])
 
 
-def test_an_unwritable_file_is_refused_before_a_night(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_file_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.campaign.results.PATIENCE", 0.01)
     file = tmp_path / "nights.db"
     results = Results(file)

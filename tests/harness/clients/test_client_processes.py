@@ -274,7 +274,7 @@ def test_an_error_has_its_place_if_it_is_a_mistake(recorder: Recorder, action: A
     assert error_of(recorder, action) == said
 
 
-def test_the_log_has_a_traceback_without_passwords(
+def test_the_log_has_tracebacks_but_no_passwords(
     recorder: Recorder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> NoReturn:

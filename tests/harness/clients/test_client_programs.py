@@ -88,9 +88,7 @@ def test_a_program_is_run_paused_and_judged(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("tokenless",), *nightly((("tokenless", "forgetful"),))])
-def test_a_lock_without_tokens_is_judged_by_time(
-    run: Any, tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
+def test_a_lock_without_token_is_judged_by_time(run: Any, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     unfenced = ("lock.token=none", "storage.fencing=none", 'expect=["stale-write"]')
 
     done = run([sys.executable, PROGRAM, tmp_path / "file.db", *arguments], *unfenced)

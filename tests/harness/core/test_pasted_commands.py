@@ -264,9 +264,7 @@ def test_a_run_is_repeated_by_a_command_in_any_folder(program: Path, monkeypatch
     assert str(command) == f"{program} run {here}/runs/t/1/target.toml --seed 7 --engine local"
 
 
-def test_a_path_that_looks_like_an_assignment_is_quoted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_like_an_assignment_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", "/nowhere")
     file = tmp_path / "a=b" / "fencepost"

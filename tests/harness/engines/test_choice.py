@@ -169,9 +169,7 @@ def test_without_a_program_the_error_has_remedies(
     ("version", "is_refused"),
     [("3.4.23", False), ("3.5.0", True), ("3.5.2", True), ("3.5.3", False), ("3.6.0", False)],
 )
-def test_only_an_etcd_that_keeps_data_is_killed(
-    path_of_programs: Path, version: str, is_refused: bool
-) -> None:
+def test_only_etcds_that_keep_data_are_killed(path_of_programs: Path, version: str, is_refused: bool) -> None:
     program_that_says(path_of_programs / "etcd", ETCD, version)
     topology = Topology(servers=(ServerSpec(name="etcd-1", system="etcd"),), clients=1, partitions=False)
 

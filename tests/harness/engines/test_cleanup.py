@@ -95,9 +95,7 @@ def test_folders_that_a_run_never_created_are_ignored(tmp_path: Path, run_id: st
 
 
 @pytest.mark.parametrize("name", ["", "history.jsonl", "events", "logs", "../target", "servers/../events"])
-def test_a_note_of_recorded_data_removes_nothing(
-    state: Path, run_folder: Path, run_id: str, name: str
-) -> None:
+def test_notes_of_recorded_data_remove_nothing(state: Path, run_folder: Path, run_id: str, name: str) -> None:
     write_note(state, run_id, [f"{run_folder}/{name}"])
 
     swept = cleanup.sweep()

@@ -125,9 +125,7 @@ def test_servers_die_with_a_killed_harness(local_engine: Engine, run_id: str, tm
 
 
 @pytest.mark.slow
-def test_a_sweep_kills_a_server_a_fault_had_stopped(
-    local_engine: Engine, run_id: str, tmp_path: Path
-) -> None:
+def test_a_sweep_kills_a_server_that_is_stopped(local_engine: Engine, run_id: str, tmp_path: Path) -> None:
     with running_harness(local_engine.name, run_id, tmp_path) as process:
         wait_for_line(process, "up")
         for each in processes_of(run_id):

@@ -80,9 +80,7 @@ def test_zookeeper_started_by_root_does_not_run_as_root(run_id: str, tmp_path: P
 
 
 @pytest.mark.usefixtures("lacks_nothing")
-def test_another_user_can_change_data_of_zookeeper_alone(
-    run_id: str, tmp_path: Path, other_user: int
-) -> None:
+def test_another_user_can_change_zookeepers_data_alone(run_id: str, tmp_path: Path, other_user: int) -> None:
     alone = Topology(servers=(ALONE,), clients=1, partitions=False)
     with LocalEngine().start(alone, run_id, tmp_path, print) as cluster:
         at = cluster.servers[0].address

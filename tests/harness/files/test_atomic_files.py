@@ -164,9 +164,7 @@ class Full:
             return len(taken)
 
 
-def test_after_half_an_event_nothing_more_is_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_half_an_event_nothing_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = Full(100)
     recorder = Recorder(tmp_path / "events.jsonl")
     monkeypatch.setattr("harness.clients.recorder.os.write", disk.write)

@@ -72,7 +72,7 @@ def write(connection: socket.socket, key: str) -> None:
     connection.sendall(f"SET {key} 1\r\n".encode())
 
 
-def test_refused_connections_are_closed_and_stay_so(
+def test_refused_connections_are_closed_for_good(
     servers: Relayed, server: str, client: socket.socket
 ) -> None:
     at = servers.cluster.edge(0, server)
@@ -156,7 +156,7 @@ def test_a_held_write_lands_although_its_client_has_gone(
 
 
 @pytest.mark.parametrize("closing", CLOSINGS)
-def test_a_held_write_on_a_new_connection_lands(
+def test_a_held_write_of_a_new_connection_lands(
     servers: Relayed, server: str, key: str, closing: str
 ) -> None:
     at = servers.cluster.edge(0, server)

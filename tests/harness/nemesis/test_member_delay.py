@@ -1,7 +1,11 @@
-"""Delays between members: what gets late in which order, and on real servers of etcd."""
+"""Delays between members, also of real clusters, and the proof of silence over an edge."""
 
+import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,9 +13,16 @@ import pytest
 from harness.core.duration import NS
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Engine
+from harness.nemesis.delay import delay
+from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, silence_after
 from harness.nemesis.leader import leader_of
 from harness.nemesis.member_delay import MemberDelay, delay_members, steps
-from harness.network.topology import ServerSpec, Topology
+from harness.nemesis.partition import partition
+from harness.nemesis.postgres_failover import postgres_failover
+from harness.nemesis.redis_failover import redis_failover
+from harness.nemesis.slow import slow
+from harness.network.members import MEMBERS, keeps_silence, members_of
+from harness.network.topology import Address, Link, ServerSpec, Topology
 from tests.support.systems import run_named
 from workloads.etcd_api import Connection
 
@@ -100,4 +111,52 @@ def test_a_delay_between_members_without_links_is_not_in_force(local_cluster: An
         pytest.raises(FaultNotInstalledError, match="there are no proxies between etcd-1 from etcd-2"),
         delay_members(local_cluster, "lock:etcd-1", "etcd-1", ["etcd-2"], MemberDelay(by=1), lambda _: None),
     ):
+        pass
+
+
+ZOOKEEPER = members_of("zookeeper")
+LINK = Link("zookeeper-1", "zookeeper-2")
+
+
+@pytest.fixture
+def silent_member() -> Iterator[Address]:
+    """A member that hears nothing, so that it hangs up in the end."""
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def hang_up_late() -> None:
+            connection, _ = listening.accept()
+            over.wait(MEMBERS["zookeeper"].hangs_up)
+            connection.close()
+
+        thread = threading.Thread(target=hang_up_late)
+        thread.start()
+        yield Address(*listening.getsockname())
+        over.set()
+        thread.join()
+
+
+def test_a_member_that_hangs_up_because_it_hears_nothing_is_silent(silent_member: Address) -> None:
+    probes = Probes(kind="partition", target="lock:zookeeper-2", edges={LINK: (silent_member, ZOOKEEPER)})
+    assert silence_after(ANSWER_TIMEOUT) > MEMBERS["zookeeper"].hangs_up
+
+    assert probes.prove_silent(ANSWER_TIMEOUT) == keeps_silence(ZOOKEEPER) > ANSWER_TIMEOUT
+
+
+BARE: Any = SimpleNamespace(servers=(), toxiproxy=None)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda: partition(BARE, 0, ["etcd-1"]),
+        lambda: delay(BARE, 0, ["etcd-1"], print),
+        lambda: slow(BARE, 0, ["etcd-1"], jitter=1, rate=None),
+        lambda: redis_failover(BARE, "lock", LINK, range(2), None),
+        lambda: postgres_failover(BARE, "storage", LINK, ((0, 1), ()), "killed", None),
+    ],
+    ids=["partition", "delay", "slow", "redis_failover", "postgres_failover"],
+)
+def test_without_proxies_an_edge_has_no_fault(fault: Callable[[], AbstractContextManager[object]]) -> None:
+    with pytest.raises(FaultNotInstalledError, match="there are no proxies"), fault():
         pass

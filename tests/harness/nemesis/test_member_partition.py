@@ -253,9 +253,7 @@ def test_an_isolated_leader_of_zookeeper_steps_down(ensemble: Any) -> None:
 
 
 @pytest.mark.slow
-def test_five_members_are_divided_by_halves_or_bridge(
-    docker_engine: Engine, run_id: str, tmp_path: Any
-) -> None:
+def test_five_members_are_halved_or_bridged(docker_engine: Engine, run_id: str, tmp_path: Any) -> None:
     with docker_engine.start(topology("etcd", 5), run_id, tmp_path, print) as cluster:
         names = names_of(cluster)
         everything = between(names, names) - {(name, name) for name in names}

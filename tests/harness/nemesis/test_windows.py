@@ -134,9 +134,7 @@ def test_moments_that_a_run_does_not_come_to_are_missed(state: SharedState, faul
     assert missed(state, fault, Reservations(state), [0, 1], is_over=True) == [RUN_OVER, RUN_OVER]
 
 
-def test_servers_that_are_free_too_late_are_missed(
-    state: SharedState, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_that_are_free_late_are_missed(state: SharedState, monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
     windows: list[str | None] = []
 

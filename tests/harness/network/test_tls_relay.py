@@ -80,9 +80,7 @@ def stopped_relay() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("request_", "protocol"), [(b"PING\r\n", b"http/1.1"), (HTTP2 + b".0\r\n\r\nSM\r\n\r\n", b"h2")]
 )
-def test_plain_text_reaches_a_tls_server(
-    certificates: Certificates, request_: bytes, protocol: bytes
-) -> None:
+def test_plain_text_reaches_tls_servers(certificates: Certificates, request_: bytes, protocol: bytes) -> None:
     with tls_server(certificates) as (port, got), relayed(spec(port, certificates.authority)) as at:
         answer = asked(at, request_)
 

@@ -186,9 +186,7 @@ def verdict_of(done: CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)["verdict"]
 
 
-def test_a_recheck_agrees_and_leaves_the_history_alone(
-    unfenced_run: tuple[Any, Any, Any], tmp_path: Path
-) -> None:
+def test_a_recheck_agrees_and_keeps_the_history(unfenced_run: tuple[Any, Any, Any], tmp_path: Path) -> None:
     _, verdict, folder = unfenced_run
     recorded = (folder / "history.jsonl").read_bytes()
 

@@ -43,9 +43,7 @@ def test_a_page_that_this_machine_wrote_is_shown(folder: Path, capsys: Captured)
 
 
 @pytest.mark.parametrize("exposed", ["run/report.html", "run", "."])
-def test_a_copy_is_shown_of_an_exposed_page(
-    folder: Path, pages: Path, capsys: Captured, exposed: str
-) -> None:
+def test_a_copy_is_shown_of_exposed_pages(folder: Path, pages: Path, capsys: Captured, exposed: str) -> None:
     recheck(folder)
     (folder.parent / exposed).chmod(0o777)
 

@@ -221,9 +221,7 @@ def test_an_unobserved_fault_is_not_counted(smaller: SmallerTarget, monkeypatch:
     assert smaller.measure(3) == (1, 2)
 
 
-def test_nothing_is_said_without_a_judged_run(
-    smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_said_without_judged_runs(smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     smaller.notify = said.append
     runs(monkeypatch, UNOBSERVED, UNOBSERVED, *[judged()] * 40)

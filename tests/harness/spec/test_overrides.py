@@ -313,9 +313,7 @@ def test_values_that_contradict_each_other_are_refused() -> None:
     ],
     ids=["values", "keys"],
 )
-def test_combinations_are_counted_first(
-    entries: str, combinations: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_combinations_are_counted(entries: str, combinations: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.spec.vary._impossible", None)
 
     with pytest.raises(ConfigurationError, match=f"vary: has {combinations} combinations; at most 256"):

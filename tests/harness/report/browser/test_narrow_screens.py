@@ -94,9 +94,7 @@ def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Unpa
         *nightly("redlock-postgres-clock"),  # with long tokens
     ],
 )
-def test_a_phone_shows_all_of_each_operation(
-    visitor: Visitor, reported: Unpack, name: str, width: int
-) -> None:
+def test_phones_show_all_of_each_operation(visitor: Visitor, reported: Unpack, name: str, width: int) -> None:
     page = visitor.drawing(reported(name), viewport={"width": width, "height": 800})
 
     seen, cut_off = page.evaluate(
@@ -116,9 +114,7 @@ def test_a_phone_shows_all_of_each_operation(
 
 
 @pytest.mark.parametrize("width", [1280, *nightly(1000)])
-def test_a_long_error_leaves_the_other_columns_their_room(
-    visitor: Visitor, reported: Unpack, width: int
-) -> None:
+def test_a_long_error_leaves_other_columns_their_room(visitor: Visitor, reported: Unpack, width: int) -> None:
     report = reported("failover-without-stonith-twin")
     link = "#operations?text=terminated+abnormally"
     page = visitor.open(report, fragment=link, viewport={"width": width, "height": 800}).page
