@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -30,11 +31,11 @@ HEAD = {"fencepost": 1, "target": "t", "fenced": True, "policy": "strict"}
 READ_FILES = sorted(set(run_files.MOST) - {HEADER, run_files.REPORT})
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """The folder of a judged run."""
-    made = tmp_path / "runs" / "t" / "1"
-    (made / EVENTS).mkdir(parents=True)
+@pytest.fixture(scope="session")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a judged run; a test gets a copy."""
+    made = tmp_path_factory.mktemp("judged")
+    (made / EVENTS).mkdir()
     (made / HISTORY).write_text("".join(Simulation(seed=1).lines()))
     (made / "commits.jsonl").write_text("")
     (made / "plan.json").write_text('{"seed":1,"faults":[]}')
@@ -42,6 +43,11 @@ def folder(tmp_path: Path) -> Path:
     (made / "target.toml").write_text("")
     recheck(made)
     return made
+
+
+@pytest.fixture
+def folder(judged: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(judged, tmp_path / "runs" / "t" / "1"))
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,10 @@ import pytest
 from checkers.history import reader
 from checkers.vocabulary.document import InterruptionDocument
 from harness.campaign.canary import TWIN
-from harness.campaign.fingerprint import fingerprint
 from harness.cli.progress import progress
 from harness.cli.recheck_history import recheck_and_print
 from harness.cli.zoo_exhibits import Exhibit, exhibits
 from harness.core.exit_codes import ExitCode
-from harness.report.first_finding import first_causes
 from harness.report.interruption import in_words, interruption
 from harness.report.recorded_plan import RecordedPlan
 from harness.report.recorded_run import recorded_plan
@@ -88,34 +86,6 @@ def test_every_run_that_can_be_recorded_is_recorded() -> None:
 
 def test_the_recordings_are_small() -> None:
     assert sum(file.stat().st_size for file in RECORDINGS.glob("*.tar.xz")) < MOST
-
-
-SEVERAL = {
-    "clock-an-hour-ahead": 2,  # early-grant, by its times and by its tokens
-    "code-path-without-the-token": 2,  # stale-write, unfenced-write
-    "redlock-one-clock-jumped": 2,  # early-grant, while the clock jumped and later
-    "replica-promoted-with-link-held": 2,  # duplicate-token, early-grant
-}
-"""How many shapes the findings of one run have that follow from no other one, where it is not one."""
-
-ONLY_COUNTED = {"append-without-fence-on-acquire"}
-"""Its anomaly makes no run invalid, so a failing run of it has no finding."""
-
-
-@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_a_recorded_bug_is_found_again(recorded_run: Unpack, exhibit: Exhibit) -> None:
-    """In at most two shapes: each finding that follows from no other may be all that another seed shows."""
-    name = exhibit.name
-    document = recheck(recorded_run(name)).document
-    verdict = document.as_dict()
-    first = first_causes(verdict["findings"])
-    shapes = {fingerprint(name, verdict | {"findings": [each]}) for each in first}
-
-    assert document.as_expected, document.reasons
-    assert all(document.anomalies[each] for each in exhibit.bug.expected)
-    assert [each["anomaly"] for each in first[:1]] == [*exhibit.bug.expected] * (name not in ONLY_COUNTED)
-    assert len(shapes) == (name not in ONLY_COUNTED) * SEVERAL.get(name, 1) <= 2
-    assert not shapes or fingerprint(name, verdict) in shapes
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
