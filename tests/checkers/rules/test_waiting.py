@@ -75,7 +75,7 @@ def _hold(rng: random.Random, process: int, owner: str, now: int) -> list[Op]:
 
 
 def _op(process: int, f: str, owner: str, called: int, ended: int, outcome: str, **more: object) -> Op:
-    return op(f, owner, called, ended, outcome, **{"process": process, "ttl": None, **more})
+    return replace(op(f, owner, called, ended, outcome, **{"ttl": None, **more}), process=process)
 
 
 def _faults(rng: random.Random, horizon: int, clients: int | None) -> list[FaultEvent]:
