@@ -15,24 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from checkers.formats import fencepost, jepsen, porcupine
-from checkers.formats.event import Call, Event, Foreign, Note
-from checkers.formats.operations import VOCABULARY, ModelInput, operations
+from checkers.formats.event import Foreign
+from checkers.formats.operations import operations
 from checkers.formats.text import Text, read_text
 from checkers.text.errors import HistoryError
 
-__all__ = [
-    "VOCABULARY",
-    "Call",
-    "Event",
-    "Foreign",
-    "Format",
-    "ModelInput",
-    "Note",
-    "detect",
-    "operations",
-    "parse",
-    "read",
-]
+__all__ = ["Foreign", "Format", "detect", "operations", "parse", "read"]
 
 
 class Format(enum.StrEnum):

@@ -106,7 +106,7 @@ def read_elements(text: str) -> Iterator[Form]:
         EdnError: it is not EDN, not a vector, or there is more than the vector.
     """
     tokens = _TOKEN.finditer(text)
-    closer = _closer(next(tokens)["open"] or "")
+    closer = _CLOSES.get((next(tokens)["open"] or "")[-1:])
     if closer not in {"]", ")"}:
         raise EdnError(1, "the text is not a vector")
     return _Reader(text).forms(tokens, closer=closer)
@@ -150,10 +150,6 @@ def _dump_collection(value: Any) -> str:
         case dict():
             return f"{{{', '.join(f'{dumps(key)} {dumps(item)}' for key, item in value.items())}}}"
     raise TypeError(f"EDN has no form for {type(value).__name__}")
-
-
-def _closer(opening: str) -> str | None:
-    return _CLOSES.get(opening[-1:])
 
 
 def _qualified(items: list[Any], namespace: str) -> list[Any]:
@@ -253,7 +249,7 @@ class _Reader:
             raise self._error(token.start(kind), str(error)) from None
 
     def _close(self, text: str, place: int) -> Any:
-        if not self._stack or _closer(self._stack[-1].kind) != text:
+        if not self._stack or _CLOSES.get(self._stack[-1].kind[-1]) != text:
             raise self._error(place, f"{text!r} closes nothing that is open")
         frame = self._stack.pop()
         match frame.kind:

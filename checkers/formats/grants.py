@@ -6,6 +6,7 @@ remain: no two holds share a token, and tokens rise with time.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,41 +23,27 @@ def grants_of(history: Foreign, *, reentrant: bool) -> History:
     otherwise they are the positions of the events.
 
     Raises:
-        ValueError: a grant's value is no token.
+        CallError: a grant's value is no token.
     """
     times = rising_times(history.calls)
-    holds = _Holds(reentrant=reentrant)
+    owners: dict[tuple[object, int], str] = {}  # of holds: the process, and the line of the first acquire
+    depth: dict[tuple[object, int], int] = defaultdict(int)
     operations: list[Op] = []
     for call in history.calls:
         if call.f not in {"acquire", "release"}:
             continue  # in our own histories: the values that the lock protects
-        owner = holds.owner(call)
-        given = token(call) if call.outcome is Outcome.OK and call.f == "acquire" else NO_VALUE
+        holder, is_acquire, ok = (call.key, call.process), call.f == "acquire", call.outcome is Outcome.OK
+        if holder not in owners or (is_acquire and not (reentrant and depth[holder])):
+            owners[holder] = f"{call.process}-{call.lines[0]}"
+        if ok:
+            depth[holder] = max(0, depth[holder] + (1 if is_acquire else -1))
+        given = token(call) if is_acquire and ok else NO_VALUE
         if given is not None:
             op = op_of(call, "mutex", len(operations), times)
-            operations.append(replace(op, owner=owner, token=None if given is NO_VALUE else given))
+            operations.append(replace(op, owner=owners[holder], token=None if given is NO_VALUE else given))
     started = operations[0].called if operations else 0
     header = Header(target=history.name, fenced=False, require={})
     return History(header=header, operations=tuple(operations), started=started)
-
-
-class _Holds:
-    """The owners of holds: the process, and the line of the acquire that began the hold."""
-
-    def __init__(self, *, reentrant: bool) -> None:
-        self._reentrant = reentrant
-        self._owners: dict[tuple[object, int], str] = {}
-        self._depth: dict[tuple[object, int], int] = {}
-
-    def owner(self, call: Call) -> str:
-        holder = (call.key, call.process)
-        depth = self._depth.get(holder, 0)
-        if call.f == "acquire" and not (self._reentrant and depth > 0):
-            self._owners[holder] = f"{call.process}-{call.lines[0]}"
-        owner = self._owners.setdefault(holder, f"{call.process}-{call.lines[0]}")
-        if call.outcome is Outcome.OK:
-            self._depth[holder] = max(0, depth + (1 if call.f == "acquire" else -1))
-        return owner
 
 
 def op_of(call: Call, model: str, index: int, times: dict[int, int]) -> Op:

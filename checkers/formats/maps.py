@@ -26,13 +26,10 @@ _SHOWN = 120  # characters
 
 def event(fields: Mapping[Any, Any], line: int) -> Event | Note:
     """Read the event in a map; keys are keywords or strings. ValueError: a field is missing, or wrong."""
-    plain = {_name(key): value for key, value in fields.items()}
-    if len(plain) < len(fields):
+    names = {_name(key): value for key, value in fields.items()}
+    if len(names) < len(fields):
         raise ValueError("a field that occurs twice")
-    return _event(plain, line)
-
-
-def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
+    fields = names
     process = fields.get("process")
     index, time = _number(fields, "index"), _number(fields, "time")
     if isinstance(line, EventIndex) and index is not None:

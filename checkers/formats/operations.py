@@ -116,7 +116,7 @@ def token(call: Call) -> int | None:
     the second of two elements; null is none. An ok that only repeats the request carries none.
 
     Raises:
-        ValueError: the value is no token.
+        CallError: the value is no token.
     """
     answer = call.answered
     if answer is NO_VALUE or answer == call.asked:
@@ -131,7 +131,7 @@ def token(call: Call) -> int | None:
         answer = pair[1]
     if answer is None or isinstance(answer, int):
         return answer
-    raise ValueError(f"the ok of an acquire carries its token, a whole number, not {written(call.answered)}")
+    raise _wrong(call, -1, "the ok of an acquire carries its token, a whole number", call.answered)
 
 
 def _spelled(key: Hashable) -> str:
@@ -205,18 +205,11 @@ def _output(call: Call, model: str) -> Hashable:
     if call.outcome is Outcome.INFO:
         return NO_VALUE
     if model in FENCED and call.f == "acquire":
-        return _token(call)
+        given = token(call)
+        return NO_VALUE if given is None else given
     if call.f not in QUESTIONS:
         return NO_VALUE
     return _answer(call, model)
-
-
-def _token(call: Call) -> Hashable:
-    try:
-        given = token(call)
-    except ValueError as error:
-        raise CallError(call.lines[-1], str(error)) from None
-    return NO_VALUE if given is None else given
 
 
 def _answer(call: Call, model: str) -> Hashable:

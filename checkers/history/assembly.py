@@ -6,7 +6,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import get_args
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from checkers.history.jsonl import Line
 from checkers.history.lines import Acquire, Append, ClientLine, FaultLine, Read, Write, fault_event
@@ -117,30 +117,14 @@ class Assembly:
         return op
 
 
-def _f(event: ClientLine) -> str:
-    """Return the name of an event's operation, such as "write"."""
-    return _NAME[type(event)]
-
-
 def _pending(line: Line, event: ClientLine, index: int) -> Op:
-    f = _f(event)
-    return Op(
-        index=index,
-        process=event.process,
-        f=f,
-        resource=event.resource,
-        called=event.time,
-        owner=getattr(event, "owner", None),
-        token=getattr(event, "token", None) if f in _ASKED_WITH_TOKEN else None,
-        value=getattr(event, "value", None) if f == "write" else None,
-        element=getattr(event, "element", None),
-        ttl=getattr(event, "ttl", None),
-        lines=(line.number,),
-    )
+    op = _completed(line, event, line, structs.replace(event, type="info"), index)
+    value = None if isinstance(event, Append) else op.value
+    return replace(op, value=value, seen=None, error=None, learned=None, lines=(line.number,))
 
 
 def _completed(invoked: Line, invoke: ClientLine, line: Line, event: ClientLine, index: int) -> Op:
-    f = _f(event)
+    f = _NAME[type(event)]
     outcome = _OUTCOMES[event.type]
     ok = outcome is Outcome.OK
     ttl = getattr(event, "ttl", None)
@@ -172,7 +156,8 @@ def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientL
     """Raise HistoryError unless a completion repeats the fields of its invoke."""
     kind = type(event)
     if kind is not type(invoke):
-        raise line.error(f"{event.type} of {_f(event)}, but line {invoked.number} invoked {_f(invoke)}")
+        asked = f"line {invoked.number} invoked {_NAME[type(invoke)]}"
+        raise line.error(f"{event.type} of {_NAME[kind]}, but {asked}")
     if _REPEATED[kind](event) == _REPEATED[kind](invoke):
         return
     for name in _repeated_names(kind):

@@ -86,20 +86,15 @@ class Entry:
 def of_another_run(entry: Entry) -> HistoryError:
     """Return the error about a log that does not fit, from its first entry."""
     commit, write = entry.commit, entry.sent
+    value = f"value {as_recorded(commit.value)} was committed"
+    others = "none that fits any other commit"
     if commit.fence:
         problem = f"a fence with token {commit.token} was committed, but the history has none of it"
     elif write is None:
-        problem = f"value {as_recorded(commit.value)} was committed, but the history has no write of it"
+        problem = f"{value}, but the history has no write of it"
     else:
-        return HistoryError(
-            commit.file,
-            commit.line,
-            f"value {as_recorded(commit.value)} was committed to {commit.resource} with token {commit.token},"
-            f" but line {write.lines[0]} of the history wrote it to {write.resource}"
-            f" with token {write.token}, and no other commit fits; are these the commits of another run?",
-        )
-    return HistoryError(
-        commit.file,
-        commit.line,
-        f"{problem}, and none that fits any other commit; are these the commits of another run?",
-    )
+        problem = f"{value} to {commit.resource} with token {commit.token}, but line {write.lines[0]} of the"
+        problem += f" history wrote it to {write.resource} with token {write.token}"
+        others = "no other commit fits"
+    problem += f", and {others}; are these the commits of another run?"
+    return HistoryError(commit.file, commit.line, problem)

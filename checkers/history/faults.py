@@ -127,10 +127,7 @@ def client_of(process: int, header: Header) -> int:
 
 
 def killed_at(header: Header, faults: Iterable[Fault]) -> Callable[[Op], float]:
-    """Return a function from an operation to when its client was killed after the call, in ns.
-
-    It is infinity if no kill is known.
-    """
+    """Return a function from an operation to when its client was killed after the call: ns, or infinity."""
     kills: dict[int | None, list[int]] = defaultdict(list)  # by client, in time order
     for fault in faults:
         if fault.is_death and header.clients is not None:
@@ -142,8 +139,3 @@ def killed_at(header: Header, faults: Iterable[Fault]) -> Callable[[Op], float]:
         return own[after] if after < len(own) else math.inf
 
     return killed
-
-
-def is_client(process: int, client: int, header: Header) -> bool:
-    """Is this one of the client's process numbers?"""
-    return client_of(process, header) == client

@@ -40,27 +40,23 @@ class Line(msgspec.Struct, frozen=True, gc=False):
         return HistoryError(self.file, self.number, f"{problem}, in: {shown}{more}")
 
 
-def read_lines(
-    path: Path, most: int = limits.HISTORY, remedy: str = limits.SPLIT, within: Path | None = None
-) -> Iterator[bytes]:
-    """Yield the lines of a file of at most `most` bytes; a line over the limit is cut just beyond it.
+def read_lines(path: Path, within: Path | None = None) -> Iterator[bytes]:
+    """Yield the lines of a file, which is opened as by `opened`, as `lines_of` does."""
+    with opened(path, limits.HISTORY, limits.SPLIT, within) as file:
+        yield from lines_of(file, str(path))
+
+
+def lines_of(file: BinaryIO, name: str, most: int = limits.HISTORY) -> Iterator[bytes]:
+    """Yield the lines of an open file; a line over the limit is cut just beyond it.
 
     Raises:
-        HistoryError: it cannot be read, or is too large; `within` is as in `opened`.
+        HistoryError: it has more than `most` bytes, which a generated file does not report as its size.
     """
-    with opened(path, most, remedy, within) as file:
-        yield from lines_of(file, str(path), most, remedy)
-
-
-def lines_of(
-    file: BinaryIO, name: str, most: int = limits.HISTORY, remedy: str = limits.SPLIT
-) -> Iterator[bytes]:
-    """Yield the lines of an open file as `read_lines` does; generated files do not report their size."""
     left = most
     while text := file.readline(MAX_LINE + 1):
         left -= len(text)
         if left < 0:
-            raise HistoryError(name, 0, f"it has more than {limits.described(most)}; {remedy}")
+            raise HistoryError(name, 0, f"it has more than {limits.described(most)}; {limits.SPLIT}")
         yield text
 
 

@@ -108,7 +108,7 @@ class Scan:
         return cls(count=len(newlines), longest=int(longest), fields=_fields(text, strings, names))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Strings:
     """All strings of a text, and the gap after each."""
 
@@ -135,16 +135,7 @@ class _Strings:
         starts = closes + 1 + is_name * len(colon)
         ends = nexts - np.where(ends_line, len(_LINE_END), len(comma))
         require(np.all(has_string | (ends_field & (np.sign(ends - starts) == is_name))))
-        return cls(
-            opens=opens,
-            closes=closes,
-            nexts=nexts,
-            is_name=is_name,
-            has_string=has_string,
-            ends_line=ends_line,
-            starts=starts,
-            ends=ends,
-        )
+        return cls(opens, closes, nexts, is_name, has_string, ends_line, starts, ends)
 
 
 def _fields(text: PlainText, strings: _Strings, names: Iterable[str]) -> dict[str, Field]:

@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from checkers import formats
-from checkers.formats import Foreign, ModelInput
-from checkers.formats.event import Call
+from checkers.formats.event import Call, Foreign
 from checkers.formats.grants import grants_of
 from checkers.formats.initial_values import HAS_INITIAL
 from checkers.formats.keys import name_of
-from checkers.formats.operations import FENCED, token, with_article
+from checkers.formats.operations import FENCED, ModelInput, token, with_article
 from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.budget import MIB, Budget

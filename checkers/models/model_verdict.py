@@ -82,10 +82,8 @@ class GaveUp:
     spent: Resource
 
     def __str__(self) -> str:
-        return (
-            f"the search used up its {self.spent} before it had explained the return of"
-            f" operation {self.operation}"
-        )
+        done = f"before it had explained the return of operation {self.operation}"
+        return f"the search used up its {self.spent} {done}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

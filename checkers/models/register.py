@@ -37,7 +37,7 @@ Then `search` decides.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -121,8 +121,7 @@ def _counted(columns: RegisterColumns, writers: Ints) -> Flags:
     return counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Blocks:
+class _Blocks(NamedTuple):
     """Values in blocks, and the moments of each block."""
 
     columns: RegisterColumns
@@ -152,7 +151,7 @@ def _blocks(columns: RegisterColumns, kept: Flags, block: Ints) -> _Blocks:
     settled[block[INITIAL]] = _ALWAYS
     claimed = np.full(columns.values, _ALWAYS)
     np.maximum.at(claimed, blocks, columns.called[kept])
-    return _Blocks(columns=columns, kept=kept, block=block, settled=settled, claimed=claimed)
+    return _Blocks(columns, kept, block, settled, claimed)
 
 
 def _clash(columns: RegisterColumns, contradiction: Contradiction, *rows: int) -> Clash:
@@ -189,8 +188,7 @@ def _out_of_order(clusters: _Blocks) -> Clash | None:
     swaps = np.flatnonzero(kept & (columns.kind == CAS))
     if not len(swaps):
         return _both_first(clusters)
-    clash = _two_successors(columns, swaps)
-    if clash is not None:
+    if clash := _two_successors(columns, swaps):
         return clash
     chains = _chains(columns, swaps)
     return (
@@ -208,8 +206,7 @@ def _two_successors(columns: RegisterColumns, swaps: Ints) -> Clash | None:
     return _clash(columns, Contradiction.TWO_SUCCESSORS, int(rows[0]), int(rows[1]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chains:
+class _Chains(NamedTuple):
     """The values linked by cas, chain after chain, each in its order."""
 
     values: Ints
@@ -238,7 +235,7 @@ def _chains(columns: RegisterColumns, swaps: Ints) -> _Chains:
     block = np.arange(columns.values)
     ordered = np.array(values, dtype=np.int64)
     block[ordered] = np.repeat(heads, lengths)
-    return _Chains(values=ordered, number=np.repeat(np.arange(len(heads)), lengths), block=block)
+    return _Chains(ordered, np.repeat(np.arange(len(heads)), lengths), block)
 
 
 def _cycle(columns: RegisterColumns, swaps: Ints, chains: _Chains) -> Clash | None:
@@ -255,11 +252,7 @@ def _cycle(columns: RegisterColumns, swaps: Ints, chains: _Chains) -> Clash | No
 
 
 def _chain_against_time(clusters: _Blocks, chains: _Chains) -> Clash | None:
-    """Check rule 6 by the running maximum of `claimed` along each chain.
-
-    The maximum is taken over the ranks of the moments, raised from
-    chain to chain so that none affects the next.
-    """
+    """Check rule 6 by the running maximum of the ranks of `claimed`, raised from chain to chain."""
     claimed = clusters.claimed[chains.values]
     settled = clusters.settled[chains.values]
     by_claimed = np.argsort(claimed, kind="stable")

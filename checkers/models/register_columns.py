@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.columns import NEVER, Ints
+from checkers.history.columns import NEVER, Ints, Numbers
 from checkers.history.operation import NO_VALUE, Operation
 from checkers.history.records import Outcome
 from checkers.models.model_verdict import OutOfScopeError
@@ -23,7 +23,7 @@ INITIAL: Final = 0
 """The number of the initial value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RegisterColumns:
     """A row for each operation that shows anything: no failed writes, and only ok reads.
 
@@ -47,34 +47,19 @@ def register_columns(
     Raises:
         OutOfScopeError: there is another operation, or a failed cas without the value that it found.
     """
-    numbers: dict[Hashable, int] = {initial: INITIAL}
-    rows = [
-        (position, *row) for position in positions if (row := _row(operations[position], numbers)) is not None
-    ]
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
-    return RegisterColumns(
-        position=columns[0],
-        kind=columns[1].astype(np.int8),
-        value=columns[2],
-        expected=columns[3],
-        called=columns[4],
-        returned=columns[5],
-        values=len(numbers),
-    )
+    numbers = Numbers(initial)
+    rows = [(position, *row) for position in positions if (row := _row(operations[position], numbers))]
+    position, kind, value, expected, called, returned = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+    return RegisterColumns(position, kind.astype(np.int8), value, expected, called, returned, len(numbers))
 
 
-def _row(op: Operation, numbers: dict[Hashable, int]) -> tuple[int, int, int, int, int] | None:
+def _row(op: Operation, numbers: Numbers) -> tuple[int, int, int, int, int] | None:
     kind, value, expected = _meaning(op)
     if kind is None:
         return None
+    number = numbers[value]
     returned = NEVER if op.outcome is Outcome.INFO or op.returned is None else op.returned
-    return (
-        kind,
-        numbers.setdefault(value, len(numbers)),
-        -1 if expected is NO_VALUE else numbers.setdefault(expected, len(numbers)),
-        op.called,
-        returned,
-    )
+    return kind, number, -1 if expected is NO_VALUE else numbers[expected], op.called, returned
 
 
 def _meaning(op: Operation) -> tuple[int | None, Hashable, Hashable]:

@@ -146,12 +146,9 @@ class Changes:
         return self._groups.get(owner, _NONE)
 
     def plan(self, goal: Open, reads: Iterable[Open], states: Collection[Hashable]) -> Plan:
-        """Plan what may take effect before `goal` returns.
+        """Plan what may take effect before `goal` returns, in the `states` of the configurations.
 
-        Args:
-            goal: the operation that is about to return.
-            reads: the open reads, `goal` included if it is one, not done in all configurations.
-            states: of the configurations.
+        `reads` are open, `goal` included if it is one, and not done in all configurations.
         """
         if self._owner is not None:
             own = self._owner(goal.steps.op)

@@ -67,11 +67,8 @@ class CallWords:
         expected, new = expected_and_new(call.asked)
         if call.outcome is not Outcome.FAIL:
             return f"it found {shown(expected)} and put {shown(new)} there"
-        return (
-            f"it found {shown(call.seen)}"
-            if call.seen is not NO_VALUE
-            else f"it found something else than {shown(expected)}"
-        )
+        different = f"something else than {shown(expected)}"
+        return f"it found {different if call.seen is NO_VALUE else shown(call.seen)}"
 
     def _put(self, node: Node) -> str:
         """Say what a change put there."""

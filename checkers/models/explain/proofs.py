@@ -48,7 +48,7 @@ _EVERYTHING: Final[tuple[object]] = (NO_VALUE,)
 """The result of `_sees` for an answer that depends on every change."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OrderProof:
     """Operations of one object that no order explains."""
 
@@ -63,12 +63,7 @@ def smallest(
 ) -> OrderProof:
     """Return the smallest set found among the operations of one object.
 
-    Args:
-        model: the model that judges them.
-        operations: the whole history.
-        named: some that are known to contradict each other.
-        until: the moment by which no order explains the answers; None: the end.
-        judge: says whether an order explains some operations.
+    `named` are known to contradict each other; by the moment `until` (None: the end) no order explains them.
     """
     key = operations[named[-1]].key
     by_then = {
@@ -84,13 +79,9 @@ def smallest(
             break
     else:
         positions, search.work = sorted(by_then), -1
-    still_open = (each for each in positions if by_then[each].outcome is Outcome.INFO)
-    return OrderProof(
-        positions=tuple(positions),
-        operations=tuple(by_then[each] for each in positions),
-        open=frozenset(still_open),
-        is_smallest=search.work >= 0,
-    )
+    still_open = frozenset(each for each in positions if by_then[each].outcome is Outcome.INFO)
+    kept = tuple(by_then[each] for each in positions)
+    return OrderProof(tuple(positions), kept, still_open, is_smallest=search.work >= 0)
 
 
 def _had_begun(op: Operation, until: int) -> bool:
@@ -239,10 +230,8 @@ def _by_themselves(operations: Mapping[int, Operation]) -> Iterator[list[int]]:
 
 
 def _is_hold(first: Operation, second: Operation) -> bool:
-    kinds = (first.f, second.f) == ("acquire", "release")
-    return (
-        kinds and owner_of(first) == owner_of(second) and Outcome.FAIL not in {first.outcome, second.outcome}
-    )
+    is_pair = (first.f, second.f) == ("acquire", "release") and owner_of(first) == owner_of(second)
+    return is_pair and Outcome.FAIL not in {first.outcome, second.outcome}
 
 
 def _end(op: Operation) -> float:

@@ -21,7 +21,7 @@ from checkers.models.explain.proofs import Judge, OrderProof, smallest
 from checkers.models.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.models.objects import Fenced, FencedNested, Nested, Unseen
 from checkers.text.places import cited
-from checkers.vocabulary.verdict import Account, Finding, ProofStep
+from checkers.vocabulary.verdict import Account, Finding
 
 if TYPE_CHECKING:  # networkx is slow to load, and only explanations need it
     from checkers.reference.precedence import Node
@@ -71,13 +71,14 @@ def _clash(model: str, initial: Hashable, judged: ModelInput, clash: Clash, judg
     last = max(calls, key=lambda call: call.lines[-1])
     failed = failed_source(judged, last)
     because = _because(clash, failed)
+    steps = _cycle(judged, proof, model, initial, because) or _one_by_one(clash, calls, failed)
     return Account(
         summary=(
             f"no order of the operations{_on(last)} explains the answer to process {last.process}"
             f" at {cited(last.lines[-1])}: {because}"
         ),
         operations=_lines(judged.calls, proof),
-        steps=_proved(_cycle(judged, proof, model, initial, because) or _one_by_one(clash, calls, failed)),
+        steps=tuple(each.proved() for each in steps),
         doubt=_doubt(proof),
     )
 
@@ -93,22 +94,20 @@ def _because(clash: Clash, failed: Call | None) -> str:
 
 def _dead_end(model: str, initial: Hashable, judged: ModelInput, end: DeadEnd, judge: Judge) -> Account:
     call = judged.calls[end.operation]
-    proof = smallest(
-        model, judged.operations, [end.operation], judged.operations[end.operation].returned, judge
-    )
+    until = judged.operations[end.operation].returned
+    proof = smallest(model, judged.operations, [end.operation], until, judge)
     line = call.lines[-1]
     failed = failed_source(judged, call)
     but = "" if failed is None else f", whose {noun(failed)} had failed ({cited(failed.lines[-1])})"
     moral = f"no order of these operations has the answer of {cited(line)}"
+    steps = _cycle(judged, proof, model, initial, moral) or _states_and_answer(model, judged, end, failed)
     return Account(
         summary=(
             f"no order of the operations{_on(call)} explains the answer to process {call.process}"
             f" at {cited(line)}: {answer(call)}{but}"
         ),
         operations=_lines(judged.calls, proof),
-        steps=_proved(
-            _cycle(judged, proof, model, initial, moral) or _states_and_answer(model, judged, end, failed)
-        ),
+        steps=tuple(each.proved() for each in steps),
         doubt=_doubt(proof),
     )
 
@@ -175,10 +174,6 @@ def _answered(call: Call) -> Step:
     return step(as_sentence(call), call)
 
 
-def _proved(steps: Sequence[Step]) -> tuple[ProofStep, ...]:
-    return tuple(each.proved() for each in steps)
-
-
 def _that_failed(call: Call | None) -> Iterator[Step]:
     if call is not None:
         yield step(
@@ -199,6 +194,9 @@ def _states_and_answer(model: str, judged: ModelInput, end: DeadEnd, failed: Cal
         )
     states = sorted({_state(model, one.state) for one in end.configurations})
     under_way = _open_then(judged.calls, call)
+    several = len(states) > 1
+    none = "In none of these cases is this the answer" if several else "But then this cannot be the answer"
+    first = ", whichever of those is taken to have happened first" if under_way else ""
     return (
         step(
             f"Every answer{_on(call)} before {cited(call.lines[-1])} can be explained, and then"
@@ -207,15 +205,8 @@ def _states_and_answer(model: str, judged: ModelInput, end: DeadEnd, failed: Cal
         _under_way(under_way, call),
         *_that_failed(failed),
         _answered(call),
-        step(_no_answer(several=len(states) > 1, open_then=bool(under_way))),
+        step(f"{none}{first}."),
     )
-
-
-def _no_answer(*, several: bool, open_then: bool) -> str:
-    first = ", whichever of those is taken to have happened first" if open_then else ""
-    if several:
-        return f"In none of these cases is this the answer{first}."
-    return f"But then this cannot be the answer{first}."
 
 
 def _lines(calls: Sequence[Call], proof: OrderProof) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from checkers.history.operation import NO_VALUE, Operation, owner_of
@@ -17,11 +18,6 @@ def _kind_by_owner(op: Operation) -> Hashable:
 
 def _kind_by_owner_and_token(op: Operation) -> Hashable:
     return (op.f, owner_of(op), op.output, op.outcome is Outcome.FAIL)
-
-
-def _holder(state: State) -> Hashable:
-    owner: Hashable = state.owner
-    return owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +85,7 @@ class FencedMutex:
     key = staticmethod(key_of)
     kind = staticmethod(_kind_by_owner_and_token)
     owner = staticmethod(owner_of)
-    holder = staticmethod(_holder)
+    holder = staticmethod(attrgetter("owner"))
 
     def step(self, state: State, op: Operation) -> State:
         """Return the holder and the highest token so far, after `op`."""
@@ -120,7 +116,7 @@ class ReentrantMutex:
     key = staticmethod(key_of)
     kind = staticmethod(_kind_by_owner)
     owner = staticmethod(owner_of)
-    holder = staticmethod(_holder)
+    holder = staticmethod(attrgetter("owner"))
 
     def step(self, state: State, op: Operation) -> State:
         """Return the holder and its nesting depth after `op`."""
@@ -155,7 +151,7 @@ class ReentrantFencedMutex:
     key = staticmethod(key_of)
     kind = staticmethod(_kind_by_owner_and_token)
     owner = staticmethod(owner_of)
-    holder = staticmethod(_holder)
+    holder = staticmethod(attrgetter("owner"))
 
     def step(self, state: State, op: Operation) -> State:
         """Return the holder, its nesting depth, and the token of the hold, after `op`."""

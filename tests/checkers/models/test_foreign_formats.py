@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 
 from checkers import formats
-from checkers.formats import VOCABULARY, Foreign, jepsen
+from checkers.formats import Foreign, jepsen
 from checkers.formats.event import Event
+from checkers.formats.operations import VOCABULARY
 from checkers.formats.text import Text
 from checkers.models.budget import Budget
 from checkers.models.judge import MODELS, judge_foreign

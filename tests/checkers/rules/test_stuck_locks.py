@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from checkers.facts.evidence import Evidence, gather
 from checkers.facts.intervals import joined, without
-from checkers.history.faults import Fault, faults_of, is_client
+from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.reader import parse
 from checkers.history.records import Header, Op, Outcome
 from checkers.rules.stuck_locks import stuck_locks
@@ -185,7 +185,7 @@ def runs(draw: st.DrawFn) -> Evidence:
 
 
 def on_client(each: Fault, one: Op, header: Header) -> bool:
-    return each.client is not None and is_client(one.process, each.client, header)
+    return each.client is not None and client_of(one.process, header) == each.client
 
 
 class Moment:
