@@ -17,24 +17,13 @@ from typing import Any
 import msgspec
 
 from checkers.history.assembly import Assembly
-from checkers.history.commits import read_commits
 from checkers.history.event_columns import read_events
 from checkers.history.files import opened
 from checkers.history.gc_pause import gc_paused
 from checkers.history.jsonl import MAX_LINE, Line, batches, decode, decoded, half_written, lines_of
 from checkers.history.lines import FAULT_DECODER, ClientLine, FaultLine, HeaderLine, is_fault
 from checkers.history.plain_text import IrregularError
-from checkers.history.records import (
-    DEFAULT_REQUIRE,
-    Commit,
-    FaultEvent,
-    Header,
-    History,
-    Op,
-    Outcome,
-    Policy,
-    Value,
-)
+from checkers.history.records import DEFAULT_REQUIRE, Header, History
 from checkers.text import limits
 from checkers.text.errors import HistoryError
 from checkers.text.nearest import nearest
@@ -42,20 +31,6 @@ from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.counts import COVERAGE
 from checkers.vocabulary.fault_kinds import KINDS
 from checkers.vocabulary.hazards import CELLS
-
-__all__ = [
-    "Commit",
-    "FaultEvent",
-    "Header",
-    "History",
-    "Op",
-    "Outcome",
-    "Policy",
-    "Value",
-    "parse",
-    "read",
-    "read_commits",
-]
 
 
 class _Version(msgspec.Struct):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from harness.core.errors import InfrastructureError
 from harness.files.logs import last_lines
 from harness.processes import process_tree

@@ -14,8 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from checkers.history.reader import Outcome
-from checkers.history.records import RAISED
+from checkers.history.records import RAISED, Outcome
 from checkers.text import limits
 from checkers.text.printable import in_16_bits
 from checkers.text.redaction import redacted

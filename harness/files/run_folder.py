@@ -13,7 +13,7 @@ from typing import Any
 from checkers.history.files import opened
 from checkers.history.jsonl import MAX_LINE
 from checkers.history.merge import merge
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from checkers.text import limits
 from checkers.text.errors import HistoryError
 from checkers.text.printable import as_json

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from checkers.history.faults import Fault, faults_of
-from checkers.history.reader import FaultEvent
+from checkers.history.records import FaultEvent
 from checkers.vocabulary.fault_kinds import FaultKind
 from harness.report.lanes import Lanes
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from checkers.history.columns import Operations
 from checkers.history.faults import Fault, faults_of
-from checkers.history.reader import History, Op
+from checkers.history.records import History, Op
 from checkers.text.printable import LONGEST, request, shorten
 from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.fault_kinds import named, part_of_run

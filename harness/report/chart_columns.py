@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from checkers.history import columns as history_columns
 from checkers.history.columns import ABSENT, APPEND, FAIL, FUNCTIONS, INFO, Columns, Ints, Operations
-from checkers.history.reader import Value
+from checkers.history.records import Value
 from checkers.text.printable import shorten
 from harness.report.commit_times import AcceptedWrites
 from harness.report.lanes import Lanes

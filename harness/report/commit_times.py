@@ -21,7 +21,7 @@ from checkers.facts.stored_values import numbers_of_stored
 from checkers.history.columns import ABSENT, APPEND, NEVER, OK, WRITE, Columns, Flags, Ints, Operations
 from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.ranks import stable_order
-from checkers.history.reader import Commit, History, Op
+from checkers.history.records import Commit, History, Op
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.history.columns import ABSENT, ACQUIRE, FUNCTIONS, OK, Operations
-from checkers.history.reader import Op
+from checkers.history.records import Op
 from checkers.vocabulary.counts import COVERAGE, WORK, called
 from checkers.vocabulary.counts import counted as meaning_of
 from checkers.vocabulary.document import VerdictDocument

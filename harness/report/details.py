@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from checkers.history.reader import History
+from checkers.history.records import History
 from checkers.vocabulary.counts import called
 from checkers.vocabulary.document import CheckerDocument, VerdictDocument
 from checkers.vocabulary.hazards import summary, untriable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from checkers.facts.evidence import gather
 from checkers.facts.hits import FaultHits, hits_of
-from checkers.history.reader import History
+from checkers.history.records import History
 from harness.report.recorded_plan import RecordedFault
 
 _NOT_OBSERVED = "no: it was not observed from beginning to end"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.history.reader import History
+from checkers.history.records import History
 from checkers.text.printable import LONGEST
 from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.rule_words import described

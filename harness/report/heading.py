@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from checkers.history.columns import RENEW, Operations
-from checkers.history.reader import Op
+from checkers.history.records import Op
 from harness.core.invocation import NO_FAULTS
 from harness.report.interruption import in_words
 from harness.report.recorded_run import RecordedRun

@@ -31,7 +31,7 @@ from checkers.history.columns import (
     Ints,
     Operations,
 )
-from checkers.history.reader import Op, Outcome
+from checkers.history.records import Op, Outcome
 from harness.report.lanes import Lanes
 from harness.report.rows import Grants, GroupedRows, ends, keys_by_owner
 

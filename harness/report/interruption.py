@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import UNSET
 
 from checkers.history.columns import NEVER, Operations
-from checkers.history.reader import History
+from checkers.history.records import History
 from checkers.vocabulary.document import InterruptionDocument
 from harness.core.duration import NS
 from harness.report.recorded_plan import RecordedPlan

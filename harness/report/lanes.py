@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.history.columns import Ints, Operations
-from checkers.history.reader import History
+from checkers.history.records import History
 
 
 @dataclass(frozen=True, slots=True)

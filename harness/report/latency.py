@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.history.columns import ABSENT, FUNCTIONS, NEVER, OUTCOMES, Columns, Ints, Operations
-from checkers.history.reader import Op
+from checkers.history.records import Op
 
 _SLOTS = 1_500  # points a kind: about one a pixel
 UNANSWERED = "unanswered"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.history.columns import ABSENT, READ, RENEW, Flags, Ints
-from checkers.history.reader import Outcome
+from checkers.history.records import Outcome
 from checkers.vocabulary.fault_kinds import named
 from harness.report.bands import Band
 from harness.report.holds import DrawnHold, end_of

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from checkers.history import reader
+from checkers.history.commits import read_commits
 from checkers.history.lines import HeaderLine
-from checkers.history.reader import Commit, History
+from checkers.history.records import Commit, History
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.document import VerdictDocument
 from harness.core.errors import ConfigurationError
@@ -129,7 +130,7 @@ def _commits(folder: Path, problems: list[str]) -> Sequence[Commit] | None:
     if not run_files.has(folder, COMMITS):
         return None
     try:
-        return reader.read_commits(folder / COMMITS, within=folder)
+        return read_commits(folder / COMMITS, within=folder)
     except HistoryError as error:
         problems.append(f"The storage's order could not be read: {error}")
         return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from checkers.history.columns import ABSENT, ACQUIRE, NEVER, OK, Columns, Ints, Operations
 from checkers.history.ranks import distinct, stable_order
-from checkers.history.reader import Op
+from checkers.history.records import Op
 
 
 def ends(columns: Columns) -> Ints:

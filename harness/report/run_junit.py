@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from checkers.history.reader import History
+from checkers.history.records import History
 from checkers.vocabulary.document import VerdictDocument
 from harness.core.duration import NS
 from harness.core.exit_codes import ExitCode, of_verdict

@@ -15,7 +15,7 @@ import numpy as np
 from checkers.facts.evidence import gather
 from checkers.facts.stuck_stretches import stretches
 from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Columns, Ints
-from checkers.history.reader import History, Op, Outcome
+from checkers.history.records import History, Op, Outcome
 from checkers.text.printable import content
 from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.rule_words import described

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from checkers.history.columns import Operations
-from checkers.history.reader import Op
+from checkers.history.records import Op
 from checkers.vocabulary.document import FindingDocument
 from harness.report.bands import Band
 from harness.report.rows import Lines

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.history.reader import History
+from checkers.history.records import History
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.document import FindingDocument, VerdictDocument
 from harness.core.invocation import NOTHING_ELSE, Repetition, typed, typed_anywhere

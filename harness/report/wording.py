@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from checkers.history.reader import Op
+from checkers.history.records import Op
 from checkers.text.printable import shorten
 from checkers.vocabulary.anomalies import ANOMALIES, RANK, VIOLATIONS
 from checkers.vocabulary.counts import COVERAGE, called, counted

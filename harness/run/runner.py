@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from checkers.text.redaction import redacted
 from harness.clients.admin import AdminClient
 from harness.clients.pool import started

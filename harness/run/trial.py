@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from checkers.history.reader import Outcome
+from checkers.history.records import Outcome
 from harness.core.errors import ConfigurationError
 from harness.engines.attached import about_attached
 from harness.engines.engine import Cluster

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.history.faults import faults_of
-from checkers.history.reader import History, Op
+from checkers.history.records import History, Op
 from checkers.text.errors import HistoryError
 from checkers.text.printable import as_json
 from harness.core.errors import ConfigurationError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.history import reader
-from checkers.history.reader import History, Op, Outcome
+from checkers.history.records import History, Op, Outcome
 from harness.report.lanes import lanes
 from harness.report.recorded_run import load
 from harness.report.scenes import Stage

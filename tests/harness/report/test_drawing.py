@@ -9,7 +9,7 @@ import pytest
 
 from checkers.facts.evidence import gather
 from checkers.facts.leases import promises
-from checkers.history.reader import Commit, FaultEvent, Header, History, Op, Outcome
+from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.verdict.judge import judge
 from checkers.vocabulary.anomalies import ANOMALIES
 from harness.report.chart_columns import EXACT

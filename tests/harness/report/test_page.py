@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history.reader import History, parse
+from checkers.history.reader import parse
+from checkers.history.records import History
 from checkers.verdict.judge import judge
 from checkers.vocabulary.document import HazardsDocument
 from checkers.vocabulary.hazards import End, HazardTable

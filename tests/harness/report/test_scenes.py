@@ -10,8 +10,8 @@ import pytest
 from checkers.facts.grant_stops import GrantStops
 from checkers.history.columns import ABSENT, Operations
 from checkers.history.faults import faults_of
-from checkers.history.reader import Commit, FaultEvent, Outcome, parse
-from checkers.history.records import History
+from checkers.history.reader import parse
+from checkers.history.records import Commit, FaultEvent, History, Outcome
 from harness.report.bands import bands
 from harness.report.chart_data import drawing, script_safe
 from harness.report.commit_times import AcceptedWrites, accepted

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history.reader import History, Op, read
+from checkers.history.reader import read
+from checkers.history.records import History, Op
 from harness.core.exit_codes import ExitCode
 from harness.engines import local_toxiproxy
 from harness.engines.engine import Engine

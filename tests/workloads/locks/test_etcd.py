@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history.reader import Outcome
+from checkers.history.records import Outcome
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Cluster
 from tests.support.stopped import frozen

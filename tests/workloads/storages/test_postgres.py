@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from checkers.history.reader import Commit
+from checkers.history.records import Commit
 from harness.engines.engine import Cluster
 from tests.support.stopped import frozen
 from tests.support.systems import endpoints, nothing, storage_settings
