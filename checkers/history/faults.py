@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import overload
 
 import numpy as np
 
@@ -54,7 +53,7 @@ class Fault:
         return self.began <= end and start <= self.healed
 
 
-class Faults(Sequence[Fault]):
+class Faults:
     """Faults sorted by when they began, for queries about intervals of time."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -65,13 +64,7 @@ class Faults(Sequence[Fault]):
     def __len__(self) -> int:
         return len(self._faults)
 
-    @overload
-    def __getitem__(self, at: int) -> Fault: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Fault]: ...
-
-    def __getitem__(self, at: int | slice) -> Fault | Sequence[Fault]:
+    def __getitem__(self, at: int) -> Fault:
         return self._faults[at]
 
     def first_between(self, start: float, end: float) -> Fault | None:

@@ -57,12 +57,6 @@ def expected_and_new(value: Hashable) -> tuple[Hashable, Hashable]:
     return value
 
 
-def _check_times(operations: Sequence[Operation]) -> None:
-    for op in operations:
-        if op.returned is not None and op.returned < op.called:
-            raise ModelError(f"{op} returned before it was called")
-
-
 def by_key(
     operations: Sequence[Operation], key: Callable[[Operation], Hashable] | None
 ) -> Iterable[list[int]]:
@@ -71,7 +65,9 @@ def by_key(
     Raises:
         ModelError: an operation returned before it was called.
     """
-    _check_times(operations)
+    for op in operations:
+        if op.returned is not None and op.returned < op.called:
+            raise ModelError(f"{op} returned before it was called")
     positions = list(range(len(operations)))
     called = list(map(attrgetter("called"), operations))
     if any(map(gt, called, called[1:])):

@@ -114,7 +114,9 @@ def _read_header(line: Line | None, name: str) -> Header:
         raise line.error(f"the header is only half written; it reads like {_HEADER_EXAMPLE}")
     expect = () if header.expect == "valid" else tuple(header.expect)
     _check_names(line, "anomaly", (*expect, *header.may), ANOMALIES)
-    _check_kinds(line, header)
+    for of_kind, kind in header.faults.items():
+        if of_kind in KINDS or kind.count in COVERAGE:
+            raise line.error(f"the kind of fault {of_kind!r} or its count has another meaning already")
     counts = (*COVERAGE, *(kind.count for kind in header.faults.values() if kind.count))
     _check_names(line, "count", header.require or (), counts)
     _check_names(line, "hazard", header.hazards.possible if header.hazards else (), map(str, CELLS))
@@ -135,13 +137,6 @@ def _version_problem(line: Line) -> str | None:
         return None
     read_ones = ", ".join(map(str, VERSIONS))
     return f"its version is {version!r:.40}, and this release of Fencepost reads version {read_ones}"
-
-
-def _check_kinds(line: Line, header: HeaderLine) -> None:
-    """Refuse a kind of fault whose name or count already has another meaning."""
-    for name, kind in header.faults.items():
-        if name in KINDS or kind.count in COVERAGE:
-            raise line.error(f"the kind of fault {name!r} or its count has another meaning already")
 
 
 def _check_names(line: Line, what: str, names: Iterable[str], known: Iterable[str]) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import msgspec
 
@@ -23,11 +22,11 @@ def repeats_a_name(line: bytes) -> bool:
     decoded = msgspec.json.decode(line)
     if _has_names(line, len(decoded)) or _has_names(line, _names_in(decoded)):
         return False
-    try:
-        json.loads(line, object_pairs_hook=_once, parse_int=str)
-    except _TwiceError:
-        return True
-    return False
+    repeated: list[bool] = []
+    json.loads(
+        line, object_pairs_hook=lambda pairs: repeated.append(len(dict(pairs)) < len(pairs)), parse_int=str
+    )
+    return any(repeated)
 
 
 def none_repeats_a_name(lines: bytes) -> bool:
@@ -52,14 +51,3 @@ def _has_names(text: bytes, count: int) -> bool:
     return text.count(b'":') == count and not (
         (b'" ' in text or b'"\t' in text or b'"\r' in text or b'"\n' in text) and _GAP.search(text)
     )
-
-
-class _TwiceError(Exception):
-    """A name occurs twice in an object."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    built = dict(pairs)
-    if len(built) < len(pairs):
-        raise _TwiceError
-    return built

@@ -310,7 +310,7 @@ class Configurations:
         return {
             node: None
             for group in rivals.values()
-            for node in sorted(group, key=_least_covered_first)
+            for node in sorted(group, key=lambda node: node[2].bit_count() - node[1].bit_count())
             if not self._covered(seen, *node)
         }
 
@@ -334,8 +334,3 @@ class Configurations:
 def _fewer_infos_first(node: Node) -> tuple[int, int, int, str]:
     state, done, used = node
     return used.bit_count(), done, used, repr(state)  # states may have no order, and sets have none
-
-
-def _least_covered_first(node: Node) -> int:
-    _, done, used = node
-    return used.bit_count() - done.bit_count()

@@ -34,19 +34,14 @@ def _is_number(value: Hashable) -> bool:
     return type(value) is int
 
 
-def _is_process(value: Hashable) -> bool:
-    return value is None or (type(value) is int and value >= 0)
-
-
-def _is_collection(value: Hashable) -> bool:
-    return isinstance(value, tuple) and len(frozenset(value)) == len(value)
-
-
 _TRUTH = {frozen(truth): truth for truth in (False, True)}
 _TOKEN = ("the token of the last grant, a whole number", _is_number)
-_HOLDER = ("the process that holds it, or null", _is_process)
-_ANYTHING: tuple[str, Callable[[Hashable], bool]] = ("any value", lambda _: True)
-_STARTS: dict[str, tuple[str, Callable[[Hashable], bool], Callable[[Any], Hashable]]] = {
+_HOLDER = (
+    "the process that holds it, or null",
+    lambda value: value is None or (_is_number(value) and value >= 0),
+)
+_ANYTHING = ("any value", lambda _: True)
+_STARTS: dict[str, tuple[str, Callable[[Any], bool], Callable[[Any], Hashable]]] = {
     "cas-register": (*_ANYTHING, lambda value: value),
     "counter": ("a whole number", _is_number, int),
     "fenced-mutex": (*_TOKEN, lambda token: Fenced(None, token)),
@@ -56,7 +51,11 @@ _STARTS: dict[str, tuple[str, Callable[[Hashable], bool], Callable[[Any], Hashab
     "reentrant-fenced-mutex": (*_TOKEN, lambda token: FencedNested(None, 0, token, None)),
     "reentrant-mutex": (*_HOLDER, lambda holder: Nested(holder, 0 if holder is None else 1)),
     "register": (*_ANYTHING, lambda value: value),
-    "set": ("an array of different elements", _is_collection, frozenset),
+    "set": (
+        "an array of different elements",
+        lambda value: isinstance(value, tuple) and len(frozenset(value)) == len(value),
+        frozenset,
+    ),
 }
 """For each model: the initial value in words, a check of a value, and the state that it means."""
 
