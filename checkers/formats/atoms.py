@@ -16,7 +16,6 @@ from fractions import Fraction
 from checkers.text.printable import in_16_bits
 
 MAX_DIGITS = 64
-
 Number = int | float | Fraction | Decimal
 
 _INTEGER = re.compile(

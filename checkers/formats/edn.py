@@ -1,11 +1,9 @@
 """EDN, the notation of Clojure's data: read strictly and safely, and written.
 
-`nil`, booleans, numbers and strings become Python's own, vectors and lists
-tuples, sets frozensets, maps dicts (`#:name{…}` gives its keys a namespace);
-keywords, symbols, characters and tagged literals become classes of their own.
-Tags never cause a lookup or run code. Anything that EDN leaves undefined is
-refused: a repeated key, a number beyond `atoms.MAX_DIGITS`, a form beyond `MAX_FORM`
-or nested deeper than `MAX_DEPTH`.
+`nil`, booleans, numbers and strings become Python's own, vectors and lists tuples, sets frozensets, maps
+dicts (`#:name{…}` gives its keys a namespace); keywords, symbols, characters and tagged literals become
+classes of their own. Tags never cause a lookup or run code. Anything that EDN leaves undefined is refused: a
+repeated key, a number beyond `atoms.MAX_DIGITS`, a form beyond `MAX_FORM` or nested deeper than `MAX_DEPTH`.
 
 The grammar: https://github.com/edn-format/edn
 """

@@ -50,8 +50,7 @@ def _initial_writes(history: History) -> Iterator[Call]:
     yield from first_writes(history.header.initial_value, resources, others, history.started)
 
 
-_Moment = tuple[int, int]
-"""An operation's index, and 0 for its call or 1 for its completion."""
+_Moment = tuple[int, int]  # an operation's index, and 0 for its call or 1 for its completion
 
 
 def _places(history: History) -> dict[_Moment, int]:

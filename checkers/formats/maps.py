@@ -1,9 +1,8 @@
 """Events that are maps, as Jepsen, Knossos and Porcupine write them, in any notation.
 
-The fields are `process type f value` and, if present, `index`, `time`
-(ns) and `key`. A failure shows only that there was no effect. The exception is a
-cas whose `error` is `:precondition-failed`, as Maelstrom writes it, or that has
-the value it found in `seen`: it found another value than it expected. Other fields are
+The fields are `process type f value` and, if present, `index`, `time` (ns) and `key`. A failure shows only
+that there was no effect. The exception is a cas whose `error` is `:precondition-failed`, as Maelstrom writes
+it, or that has the value it found in `seen`: it found another value than it expected. Other fields are
 ignored.
 """
 

@@ -1,8 +1,7 @@
 """Calls as the operations of a model: the requests and answers of each kind of object.
 
-Calls that show nothing are left out: failures, except of a refused cas, and
-reads without an answer. A call that ended in info, or never ended, may have had its
-effect, whatever value came with it.
+Calls that show nothing are left out: failures, except of a refused cas, and reads without an answer. A call
+that ended in info, or never ended, may have had its effect, whatever value came with it.
 """
 
 from __future__ import annotations
@@ -39,14 +38,9 @@ LOCKS = frozenset({"acquire", "renew", "release", "revoke", "fence"})
 PROTECTED = frozenset({"read", "write", "append", "fence"})
 """The operations on protected values in our own histories: no lock changes."""
 
-OURS = LOCKS - _LOCK
-"""The operations that only our own histories have."""
-
-FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})
-"""The models whose grants carry tokens."""
-
-LOCK = "lock"
-"""The name of the lock in a history that does not name it."""
+OURS = LOCKS - _LOCK  # the operations that only our own histories have
+FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})  # the models whose grants carry tokens
+LOCK = "lock"  # the name of the lock in a history that does not name it
 
 _CAS = (
     "the value of a cas is [expected new], or [key [expected new]] where every other value is [key value] too"
@@ -55,9 +49,7 @@ _KNOWN = frozenset().union(*VOCABULARY.values(), LOCKS, PROTECTED)
 ELSEWHERE = "judge the history with a tool that knows all its operations, such as Elle for transactions"
 """The advice for operations that no model here knows."""
 
-QUESTIONS = frozenset({"read", "get", "contains"})
-"""The operations that change nothing."""
-
+QUESTIONS = frozenset({"read", "get", "contains"})  # the operations that change nothing
 _FENCE = "fence"
 _TOKENS = frozenset({_FENCE, "fencetoken", "fencingtoken", "token"})
 _TRUTH: dict[Hashable, bool] = {Symbol("true"): True, Symbol("false"): False}

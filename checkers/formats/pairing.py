@@ -16,9 +16,7 @@ from checkers.history.records import Outcome
 from checkers.text.errors import HistoryError
 from checkers.text.places import cited
 
-REPEATS = frozenset({"write", "put", "append", "cas"})
-"""Operations whose ok repeats the request."""
-
+REPEATS = frozenset({"write", "put", "append", "cas"})  # operations whose ok repeats the request
 SLACK = 1_000_000_000
 """The most, in ns, that a time may be before an earlier event's: Jepsen's clients used to read the clock
 before they queued for the history. A larger difference means that the file was merged wrongly."""

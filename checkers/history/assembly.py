@@ -15,7 +15,6 @@ from checkers.text.errors import as_recorded
 from checkers.text.printable import quoted
 
 _SAME = ("resource", "owner", "value", "element", "token")  # repeated by a completion
-
 _ASKED_WITH_TOKEN = (*WRITES, "fence")  # in other operations, the token is the answer
 
 

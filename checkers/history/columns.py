@@ -1,8 +1,7 @@
 """A history as columns: one numpy array for each field of an operation, with rows in the order of calls.
 
-In this form, a million operations take a few dozen megabytes, and a rule is a
-handful of passes over arrays. `Op` objects are created only for the rows that
-are used.
+In this form, a million operations take a few dozen megabytes, and a rule is a handful of passes over arrays.
+`Op` objects are created only for the rows that are used.
 """
 
 from __future__ import annotations
@@ -20,13 +19,8 @@ from checkers.history.records import Op, Outcome, Value, op_of
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-ABSENT = np.iinfo(np.int64).min
-"""The value in a column where an operation lacks the field."""
-
-NEVER = np.iinfo(np.int64).max
-"""The return time of an operation that did not return."""
-
+ABSENT = np.iinfo(np.int64).min  # the value in a column where an operation lacks the field
+NEVER = np.iinfo(np.int64).max  # the return time of an operation that did not return
 NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 
 
@@ -36,10 +30,8 @@ def in_ns(moment: float) -> int:
 
 
 _AT_ONCE = 1 << 14  # rows converted to operations in one batch
-
 FUNCTIONS = ("acquire", "renew", "release", "revoke", "write", "fence", "read", "append")
 ACQUIRE, RENEW, RELEASE, REVOKE, WRITE, FENCE, READ, APPEND = range(len(FUNCTIONS))
-
 OUTCOMES = (Outcome.OK, Outcome.FAIL, Outcome.INFO)
 OK, FAIL, INFO = range(len(OUTCOMES))
 
@@ -165,9 +157,7 @@ _FIELDS = (
 )
 
 _FUNCTION = {name: number for number, name in enumerate(FUNCTIONS)}
-
 _OUTCOME = {outcome: number for number, outcome in enumerate(OUTCOMES)}
-
 _NO_LINES = (ABSENT, ABSENT)
 
 

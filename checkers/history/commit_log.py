@@ -11,9 +11,8 @@ A single commit that does not fit contradicts what the clients say they sent:
 - the value was sent with another token: the write took effect, but not as it was sent. If it
   was sent with a token and is logged without one, it bypassed the fence.
 
-Such a commit is *unmatched*. It took effect like any other: it raised the mark to the logged
-token, and keeps its place in the log. A write that lost its token on the way counts with the
-token that it was sent with.
+Such a commit is *unmatched*. It took effect like any other: it raised the mark to the logged token, and keeps
+its place in the log. A write that lost its token on the way counts with the token that it was sent with.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ from dataclasses import dataclass, replace
 from checkers.history.records import Commit, Op
 from checkers.text.errors import HistoryError, as_recorded
 
-UNRECORDED = -(1 << 62)
-"""The index of the first unrecorded write, below the index of every operation."""
+UNRECORDED = -(1 << 62)  # the index of the first unrecorded write, below the index of every operation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

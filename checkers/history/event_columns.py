@@ -43,9 +43,7 @@ from checkers.history.records import Header, History, Value
 from checkers.history.scanner import Scan
 from checkers.text.errors import HistoryError
 
-INVOKE = len(OUTCOMES)
-"""The type of an event that is a request; the other types are outcomes."""
-
+INVOKE = len(OUTCOMES)  # the type of an event that is a request; the other types are outcomes
 _KINDS: tuple[type[msgspec.Struct], ...] = get_args(PlainLine)  # in the order of FUNCTIONS
 _TYPES = (*OUTCOMES, "invoke")
 

@@ -1,8 +1,7 @@
 """Files from untrusted sources: only regular ones are read, and only up to a limit.
 
-A pipe might never send anything, a device might never end, and opening either can have side
-effects. So a file is checked before it is opened, and again once it is open: if it was replaced
-in between, it is not read.
+A pipe might never send anything, a device might never end, and opening either can have side effects. So a
+file is checked before it is opened, and again once it is open: if it was replaced in between, it is not read.
 
 A file named by the user may lie behind links. A file in a folder that somebody else may have
 filled may not: each folder on its path is opened relative to its parent, and no link is followed.
@@ -37,8 +36,7 @@ _KINDS = {
     stat.S_IFBLK: "a device",
 }
 _PIECE = 1 << 24  # bytes
-GZIP = b"\x1f\x8b"
-"""The first bytes of a gzip file."""
+GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 REMEDY = "it is too large for such a file; check it, and name another"
 
 

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
-
 _OFTEN = 256  # items between two collections; each proof leaves about 15 kB behind
 
 

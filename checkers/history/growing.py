@@ -13,7 +13,6 @@ from checkers.history.plain_text import require
 
 CHUNK = 1 << 20  # bytes that are read at a time
 _SPARE = 4  # times the rows so far: copying is slow, and unused memory costs nothing
-
 Column = NDArray[Any]
 
 

@@ -21,7 +21,6 @@ _BOUND = re.compile(r"Expected `int` ([<>]=) (-?[0-9]+) - at `\$\.(\w+)`")  # ms
 _LONG_VALUE = re.compile(rf"(?<=').{{{LONGEST + 1},}}(?=')", re.DOTALL)
 _BATCH = 256  # lines that are decoded together
 _SHOWN = 120  # characters of a refused line that its error shows
-
 T = TypeVar("T")
 
 

@@ -15,7 +15,6 @@ from checkers.vocabulary.fault_kinds import FaultKind, KindName
 from checkers.vocabulary.hazards import HazardTable
 
 _INT64 = 2**63 - 1
-
 Nanoseconds = Annotated[int, Meta(ge=0, le=_INT64)]
 Token = Annotated[int, Meta(ge=0, le=_INT64)]
 Mark = Annotated[int, Meta(ge=-1, le=_INT64)]  # -1 is below every token, also a first token of 0
@@ -203,8 +202,7 @@ class _Process(Struct):
 
 
 FAULT_DECODER = msgspec.json.Decoder(FaultLine)
-FAULT_SIGN = b'"nemesis"'
-"""A part of every line of the nemesis, and of hardly any other line."""
+FAULT_SIGN = b'"nemesis"'  # a part of every line of the nemesis, and of hardly any other line
 
 
 def is_fault(line: bytes) -> bool:

@@ -26,9 +26,8 @@ NO_VALUE: Final = NoValue.NO_VALUE
 class Operation:
     """One operation: its request, its answer, and the interval between them.
 
-    The interval `[called, returned]` is closed: an operation that returns at 10 is
-    concurrent with one called at 10. Times are in any unit: nanoseconds, or the
-    places of the events in a file.
+    The interval `[called, returned]` is closed: an operation that returns at 10 is concurrent with one called
+    at 10. Times are in any unit: nanoseconds, or the places of the events in a file.
     """
 
     f: str

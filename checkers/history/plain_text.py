@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from checkers.history.columns import Flags, Ints
 
-Words = NDArray[np.uint64]
-"""Eight characters each, the first in the lowest byte; missing characters are 0."""
-
+Words = NDArray[np.uint64]  # eight characters each, the first in the lowest byte; missing characters are 0
 _COMPARED = 48  # characters of a string; longer strings are looked up one by one
 _PAD: Final = b" " * (_COMPARED + 8)  # words may begin before the text and end after it
 _ZERO = ord("0")

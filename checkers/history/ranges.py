@@ -83,8 +83,7 @@ def _tree(numbers: Ints) -> list[Ints]:
 class Above:
     """Finds places at which several columns are all above their limits.
 
-    It descends trees of maxima, and skips each part in which some column is nowhere above its
-    limit.
+    It descends trees of maxima, and skips each part in which some column is nowhere above its limit.
     """
 
     def __init__(self, *columns: Ints) -> None:

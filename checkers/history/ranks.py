@@ -1,9 +1,8 @@
 """Times and tokens as small numbers, so that all resources can be judged in one pass.
 
-Ranks of times are *resource-major*: within a resource, ranks are in the order of
-time, equal times share a rank, and all ranks of earlier resources are lower. Each
-resource has one more rank, its lowest, which means "before the run". Heights do
-the same for tokens. So one prefix maximum over the ranks of all resources serves
+Ranks of times are *resource-major*: within a resource, ranks are in the order of time, equal times share a
+rank, and all ranks of earlier resources are lower. Each resource has one more rank, its lowest, which means
+"before the run". Heights do the same for tokens. So one prefix maximum over the ranks of all resources serves
 each of them: a maximum left by an earlier resource is below everything in the next.
 """
 
@@ -16,13 +15,9 @@ import numpy as np
 
 from checkers.history.columns import ABSENT, NEVER, Columns, Flags, Ints, indices
 
-UNRANKED = np.iinfo(np.int64).max
-"""The rank of a moment that never came."""
-
+UNRANKED = np.iinfo(np.int64).max  # the rank of a moment that never came
 _FEW = 16  # queries for which no table is made
-
 _DENSE = 8  # places per query, up to which a table is made faster than the queries are searched for
-
 _BITS = 63  # in a non-negative integer of 64 bits
 
 

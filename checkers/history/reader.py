@@ -39,13 +39,10 @@ class _Version(msgspec.Struct):
     fencepost: Any
 
 
-VERSIONS = (1,)
-"""The supported versions of history.jsonl."""
-
+VERSIONS = (1,)  # the supported versions of history.jsonl
 _VERSION = msgspec.json.Decoder(_Version)
 _HEADER = msgspec.json.Decoder(HeaderLine)
 _CLIENT = msgspec.json.Decoder(ClientLine)
-
 _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
 
 

@@ -8,21 +8,19 @@ claimed  the latest call of its operations: it had not ended before this
 
 `columns.NEVER` is later than all: no operation has returned, or the block has no end.
 
-Block u must come before v iff some operation of u had returned before one of v was
-called: iff `settled[u] < claimed[v]`. No order of the blocks exists iff this relation has
-a cycle, and then two blocks form one: number the blocks of a shortest cycle 1 → 2 → … → k → 1.
-If it has more than two, no arrow has a reverse arrow, or that pair would be shorter; so each
-says `settled[i] < claimed[i + 1]`, and the missing reverse `claimed[i] <= settled[i + 1]`.
-Alternating along the cycle, `settled[1] < claimed[2] <= settled[3] < claimed[4] <= …`
-comes back to `settled[1]`, after one round or two: a moment that is before itself.
-(Gibbons and Korach, "Testing Shared Memories", 1997, call the moments the ends of zones.)
+Block u must come before v iff some operation of u had returned before one of v was called: iff `settled[u] <
+claimed[v]`. No order of the blocks exists iff this relation has a cycle, and then two blocks form one: number
+the blocks of a shortest cycle 1 → 2 → … → k → 1. If it has more than two, no arrow has a reverse arrow, or
+that pair would be shorter; so each says `settled[i] < claimed[i + 1]`, and the missing reverse `claimed[i] <=
+settled[i + 1]`. Alternating along the cycle, `settled[1] < claimed[2] <= settled[3] < claimed[4] <= …` comes
+back to `settled[1]`, after one round or two: a moment that is before itself. (Gibbons and Korach, "Testing
+Shared Memories", 1997, call the moments the ends of zones.)
 
-So it is enough to look for two blocks with `settled[u] < claimed[v]` and
-`settled[v] < claimed[u]`. Say that u settled first (or at the same time, and comes before
-v in a sorted list). The candidates for u are at the beginning of the list, up to
-v's own place, and settled before v was claimed; if any of them qualifies, the one claimed
-last does. One sort, one running maximum, one binary search for each
-block: O(n log n), most of it in the sort.
+So it is enough to look for two blocks with `settled[u] < claimed[v]` and `settled[v] < claimed[u]`. Say that
+u settled first (or at the same time, and comes before v in a sorted list). The candidates for u are at the
+beginning of the list, up to v's own place, and settled before v was claimed; if any of them qualifies, the
+one claimed last does. One sort, one running maximum, one binary search for each block: O(n log n), most of it
+in the sort.
 
 Times may repeat: only a return and a call are ever compared, and `<` is what "had returned
 before" means for closed intervals.

@@ -1,9 +1,8 @@
 """The budget of a search: bytes, so that it fits into memory, and steps, so that it ends.
 
-Both are counted, not measured, so that a history gets the same verdict on every machine. The
-bytes are an estimate of everything that grows with the number of configurations: the kept ones,
-the ones examined since the last return, and the results of the model's steps.
-A test compares it with Python's actual allocations.
+Both are counted, not measured, so that a history gets the same verdict on every machine. The bytes are an
+estimate of everything that grows with the number of configurations: the kept ones, the ones examined since
+the last return, and the results of the model's steps. A test compares it with Python's actual allocations.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ from dataclasses import dataclass
 from typing import Final
 
 MIB: Final = 1 << 20
-
 KEPT: Final = 120  # bytes of a configuration in a set, without its state: a tuple, two numbers, a slot
 EXAMINED: Final = 240  # of an examined one: a key and its slot, a list of rivals, a place on the stack
 RIVAL: Final = 110  # of another configuration with the same key
 REMEMBERED: Final = 90  # of a result of a model's step: its slot in a dict that grows
-
 _BITS_PER_BYTE = 7  # of a large number
 _COMPUTE = 3  # steps charged for a step of the model
 _LARGE = 10  # every 2**10 bytes of a state cost another step

@@ -18,13 +18,11 @@ from checkers.models.transitions import Transitions, initial_state
 from checkers.text.errors import ModelError
 
 _NOTHING: Final = object()  # no state at all; None can be a state
-
 _FAIL: Final = Outcome.FAIL  # looking up an attribute of an enum takes longer than the comparison
 _INFO: Final = Outcome.INFO
 _EXAMINE: Final = 4  # steps of a configuration, besides one for each operation that may be next
 _FOLLOW: Final = 2  # steps of each configuration that follows
 _LARGE: Final = 10  # every 2**10 bits of a number cost another step
-
 Node = tuple[Hashable, int, int]
 """A configuration: state, bits of the open operations done, bits of the infos used."""
 
@@ -33,7 +31,6 @@ _Step = tuple[Hashable, int, int, int, Hashable]
 info that nothing has observed yet, or _NOTHING (pruning 5)."""
 
 _Nodes = dict[Node, None]  # an insertion-ordered set: the same steps in every process
-
 _Seen = dict[tuple[Hashable, int], list[tuple[int, int, int]]]
 """The examined configurations: (state, changes done) → reads done, infos used, first group."""
 

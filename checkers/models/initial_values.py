@@ -26,8 +26,7 @@ from checkers.text.printable import shorten
 _MOST_TRIED = 8  # starts
 _MOST_SHOWN = 80  # characters of a start in words
 _LONGEST_OPTION = 1_000  # characters of an option to copy
-BELOW_ALL = -(1 << 63)
-"""The token before the first grant: a service's first may be 0."""
+BELOW_ALL = -(1 << 63)  # the token before the first grant: a service's first may be 0
 
 
 def _is_number(value: Hashable) -> bool:

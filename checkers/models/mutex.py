@@ -6,15 +6,13 @@ No operation comes between an acquire and the release of the same hold, so a hol
 1. an acknowledged release has an acquire, called before the release returned;
 2. no two holds must each come before the other.
 
-A hold certainly existed if its acquire or its release is ok; then its infos took effect too.
-An unanswered acquire must have, or its release could not. An unanswered release may as
-well have, since a free lock blocks no client. A hold that was never released has no end: it is
-claimed after everything. A hold without any acknowledgement may not exist. Failed
-operations had no effect and show nothing.
+A hold certainly existed if its acquire or its release is ok; then its infos took effect too. An unanswered
+acquire must have, or its release could not. An unanswered release may as well have, since a free lock blocks
+no client. A hold that was never released has no end: it is claimed after everything. A hold without any
+acknowledgement may not exist. Failed operations had no effect and show nothing.
 
-An owner may hold the lock several times, if each hold was acquired and released, both
-acknowledged, before the next begins. Anything else, such as an acquire within a hold, is out
-of scope; then `search` decides.
+An owner may hold the lock several times, if each hold was acquired and released, both acknowledged, before
+the next begins. Anything else, such as an acquire within a hold, is out of scope; then `search` decides.
 
 A lease ends a hold without a release. `checkers.facts.leases` judges locks with leases.
 """

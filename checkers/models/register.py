@@ -1,18 +1,15 @@
 """Algorithms R and C: a register, without and with compare-and-set, whose values are written once each.
 
-**R.** A value's *cluster* is its write and the reads that returned it. As the value is
-written once, no operation comes between them, so clusters are blocks (see `blocks`),
-and the operations can be ordered iff
+**R.** A value's *cluster* is its write and the reads that returned it. As the value is written once, no
+operation comes between them, so clusters are blocks (see `blocks`), and the operations can be ordered iff
 
-1. every value that was seen is the initial one or was written, by a write that is known to
-   have taken effect or may have; and none was seen before its write was called
-   (`settled < called(write)`);
+1. every value that was seen is the initial one or was written, by a write that is known to have taken effect
+   or may have; and none was seen before its write was called (`settled < called(write)`);
 2. no two clusters must each come before the other.
 
-Ignored: reads without an answer, writes that failed, and infos whose value was never seen: they
-need not have taken effect, and without them there is less to order. An info whose value was
-seen did take effect; it has no return, so it settles nothing. The initial value is a cluster
-that settled before everything.
+Ignored: reads without an answer, writes that failed, and infos whose value was never seen: they need not have
+taken effect, and without them there is less to order. An info whose value was seen did take effect; it has no
+return, so it settles nothing. The initial value is a cluster that settled before everything.
 
 **C.** A `cas` from a to b that took effect comes directly after a's cluster and begins
 b's, so clusters form chains. The cas that replaced a value also saw it, if that cas

@@ -18,9 +18,7 @@ READ: Final = 0
 WRITE: Final = 1
 CAS: Final = 2
 FAILED_CAS: Final = 3
-
-INITIAL: Final = 0
-"""The number of the initial value."""
+INITIAL: Final = 0  # the number of the initial value
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,25 +2,20 @@
 
 It decides any model, repeated values included; its worst case is exponential.
 
-**The search** is just-in-time linearization (Lowe, "Testing for
-linearizability", 2017). Walk through the calls and returns by time; at equal
-times calls come first, because intervals are closed. Keep the set of all
-*configurations*: the state of the object, the open operations that took effect
-already, and the infos assumed to have taken effect. An operation must have taken
-effect when it returns, and not before: so the search continues only at returns,
-from each configuration in which the returning operation has not taken effect yet,
-through every sequence of open operations that ends with it. If no configuration is
-left, no order explains this return. Configurations are stored once (they are
-hashed), and steps of the model are memoized.
+**The search** is just-in-time linearization (Lowe, "Testing for linearizability", 2017). Walk through the
+calls and returns by time; at equal times calls come first, because intervals are closed. Keep the set of all
+*configurations*: the state of the object, the open operations that took effect already, and the infos assumed
+to have taken effect. An operation must have taken effect when it returns, and not before: so the search
+continues only at returns, from each configuration in which the returning operation has not taken effect yet,
+through every sequence of open operations that ends with it. If no configuration is left, no order explains
+this return. Configurations are stored once (they are hashed), and steps of the model are memoized.
 
-**Five prunings** drop unnecessary configurations. Each is sound because, if the
-rest of the history can be explained from the dropped configuration, it can also be
-explained from one that is kept.
+**Five prunings** drop unnecessary configurations. Each is sound because, if the rest of the history can be
+explained from the dropped configuration, it can also be explained from one that is kept.
 
-1. *Reads at once.* An open operation that never changes the state and matches it
-   takes effect immediately: an order that explained the rest still does without the
-   read. Needs: its step is the same state or IMPOSSIBLE from every state.
-   This holds for failures by definition, for others if the model says so (`is_read`); a
+1. *Reads at once.* An open operation that never changes the state and matches it takes effect immediately: an
+   order that explained the rest still does without the read. Needs: its step is the same state or IMPOSSIBLE
+   from every state. This holds for failures by definition, for others if the model says so (`is_read`); a
    step that breaks it raises `ModelError`.
 2. *Infos are counted.* For several infos of one kind it matters how many took effect,
    not which: none of them ever returns, so each can take the place of another that was
@@ -29,16 +24,14 @@ explained from one that is kept.
 3. *Fewer infos are better.* Of two configurations with the same state and the same
    open changes done, the one whose infos are a subset of the other's, and whose reads
    done are a superset, covers the other. Needs nothing.
-4. *One kind, one order.* Among open operations of one kind the one that returns first
-   goes first, and the infos last. If two took effect the other way round, they can be
-   exchanged: both had been called by then, and the one that is now second returns
-   later, or never. Needs: as 2.
-5. *An info must be observed.* An info that leads from state s to s' is of no use if the
-   next change leads to the same state from s' as from s, and no read that was
-   impossible in s comes in between: then the same order without the info explains as
-   much. Needs nothing: both steps are compared, so a cas(a→a), which changes nothing,
-   and one that needs the write of a before it are both handled. It would not be enough
-   to check whether the next operation is a cas or a read of the info's value.
+4. *One kind, one order.* Among open operations of one kind the one that returns first goes first, and the
+   infos last. If two took effect the other way round, they can be exchanged: both had been called by then,
+   and the one that is now second returns later, or never. Needs: as 2.
+5. *An info must be observed.* An info that leads from state s to s' is of no use if the next change leads to
+   the same state from s' as from s, and no read that was impossible in s comes in between: then the same
+   order without the info explains as much. Needs nothing: both steps are compared, so a cas(a→a), which
+   changes nothing, and one that needs the write of a before it are both handled. It would not be enough to
+   check whether the next operation is a cas or a read of the info's value.
 
 **Keys.** Objects that do not affect each other are judged one by one (`key`): a
 history is linearizable iff the history of each object is (Herlihy and Wing, 1990).
@@ -59,12 +52,8 @@ from checkers.models.model_verdict import Clash, DeadEnd, GaveUp, ModelVerdict, 
 from checkers.models.objects import Model
 from checkers.vocabulary.verdict import Validity
 
-BUDGET = Budget()
-"""The budget for one history: some seconds, and 256 MiB."""
-
-SHORT = 40_000
-"""The steps of a first pass over each object: if one of them is wrong, so is the history."""
-
+BUDGET = Budget()  # the budget for one history: some seconds, and 256 MiB
+SHORT = 40_000  # the steps of a first pass over each object: if one of them is wrong, so is the history
 NARROW = 100
 """The configurations that a second pass keeps at a return: it looks for one that survives to the end."""
 

@@ -1,8 +1,7 @@
 """The smallest set of operations that no order explains, found by leaving out unnecessary ones.
 
-Not everything may be left out: a read of a value whose write was left out is wrong by itself,
-and would prove nothing about the whole history. An operation may be left out if none of the rest
-depends on it:
+Not everything may be left out: a read of a value whose write was left out is wrong by itself, and would prove
+nothing about the whole history. An operation may be left out if none of the rest depends on it:
 
 - calls after the answer that nothing explains; a call answered after it counts as open;
 - reads, always: an order of all operations is also an order of the rest without a read;
@@ -12,10 +11,9 @@ depends on it:
 - a whole hold of a lock with owners, its acquire and its release; of another lock, a hold that
   overlaps nothing else in time.
 
-So a set that is wrong by itself proves that the whole history is. The judge itself finds it:
-ever smaller parts are left out, with all that depends on them, as long as no
-order explains the rest (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing
-input", 2002).
+So a set that is wrong by itself proves that the whole history is. The judge itself finds it: ever smaller
+parts are left out, with all that depends on them, as long as no order explains the rest (Zeller and
+Hildebrandt, "Simplifying and isolating failure-inducing input", 2002).
 """
 
 from __future__ import annotations
@@ -35,14 +33,9 @@ from checkers.models.model_verdict import ModelVerdict
 from checkers.vocabulary.verdict import Validity
 
 Judge = Callable[[Sequence[Operation]], ModelVerdict]
-
-WORK = 400_000
-"""The operations judged in total during the search for a smaller set: about a second."""
-
+WORK = 400_000  # the operations judged in total during the search for a smaller set: about a second
 _STEPS = 2  # steps of the search that take as long as judging one operation by comparing pairs
-
 _OWNED = frozenset({"owned-mutex", "fenced-mutex"})
-
 _ALL_HOLDERS = -1  # in place of a lock's holders: a refused acquire depends on them
 _EVERYTHING: Final[tuple[object]] = (NO_VALUE,)
 """The result of `_sees` for an answer that depends on every change."""

@@ -1,8 +1,7 @@
 """The interface of a model: an initial state, and a step from one state to the next.
 
-A model is a small pure class. It needs only `initial`, the state before anything
-happened, and `step`, which returns the state after an operation, or `IMPOSSIBLE` if
-the object cannot have answered that in this state:
+A model is a small pure class. It needs only `initial`, the state before anything happened, and `step`, which
+returns the state after an operation, or `IMPOSSIBLE` if the object cannot have answered that in this state:
 
     class Flag:
         initial = False
@@ -12,11 +11,10 @@ the object cannot have answered that in this state:
                 return True
             return state if op.output == state else IMPOSSIBLE
 
-`step` is called for every outcome. OK: the answer is in `op.output`. INFO: assume that
-it took effect, whatever the answer would have been (the search also tries that it did
-not). FAIL: it had no effect, so return the same state or `IMPOSSIBLE`; a failure that
-says nothing about the state is always possible. States are hashable, and equal if they
-behave alike.
+`step` is called for every outcome. OK: the answer is in `op.output`. INFO: assume that it took effect,
+whatever the answer would have been (the search also tries that it did not). FAIL: it had no effect, so return
+the same state or `IMPOSSIBLE`; a failure that says nothing about the state is always possible. States are
+hashable, and equal if they behave alike.
 
 Optional methods are promises that make the search faster:
 
