@@ -32,14 +32,8 @@ _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "b": "\b", "f
 CHARACTERS = {"newline": "\n", "return": "\r", "space": " ", "tab": "\t", "formfeed": "\f", "backspace": "\b"}
 """The characters that have a name."""
 
-_WORDS = {
-    "nil": None,
-    "true": True,
-    "false": False,
-    "##Inf": math.inf,
-    "##-Inf": -math.inf,
-    "##NaN": math.nan,
-}
+_SYMBOLIC = {"##Inf": math.inf, "##-Inf": -math.inf, "##NaN": math.nan}
+_WORDS = {"nil": None, "true": True, "false": False, **_SYMBOLIC}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ mutex allows, so such a history is judged by its own checkers, not by a model.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from checkers.formats.event import Call, Foreign
@@ -26,18 +26,16 @@ def read(text: Text) -> Foreign:
     """Read a history.jsonl; HistoryError if it cannot be the record of a run."""
     history = parse(io.BytesIO(text.content.encode()), text.name)
     leased = history.header.ttl is not None or any(op.ttl is not None for op in history.operations)
-    return Foreign(
-        name=text.name,
-        calls=(*_initial_writes(history), *calls(history)),
-        notices=history.notices,
-        leased=leased,
-        is_ours=True,
-    )
+    all_calls = (*_initial_writes(history), *calls(history))
+    return Foreign(name=text.name, calls=all_calls, notices=history.notices, leased=leased, is_ours=True)
 
 
 def calls(history: History) -> tuple[Call, ...]:
     """Return the operations of a history as calls; at equal times all calls come before all returns."""
-    places = _places(history)
+    called = [(op.called, False, op.lines[0], (op.index, 0)) for op in history.operations]
+    places = _places(
+        [*called, *((op.learned, True, op.lines[-1], (op.index, 1)) for op in history.operations)]
+    )
     return tuple(_call(op, places) for op in history.operations)
 
 
@@ -53,14 +51,10 @@ def _initial_writes(history: History) -> Iterator[Call]:
 _Moment = tuple[int, int]  # an operation's index, and 0 for its call or 1 for its completion
 
 
-def _places(history: History) -> dict[_Moment, int]:
-    """Return the position of each moment in one order of all; at equal times calls come first."""
-    moments: list[tuple[int, bool, int, _Moment]] = []
-    for op in history.operations:
-        moments.append((op.called, False, op.lines[0], (op.index, 0)))
-        if op.learned is not None:
-            moments.append((op.learned, True, op.lines[-1], (op.index, 1)))
-    return {moment: place for place, (*_, moment) in enumerate(sorted(moments))}
+def _places(moments: Iterable[tuple[int | None, bool, int, _Moment]]) -> dict[_Moment, int]:
+    """Return the position of each moment in one order of all: by time, whether it comes later, and line."""
+    known = [moment for moment in moments if moment[0] is not None]
+    return {moment: place for place, (*_, moment) in enumerate(sorted(known))}
 
 
 def in_process_order(recorded: Sequence[Call]) -> list[Call]:
@@ -69,14 +63,11 @@ def in_process_order(recorded: Sequence[Call]) -> list[Call]:
     For us, an operation that is called when another returns is concurrent with it, even in one process.
     """
     ends = {(call.process, call.times[1]) for call in recorded if call.completed is not None}
-    moments: list[tuple[int, bool, int, _Moment]] = []
-    for index, call in enumerate(recorded):
-        called, completed = call.times
-        if call.called >= 0 and called is not None:
-            moments.append((called, (call.process, called) in ends, call.lines[0], (index, 0)))
-        if call.called >= 0 and completed is not None:
-            moments.append((completed, True, call.lines[-1], (index, 1)))
-    places = {moment: place for place, (*_, moment) in enumerate(sorted(moments))}
+    real = [(index, call) for index, call in enumerate(recorded) if call.called >= 0]  # no initial writes
+    calls = [
+        (each.times[0], (each.process, each.times[0]) in ends, each.lines[0], (at, 0)) for at, each in real
+    ]
+    places = _places([*calls, *((each.times[1], True, each.lines[-1], (at, 1)) for at, each in real)])
     return [
         replace(
             call, called=places.get((index, 0), call.called), completed=places.get((index, 1), call.completed)

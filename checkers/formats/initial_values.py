@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 
 from checkers.formats import json_values
 from checkers.formats.atoms import Char, Keyword, Symbol
@@ -67,16 +68,7 @@ def first_writes(
 ) -> Iterator[Call]:
     """Yield the initial values of registers as writes before all others, by a process other than `others`."""
     objects = list(keys)
-    stranger = 1 + max(others, default=0)
+    stranger, ok, times = 1 + max(others, default=0), Outcome.OK, (time, time)
+    write = Call(process=stranger, f="write", asked=value, outcome=ok, called=0, times=times, lines=(1, 1))
     for place, key in enumerate(objects, start=-len(objects)):
-        yield Call(
-            process=stranger,
-            f="write",
-            asked=value,
-            outcome=Outcome.OK,
-            key=key,
-            called=2 * place,
-            completed=2 * place + 1,
-            times=(time, time),
-            lines=(1, 1),
-        )
+        yield replace(write, key=key, called=2 * place, completed=2 * place + 1)

@@ -66,9 +66,8 @@ def _word(fields: Mapping[str, Any], name: str) -> str:
         return value.name
     word = _name(value)
     if not isinstance(value, str | Symbol) or not word:
-        raise ValueError(
-            f"no {name}" if value is None else f"{name} is {written(value)}, which is not a word"
-        )
+        problem = f"no {name}" if value is None else f"{name} is {written(value)}, which is not a word"
+        raise ValueError(problem)
     return word
 
 

@@ -47,21 +47,18 @@ class Assembly:
         """Return the history. Open operations stay open, as after a kill."""
         for line, event, index in self._open.values():
             self._operations[index] = _pending(line, event, index)
+        operations = tuple(filter(None, self._operations))
+        faults, notices, started = tuple(self._faults), tuple(self.notices), self._started or 0
         return History(
-            header=self._header,
-            operations=tuple(filter(None, self._operations)),
-            faults=tuple(self._faults),
-            notices=tuple(self.notices),
-            started=self._started or 0,
+            header=self._header, operations=operations, faults=faults, notices=notices, started=started
         )
 
     def _tick(self, line: Line, time: int) -> None:
         if self._started is None:
             self._started = time
         if time < self._now:
-            raise line.error(
-                f"time runs backwards from {self._now} to {time}; events are in the order of time"
-            )
+            problem = f"time runs backwards from {self._now} to {time}; events are in the order of time"
+            raise line.error(problem)
         self._now = time
 
     def _invoke(self, line: Line, event: ClientLine) -> None:
@@ -91,16 +88,14 @@ class Assembly:
             )
         initial = self._header.initial_value
         if value == initial or (isinstance(initial, tuple) and value in initial):
-            raise line.error(
-                f"value {as_recorded(value)} is the initial one; each value is written once in a run"
-            )
+            problem = f"value {as_recorded(value)} is the initial one; each value is written once in a run"
+            raise line.error(problem)
         self._written[value] = line.number
 
     def _complete(self, line: Line, event: ClientLine) -> None:
         if event.process not in self._open:
-            raise line.error(
-                f"process {event.process} has no operation open: this {event.type} has no invoke"
-            )
+            problem = f"process {event.process} has no operation open: this {event.type} has no invoke"
+            raise line.error(problem)
         invoked, invoke, index = self._open.pop(event.process)
         if event.type == "info":
             self._ended[event.process] = line.number

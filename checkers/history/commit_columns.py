@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from checkers.history.columns import ABSENT, Flags, Ints, Numbers
 from checkers.history.records import Commit, Value
 
 _FILE = "commits.jsonl"
+_FIELDS = ("seq", "resource", "token", "value", "fence", "line")
 _AT_ONCE = 1 << 14  # commits created in one batch
 
 
@@ -40,20 +41,10 @@ class CommitColumns:
             number = resources[commit.resource], token, values[commit.value]
             rows.append((commit.seq, *number, commit.fence, commit.line))
             file = commit.file
-        seq, resource, token_of, value, fence, line = np.ascontiguousarray(
-            np.array(rows, dtype=np.int64).reshape(-1, 6).T
-        )
-        return cls(
-            seq=seq,
-            resource=resource,
-            token=token_of,
-            value=value,
-            fence=fence.astype(np.bool_),
-            line=line,
-            resources=list(resources),
-            values=list(values),
-            file=file,
-        )
+        fields = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, len(_FIELDS)).T)
+        columns: dict[str, Any] = dict(zip(_FIELDS, fields, strict=True))
+        columns["fence"] = columns["fence"].astype(np.bool_)
+        return cls(**columns, resources=list(resources), values=list(values), file=file)
 
     def __len__(self) -> int:
         return len(self.seq)
@@ -92,8 +83,7 @@ class Commits(Sequence[Commit]):
     def at(self, places: Ints) -> Iterator[Commit]:
         """Yield the commits at some places."""
         columns = self.columns
-        fields = (columns.seq, columns.resource, columns.token, columns.value, columns.fence, columns.line)
-        rows = zip(*(field[places].tolist() for field in fields), strict=True)
+        rows = zip(*(getattr(columns, name)[places].tolist() for name in _FIELDS), strict=True)
         for seq, resource, token, value, fence, line in rows:
             yield Commit(
                 seq=seq,

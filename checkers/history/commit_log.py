@@ -37,10 +37,8 @@ class Entry:
     @property
     def fits(self) -> bool:
         """Did a client send it to this resource, with this token?"""
-        return self.sent is not None and (self.sent.resource, self.sent.token) == (
-            self.commit.resource,
-            self.commit.token,
-        )
+        sent, commit = self.sent, self.commit
+        return sent is not None and (sent.resource, sent.token) == (commit.resource, commit.token)
 
     @property
     def was_sent_elsewhere(self) -> bool:

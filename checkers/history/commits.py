@@ -53,15 +53,8 @@ def _parsed(file: BinaryIO, name: str) -> Iterator[Commit]:
                 " commits are in the storage's own order, each with its own seq"
             )
         last[commit.resource] = commit.seq
-        yield Commit(
-            seq=commit.seq,
-            resource=commit.resource,
-            token=commit.token,
-            value=None if isinstance(commit.value, msgspec.UnsetType) else commit.value,
-            fence=commit.fence,
-            line=line.number,
-            file=line.file,
-        )
+        value = None if commit.value is msgspec.UNSET else commit.value
+        yield Commit(**msgspec.structs.asdict(commit) | {"value": value}, line=line.number, file=line.file)
 
 
 def _scanned(file: BinaryIO, name: str) -> CommitColumns:
@@ -74,13 +67,8 @@ def _scanned(file: BinaryIO, name: str) -> CommitColumns:
     require(growing.count > 0)
     columns = growing.take()
     _check_order(columns["seq"], columns["resource"])
-    return CommitColumns(
-        **columns,
-        line=np.arange(1, growing.count + 1),
-        resources=list(resources),
-        values=list(values),
-        file=name,
-    )
+    lines = np.arange(1, growing.count + 1)
+    return CommitColumns(**columns, line=lines, resources=list(resources), values=list(values), file=name)
 
 
 def _columns(chunk: bytes, resources: Numbers, values: Numbers) -> dict[str, Column]:

@@ -35,10 +35,7 @@ def _is_number(value: Hashable) -> bool:
 
 _TRUTH = {frozen(truth): truth for truth in (False, True)}
 _TOKEN = ("the token of the last grant, a whole number", _is_number)
-_HOLDER = (
-    "the process that holds it, or null",
-    lambda value: value is None or (_is_number(value) and value >= 0),
-)
+_HOLDER = ("the process that holds it, or null", lambda by: by is None or (_is_number(by) and by >= 0))
 _ANYTHING = ("any value", lambda _: True)
 _STARTS: dict[str, tuple[str, Callable[[Any], bool], Callable[[Any], Hashable]]] = {
     "cas-register": (*_ANYTHING, lambda value: value),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from checkers import formats
-from checkers.formats.event import Call, Foreign
+from checkers.formats.event import Foreign
 from checkers.formats.grants import grants_of
 from checkers.formats.initial_values import HAS_INITIAL
 from checkers.formats.keys import name_of
@@ -101,7 +101,8 @@ def judge_read(
     wrong_tokens = {finding.resource for result in tokens for finding in result.findings}
     order, reasons = _order(history, model, start, budget, wrong_tokens)
     results = (*tokens, order)
-    if model in FENCED and not any(map(_carries_token, history.calls)):
+    granted = (call for call in history.calls if call.f == "acquire" and call.outcome is Outcome.OK)
+    if model in FENCED and all(token(call) is None for call in granted):
         results = tuple(replace(each, validity=max(each.validity, Validity.UNKNOWN)) for each in results)
         reasons = (*reasons, _UNTOLD)
     notices = history.notices
@@ -116,10 +117,6 @@ def _check_known(model: str) -> None:
         near = nearest(model, MODELS)
         hint = f"did you mean {near!r}?" if near else f"there are {', '.join(MODELS)}"
         raise ModelError(f"no model is called {model!r}; {hint}")
-
-
-def _carries_token(call: Call) -> bool:
-    return call.f == "acquire" and call.outcome is Outcome.OK and token(call) is not None
 
 
 def _start(history: Foreign, model: str, initial: object) -> Model:
@@ -206,10 +203,8 @@ def _reasons(found: ModelVerdict, judged: ModelInput) -> tuple[Reason, ...]:
         return (_NOTHING_SHOWN,)
     if found.validity is not Validity.UNKNOWN:
         return ()
-    return tuple(
-        Reason(ReasonKind.GAVE_UP, gave_up(judged.calls[each.operation], each.spent))
-        for each in found.gave_up
-    )
+    said = (gave_up(judged.calls[each.operation], each.spent) for each in found.gave_up)
+    return tuple(Reason(ReasonKind.GAVE_UP, each) for each in said)
 
 
 def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[Reason, ...]) -> Verdict:
@@ -219,15 +214,12 @@ def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[Reason, ...]) ->
     for finding in findings:
         counted[finding.anomaly] += 1
     validity = max(result.validity for result in results)
+    unexpected = (Reason(ReasonKind.UNEXPECTED, name) for name, count in counted.items() if count)
     return Verdict(
         validity=validity,
         expected=(),
         as_expected=validity is Validity.VALID,
-        reasons=(
-            *(Reason(ReasonKind.UNEXPECTED, name) for name, count in counted.items() if count),
-            *reasons,
-            *doubts_of(findings),
-        ),
+        reasons=(*unexpected, *reasons, *doubts_of(findings)),
         anomalies=counted,
         findings=findings,
         coverage={},

@@ -68,9 +68,8 @@ def _meaning(op: Operation) -> tuple[int | None, Hashable, Hashable]:
     if op.f == "write":
         return None if op.outcome is Outcome.FAIL else WRITE, op.input, NO_VALUE
     if op.f != "cas" or not isinstance(op.input, tuple):
-        raise OutOfScopeError(
-            f"the operations of a register are read, write and cas of (expected, new), not {op}"
-        )
+        problem = f"the operations of a register are read, write and cas of (expected, new), not {op}"
+        raise OutOfScopeError(problem)
     expected, new = op.input
     if op.outcome is not Outcome.FAIL:
         return CAS, new, expected

@@ -131,10 +131,13 @@ def _search_on(
     and finding an order although not all configurations are kept.
     """
     spent = 0
-    for look in (_read_alone, _narrow, _search_one):
-        steps = allowed.steps - spent
-        given = steps if look is _search_one else steps // 3
-        one = look(_coarse(operations, positions, model), positions, model, allowed._replace(steps=given))
+    for look, widest, share in (
+        (_read_alone, sys.maxsize, 3),
+        (_search_one, NARROW, 3),
+        (_search_one, sys.maxsize, 1),
+    ):
+        given = Allowance(allowed.bytes, (allowed.steps - spent) // share, widest)
+        one = look(_coarse(operations, positions, model), positions, model, given)
         spent += one.steps
         if one.validity is not Validity.UNKNOWN:
             break
@@ -169,12 +172,6 @@ def _read_alone(
             )
             return replace(one, conflicts=only, steps=allowed.steps - left)
     return ModelVerdict(validity=Validity.UNKNOWN, method="search", steps=allowed.steps - max(left, 0))
-
-
-def _narrow(
-    operations: Sequence[Operation], positions: Sequence[int], model: Model, allowed: Allowance
-) -> ModelVerdict:
-    return _search_one(operations, positions, model, allowed._replace(widest=NARROW))
 
 
 def _search_one(

@@ -48,12 +48,8 @@ def story(
         accused, tell = conflict.operations[-1], partial(_clash, model, initial, judged, conflict, judge)
     else:
         accused, tell = conflict.operation, partial(_dead_end, model, initial, judged, conflict, judge)
-    return Finding(
-        anomaly="non-linearizable",
-        resource=resource(judged.calls[accused], model),
-        accused=accused,
-        tell=tell,
-    )
+    about = resource(judged.calls[accused], model)
+    return Finding(anomaly="non-linearizable", resource=about, accused=accused, tell=tell)
 
 
 def gave_up(call: Call, spent: Resource) -> str:
