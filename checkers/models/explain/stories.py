@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -68,15 +68,7 @@ def _clash(model: str, initial: Hashable, judged: ModelInput, clash: Clash, judg
     failed = failed_source(judged, last)
     because = _because(clash, failed)
     steps = _cycle(judged, proof, model, initial, because) or _one_by_one(clash, calls, failed)
-    return Account(
-        summary=(
-            f"no order of the operations{_on(last)} explains the answer to process {last.process}"
-            f" at {cited(last.lines[-1])}: {because}"
-        ),
-        operations=_lines(judged.calls, proof),
-        steps=tuple(each.proved() for each in steps),
-        doubt=_doubt(proof),
-    )
+    return _account(last, because, judged.calls, proof, steps)
 
 
 def _because(clash: Clash, failed: Call | None) -> str:
@@ -92,26 +84,30 @@ def _dead_end(model: str, initial: Hashable, judged: ModelInput, end: DeadEnd, j
     call = judged.calls[end.operation]
     until = judged.operations[end.operation].returned
     proof = smallest(model, judged.operations, [end.operation], until, judge)
-    line = call.lines[-1]
     failed = failed_source(judged, call)
     but = "" if failed is None else f", whose {noun(failed)} had failed ({cited(failed.lines[-1])})"
-    moral = f"no order of these operations has the answer of {cited(line)}"
+    moral = f"no order of these operations has the answer of {cited(call.lines[-1])}"
     steps = _cycle(judged, proof, model, initial, moral) or _states_and_answer(model, judged, end, failed)
+    return _account(call, answer(call) + but, judged.calls, proof, steps)
+
+
+def _account(
+    call: Call, because: str, calls: Sequence[Call], proof: OrderProof, steps: Iterable[Step]
+) -> Account:
+    """Return the account of a call whose answer no order explains; of an open one, only the call is proof."""
+    lines: set[int] = set()
+    for position in proof.positions:
+        lines.update(calls[position].lines[:1] if position in proof.open else calls[position].lines)
+    doubt = "a smaller set of operations that is wrong by itself was not found within the budget"
     return Account(
         summary=(
             f"no order of the operations{_on(call)} explains the answer to process {call.process}"
-            f" at {cited(line)}: {answer(call)}{but}"
+            f" at {cited(call.lines[-1])}: {because}"
         ),
-        operations=_lines(judged.calls, proof),
+        operations=tuple(sorted(lines)),
         steps=tuple(each.proved() for each in steps),
-        doubt=_doubt(proof),
+        doubt="" if proof.is_smallest else doubt,
     )
-
-
-def _doubt(proof: OrderProof) -> str:
-    if proof.is_smallest:
-        return ""
-    return "a smaller set of operations that is wrong by itself was not found within the budget"
 
 
 def _cycle(
@@ -203,14 +199,6 @@ def _states_and_answer(model: str, judged: ModelInput, end: DeadEnd, failed: Cal
         _answered(call),
         step(f"{none}{first}."),
     )
-
-
-def _lines(calls: Sequence[Call], proof: OrderProof) -> tuple[int, ...]:
-    """Return the lines of whole operations; for one still open then, only the call's."""
-    lines: set[int] = set()
-    for position in proof.positions:
-        lines.update(calls[position].lines[:1] if position in proof.open else calls[position].lines)
-    return tuple(sorted(lines))
 
 
 def _some_of(states: Sequence[str], end: DeadEnd) -> str:

@@ -15,7 +15,7 @@ from checkers.models.objects.locks import (
     ReentrantFencedMutex,
     ReentrantMutex,
 )
-from checkers.models.objects.model import IMPOSSIBLE, Impossible, Model, Reaches, State
+from checkers.models.objects.model import IMPOSSIBLE, Model, Reaches
 from checkers.models.objects.registers import UNSEEN, CasRegister, Register, Unseen
 
 MODELS: dict[str, Callable[[], Model]] = {
@@ -41,7 +41,6 @@ __all__ = [
     "Fenced",
     "FencedMutex",
     "FencedNested",
-    "Impossible",
     "KeyValue",
     "Model",
     "Mutex",
@@ -52,6 +51,5 @@ __all__ = [
     "ReentrantMutex",
     "Register",
     "Set",
-    "State",
     "Unseen",
 ]
