@@ -50,11 +50,9 @@ def is_bystander(process: str, kind: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """An event of a process that is not a client, such as the nemesis: kept, never judged."""
+    """An event of a process that is not a client, such as the nemesis: never judged, but it has its place."""
 
     line: int
-    process: str
-    text: str
     time: int | None = None
     index: int | None = None
 
@@ -100,7 +98,6 @@ class Foreign:
 
     name: str  # the file, as messages name it
     calls: tuple[Call, ...]  # in the order of their invokes
-    notes: tuple[Note, ...] = ()
     notices: tuple[str, ...] = ()  # such as a half-written last line that was dropped
     leased: bool = False  # a hold of a lock may end without a release
     is_ours: bool = False  # locks and the values they protect are in one file, under the same names

@@ -1,7 +1,7 @@
 """Jepsen's histories: `history.edn`, and the same as JSON; read and written.
 
 Either is one vector of events or one event after another, each a map or a record such as
-`#jepsen.history.Op{…}`. Processes that are not numbers, such as `:nemesis`, are kept as notes. The order of
+`#jepsen.history.Op{…}`. Processes that are not numbers, such as `:nemesis`, are not judged. The order of
 events is their real-time order; `:time` is in nanoseconds.
 
 Where a test runs several objects (jepsen.independent), each value is `[key value]`:

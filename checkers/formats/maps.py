@@ -34,7 +34,10 @@ def event(fields: Mapping[Any, Any], line: int) -> Event | Note:
     if isinstance(line, EventIndex) and index is not None:
         line = EventIndex(index)
     if type(process) is not int:
-        return _note(fields, line, index, time)
+        word = _word(fields, "process").removeprefix(":")  # of the nemesis, or of another process with a name
+        if not is_bystander(word, _name(fields.get("type"))):
+            raise ValueError(f"process {word[:_SHOWN]!r} is not a number, as a client's is")
+        return Note(line=line, time=time, index=index)
     if not 0 <= process < INT64:
         raise ValueError(f"process {process} is not a process number")
     return Event(
@@ -49,15 +52,6 @@ def event(fields: Mapping[Any, Any], line: int) -> Event | Note:
         refused=_is_refused(fields),
         seen=frozen(fields["seen"]) if "seen" in fields else NO_VALUE,
     )
-
-
-def _note(fields: Mapping[str, Any], line: int, index: int | None, time: int | None) -> Note:
-    """Read an event of the nemesis, or of another process with a name instead of a number."""
-    process = _word(fields, "process").removeprefix(":")
-    if not is_bystander(process, _name(fields.get("type"))):
-        raise ValueError(f"process {process[:_SHOWN]!r} is not a number, as a client's is")
-    text = f"{fields.get('type')} {fields.get('f')} {fields.get('value')}"
-    return Note(line=line, process=process, text=text[:_SHOWN], time=time, index=index)
 
 
 def _word(fields: Mapping[str, Any], name: str) -> str:

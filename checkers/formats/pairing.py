@@ -31,9 +31,7 @@ def pair(events: Iterable[Event | Note], name: str) -> Foreign:
     pairing = _Pairing(name)
     for place, event in enumerate(events):
         pairing.add(place, event)
-    return Foreign(
-        name=name, calls=tuple(pairing.calls), notes=tuple(pairing.notes), notices=tuple(pairing.notices)
-    )
+    return Foreign(name=name, calls=tuple(pairing.calls), notices=tuple(pairing.notices))
 
 
 class _Pairing:
@@ -45,18 +43,13 @@ class _Pairing:
         self._time = 0
         self._index: int | None = None
         self.calls: list[Call] = []
-        self.notes: list[Note] = []
         self.notices: list[str] = []
 
     def add(self, place: int, event: Event | Note) -> None:
         self._line = event.line
         self._check_order(event)
-        if isinstance(event, Note):
-            self.notes.append(event)
-        elif event.type == "invoke":
-            self._invoke(place, event)
-        else:
-            self._complete(place, event)
+        if isinstance(event, Event):
+            (self._invoke if event.type == "invoke" else self._complete)(place, event)
 
     def _check_order(self, event: Event | Note) -> None:
         if event.index is not None:

@@ -85,7 +85,7 @@ def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
     if process.startswith(":"):
         if not is_bystander(process[1:], found["type"]):
             raise HistoryError(file, line, f"process {process:.80} is not a number, as a client's is")
-        return Note(line=line, process=process[1:], text=f"{found['type']} {found['f']} {text:.80}")
+        return Note(line=line)
     try:
         value = _read_value(text)
     except ValueError as error:

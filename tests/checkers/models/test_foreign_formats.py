@@ -49,10 +49,9 @@ def test_every_model_has_a_vocabulary() -> None:
     assert VOCABULARY.keys() == MODELS.keys()
 
 
-def test_the_nemesis_is_kept_as_notes() -> None:
+def test_the_nemesis_is_not_judged() -> None:
     history = formats.read(FOLDER / "cas-register.valid.edn")
 
-    assert [(note.line, note.process) for note in history.notes] == [(2, "nemesis")]
     assert {call.process for call in history.calls} == {0, 1, 3}
 
 
