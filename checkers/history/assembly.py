@@ -35,7 +35,12 @@ class Assembly:
 
     def add(self, line: Line, event: ClientLine | FaultLine) -> None:
         """Add the next event; HistoryError if it cannot follow the events before it."""
-        self._tick(line, event.time)
+        if self._started is None:
+            self._started = event.time
+        if event.time < self._now:
+            problem = f"time runs backwards from {self._now} to {event.time}; events are in the order of time"
+            raise line.error(problem)
+        self._now = event.time
         if isinstance(event, FaultLine):
             self._faults.append(fault_event(line.number, event, self._header))
         elif event.type == "invoke":
@@ -52,14 +57,6 @@ class Assembly:
         return History(
             header=self._header, operations=operations, faults=faults, notices=notices, started=started
         )
-
-    def _tick(self, line: Line, time: int) -> None:
-        if self._started is None:
-            self._started = time
-        if time < self._now:
-            problem = f"time runs backwards from {self._now} to {time}; events are in the order of time"
-            raise line.error(problem)
-        self._now = time
 
     def _invoke(self, line: Line, event: ClientLine) -> None:
         process = event.process

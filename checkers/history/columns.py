@@ -175,9 +175,7 @@ class Operations(Sequence[Op]):
     @classmethod
     def of(cls, operations: Sequence[Op], initial: Value = None) -> Operations:
         """Return the operations with columns; `Operations` are returned as they are."""
-        if isinstance(operations, Operations):
-            return operations
-        return cls(None, operations, initial)
+        return operations if isinstance(operations, Operations) else cls(None, operations, initial)
 
     @property
     def columns(self) -> Columns:

@@ -77,7 +77,8 @@ class _Events:
         _check_repeats(events, rows[ends >= 0], ends[ends >= 0])
         _check_carries(events, rows[ends >= 0], ends[ends >= 0])
         initial = self._tables.value[header.initial_value]
-        _check_values(events["value"][rows[events["f"][rows] == WRITE]], initial)
+        written = np.bincount(events["value"][rows[events["f"][rows] == WRITE]], minlength=initial + 1)
+        require(int(written.max()) <= 1 and written[initial] == 0)
         columns = self._join(events, rows, ends, initial)
         cut = self._half_written
         return History(
@@ -218,12 +219,6 @@ def _check_carries(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
     require(not np.any(events["value"][ends[f == READ]] == ABSENT))
     outside = (attempt < events["time"][rows]) | (attempt > events["time"][ends])
     require(not np.any(outside & (attempt != ABSENT)))
-
-
-def _check_values(written: Ints, initial: int) -> None:
-    """Raise IrregularError unless each value is written once, and the initial one never."""
-    counts = np.bincount(written, minlength=initial + 1)
-    require(int(counts.max()) <= 1 and counts[initial] == 0)
 
 
 class Tables:

@@ -14,7 +14,8 @@ from checkers.text.errors import ModelError
 def initial_state(model: Model) -> Hashable:
     """Return the state before the first operation."""
     if not hasattr(model, "initial"):
-        raise ModelError(f"{_named(model)} has no `initial`: the state before anything happened")
+        named = type(model).__name__
+        raise ModelError(f"the model {named} has no `initial`: the state before anything happened")
     _check_hashable(model, model.initial)
     return model.initial
 
@@ -24,13 +25,9 @@ def _check_hashable(model: Model, state: Hashable) -> None:
         hash(state)
     except TypeError as error:
         raise ModelError(
-            f"{_named(model)} has a state that cannot be compared with others ({error}): {state!r:.80};"
-            " make it hashable, such as a tuple or a frozenset"
+            f"the model {type(model).__name__} has a state that cannot be compared with others ({error}):"
+            f" {state!r:.80}; make it hashable, such as a tuple or a frozenset"
         ) from None
-
-
-def _named(model: Model) -> str:
-    return f"the model {type(model).__name__}"
 
 
 class Transitions(dict[Hashable, Hashable]):
