@@ -40,10 +40,8 @@ def not_kept(model: str, calls: Sequence[Call]) -> Iterator[str]:
     if harmless:
         yield f"{counted(len(harmless))} left out, which cannot change {a_model}: {_named(harmless)}"
     if changing:
-        yield (
-            f"{counted(len(changing))} left out, which {a_model} does not have: {_named(changing)}; without"
-            f" {_those(changing)}, a right history may look wrong: {_way_out(kept, others)}"
-        )
+        wrong = f"without {_those(changing)}, a right history may look wrong: {_way_out(kept, others)}"
+        yield f"{counted(len(changing))} left out, which {a_model} does not have: {_named(changing)}; {wrong}"
 
 
 def counted(number: int) -> str:

@@ -54,10 +54,8 @@ class _Pairing:
     def _check_order(self, event: Event | Note) -> None:
         if event.index is not None:
             if self._index is not None and event.index <= self._index:
-                raise self._error(
-                    f"index {event.index} does not come after {self._index};"
-                    " each event has its own, and they rise"
-                )
+                problem = f"index {event.index} does not come after {self._index}"
+                raise self._error(f"{problem}; each event has its own, and they rise")
             self._index = event.index
         if event.time is not None and event.time < self._time:
             problem = f"time runs backwards from {self._time} to {event.time}"
@@ -70,16 +68,12 @@ class _Pairing:
     def _invoke(self, place: int, event: Event) -> None:
         process = event.process
         if process in self._ended:
-            raise self._error(
-                f"process {process} ended in info at {cited(self._ended[process])} and is used again;"
-                " after an info a client continues under a new process number"
-            )
+            problem = f"process {process} ended in info at {cited(self._ended[process])} and is used again"
+            raise self._error(f"{problem}; after an info a client continues under a new process number")
         if process in self._open:
             since = self.calls[self._open[process]].lines[0]
-            raise self._error(
-                f"process {process} has an operation open since {cited(since)};"
-                " a process does one thing at a time"
-            )
+            problem = f"process {process} has an operation open since {cited(since)}"
+            raise self._error(f"{problem}; a process does one thing at a time")
         self._open[process] = len(self.calls)
         self.calls.append(
             Call(

@@ -91,15 +91,13 @@ def as_ours(history: Foreign, model: str, initial: object = NO_VALUE) -> Iterato
     judged = operations(history, model)  # refuses operations unknown to the model
     if model == "register":
         return _lines(_register(history, judged.calls, initial))
+    way_out = f"judge the file itself, with --model {model}"
     if initial is not NO_VALUE:
-        raise HistoryError(history.name, 0, f"{_NO_INITIAL}; judge the file itself, with --model {model}")
+        raise HistoryError(history.name, 0, f"{_NO_INITIAL}; {way_out}")
     if model.endswith("mutex"):
         _check_tokens(history.name, judged.calls)
         return _lines(grants_of(history, reentrant=model.startswith("reentrant")))
-    problem = (
-        f"history.jsonl cannot express {with_article(model)}; judge the file itself, with --model {model}"
-    )
-    raise HistoryError(history.name, 1, problem)
+    raise HistoryError(history.name, 1, f"history.jsonl cannot express {with_article(model)}; {way_out}")
 
 
 def left_out(history: Foreign, model: str) -> Iterator[str]:
@@ -150,14 +148,13 @@ def _register(history: Foreign, calls: Sequence[Call], initial: object) -> Histo
                 problem += " value is unique: judge the file itself, with --model"
                 raise HistoryError(history.name, call.lines[0], problem)
             places[value] = f"at {cited(call.lines[0])}"
-    made = [_register_op(history.name, call, index, times) for index, call in enumerate(calls)]
+    made = []
+    for index, call in enumerate(calls):
+        seen = call.answered if call.outcome is Outcome.OK else None
+        value = _value(history.name, call.lines[0], call.asked if call.f == "write" else seen)
+        made.append(replace(op_of(call, "register", index, times), token=0, value=value))
     bare = grants_of(replace(history, calls=()), reentrant=False)
     return replace(bare, header=replace(bare.header, initial_value=start), operations=tuple(made))
-
-
-def _register_op(file: str, call: Call, index: int, times: dict[int, int]) -> Op:
-    value = call.asked if call.f == "write" else call.answered if call.outcome is Outcome.OK else None
-    return replace(op_of(call, "register", index, times), token=0, value=_value(file, call.lines[0], value))
 
 
 def _value(file: str, line: int, value: object) -> str | int | None:
@@ -173,13 +170,8 @@ def _lines(history: History) -> Iterator[str]:
         if max(op.called, op.learned or 0) >= _INT64:
             problem = "made to rise, its time is beyond 64 bits"
             raise HistoryError(history.header.target, op.lines[-1], problem)
-    header: dict[str, Any] = {
-        "fencepost": 1,
-        "target": history.header.target,
-        "fenced": False,
-        "policy": "inclusive",
-        "require": {"stale_writes_attempted": 0},
-    }
+    rules = {"fenced": False, "policy": "inclusive", "require": {"stale_writes_attempted": 0}}
+    header: dict[str, Any] = {"fencepost": 1, "target": history.header.target, **rules}
     if history.header.initial_value is not None:
         header["initial"] = {"value": history.header.initial_value, "token": history.header.initial_token}
     yield _line(header)

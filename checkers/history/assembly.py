@@ -61,15 +61,12 @@ class Assembly:
     def _invoke(self, line: Line, event: ClientLine) -> None:
         process = event.process
         if process in self._ended:
-            raise line.error(
-                f"process {process} ended in info at line {self._ended[process]} and is used again;"
-                " after an info a client continues under a new process number"
-            )
+            problem = f"process {process} ended in info at line {self._ended[process]} and is used again"
+            raise line.error(f"{problem}; after an info a client continues under a new process number")
         if process in self._open:
-            raise line.error(
-                f"process {process} has an operation open since line"
-                f" {self._open[process][0].number}; a process does one thing at a time"
-            )
+            since = self._open[process][0].number
+            problem = f"process {process} has an operation open since line {since}"
+            raise line.error(f"{problem}; a process does one thing at a time")
         if isinstance(event, Write):
             self._claim(line, event.value)
         elif isinstance(event, Append):
@@ -79,10 +76,8 @@ class Assembly:
 
     def _claim(self, line: Line, value: Value) -> None:
         if value in self._written:
-            raise line.error(
-                f"value {as_recorded(value)} is also written at line {self._written[value]};"
-                " each value is written once in a run"
-            )
+            problem = f"value {as_recorded(value)} is also written at line {self._written[value]}"
+            raise line.error(f"{problem}; each value is written once in a run")
         initial = self._header.initial_value
         if value == initial or (isinstance(initial, tuple) and value in initial):
             problem = f"value {as_recorded(value)} is the initial one; each value is written once in a run"
@@ -154,10 +149,8 @@ def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientL
     for name in _repeated_names(kind):
         asked, repeated = getattr(invoke, name), getattr(event, name)
         if asked != repeated:
-            raise line.error(
-                f"{name} is {as_recorded(repeated)}, but the operation was invoked with"
-                f" {as_recorded(asked)} at line {invoked.number}"
-            )
+            before = f"invoked with {as_recorded(asked)} at line {invoked.number}"
+            raise line.error(f"{name} is {as_recorded(repeated)}, but the operation was {before}")
 
 
 def _repeated_names(kind: type[ClientLine]) -> list[str]:
@@ -185,9 +178,8 @@ def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
         raise line.error("an ok read without a value; it carries the one that it read, or null")
     attempt = getattr(event, "attempt", None)
     if attempt is not None and not invoke.time <= attempt <= event.time:
-        raise line.error(
-            f"attempt {attempt} lies outside of its operation, which ran from {invoke.time} to {event.time}"
-        )
+        ran = f"ran from {invoke.time} to {event.time}"
+        raise line.error(f"attempt {attempt} lies outside of its operation, which {ran}")
 
 
 def _check_lists(line: Line, event: Append) -> None:

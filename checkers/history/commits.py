@@ -48,10 +48,8 @@ def _parsed(file: BinaryIO, name: str) -> Iterator[Commit]:
         if commit is None:
             raise line.error("the last line is only half written; read the storage's order again")
         if commit.seq <= last.get(commit.resource, -1):
-            raise line.error(
-                f"seq {commit.seq} does not come after {last[commit.resource]};"
-                " commits are in the storage's own order, each with its own seq"
-            )
+            problem = f"seq {commit.seq} does not come after {last[commit.resource]}"
+            raise line.error(f"{problem}; commits are in the storage's own order, each with its own seq")
         last[commit.resource] = commit.seq
         value = None if commit.value is msgspec.UNSET else commit.value
         yield Commit(**msgspec.structs.asdict(commit) | {"value": value}, line=line.number, file=line.file)

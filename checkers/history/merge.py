@@ -52,9 +52,7 @@ def _events(part: Path, notify: Callable[[str], None], within: Path | None) -> I
         process, time = stamp.process, stamp.time
         if isinstance(process, int):  # the nemesis watches several faults at once
             if time < latest.get(process, 0):
-                raise line.error(
-                    f"time runs backwards in process {process}, from {latest[process]} to {time};"
-                    " a process records its events as they happen"
-                )
+                problem = f"time runs backwards in process {process}, from {latest[process]} to {time}"
+                raise line.error(f"{problem}; a process records its events as they happen")
             latest[process] = time
         yield time, line.text.decode().rstrip("\r\n")

@@ -55,10 +55,8 @@ class Transitions(dict[Hashable, Hashable]):
     def __missing__(self, state: Hashable) -> Hashable:
         after: Hashable = self.model.step(state, self.op)
         if self.reads and after is not IMPOSSIBLE and after != state:
-            raise ModelError(
-                f"{self.op} is a read or a failure, but the model's step leads from {state!r} to {after!r};"
-                " it must return the same state or IMPOSSIBLE"
-            )
+            leads = f"is a read or a failure, but the model's step leads from {state!r} to {after!r}"
+            raise ModelError(f"{self.op} {leads}; it must return the same state or IMPOSSIBLE")
         _check_hashable(self.model, after)
         self.states.remember()
         after = self[state] = state if after == state else self.states[after]

@@ -89,16 +89,12 @@ class CallWords:
         )
 
     def _read_from(self, edge: Edge) -> str:
-        return (
-            f"By what was seen, {self._both(edge)}: {self._found(edge.after)}, and nothing else can have"
-            " put that there."
-        )
+        because = f"{self._found(edge.after)}, and nothing else can have put that there"
+        return f"By what was seen, {self._both(edge)}: {because}."
 
     def _replaced(self, edge: Edge) -> str:
-        return (
-            f"So {self._both(edge)}: {self._found(edge.before)}, and that was gone once"
-            f" {self._put(edge.after)} had replaced it."
-        )
+        because = f"that was gone once {self._put(edge.after)} had replaced it"
+        return f"So {self._both(edge)}: {self._found(edge.before)}, and {because}."
 
     def _written_later(self, edge: Edge) -> str:
         return (
