@@ -63,10 +63,10 @@ def pair_of(value: Hashable) -> tuple[Hashable, Hashable] | None:
 
 
 def thawed(value: Hashable) -> Any:
-    """Return the value as written in the file: maps as dicts."""
+    """Return the value as written in the file: maps as dicts, sorted, since a `Map` has no order."""
     match value:
         case Map():
-            return {thawed(key): thawed(item) for key, item in value.items}
+            return {thawed(key): thawed(item) for key, item in sorted(value.items, key=in_edn)}
         case tuple():
             return tuple(map(thawed, value))
         case Tagged():

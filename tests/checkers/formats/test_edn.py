@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from checkers.formats import edn
 from checkers.formats.atoms import Char, Keyword, Symbol
 from checkers.formats.edn import EdnError, Tagged
+from checkers.formats.values import frozen, thawed
 
 NAMES = st.from_regex(r"[a-z][a-z0-9.*+!?-]{0,8}(/[a-z]{1,4})?", fullmatch=True).filter(
     lambda name: name not in {"nil", "true", "false"}
@@ -178,3 +179,11 @@ def test_only_a_single_vector_has_elements(text: str, problem: str) -> None:
 def test_a_hostile_text_is_read_quickly(text: str) -> None:
     with pytest.raises(EdnError):
         edn.loads(text)
+
+
+def test_a_map_is_written_in_the_order_of_its_keys_in_each_process() -> None:
+    fields = {Keyword(name): {name: 0, "a": 1} for name in ("uid", "fence", "client", "token", "lock")}
+
+    assert edn.dumps(thawed(frozen(fields))).startswith(
+        '{:client {"a" 1, "client" 0}, :fence {"a" 1, "fence" 0}, :lock {"a" 1, "lock" 0}'
+    )
