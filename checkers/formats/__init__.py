@@ -67,11 +67,7 @@ _SIGNS = (
 
 
 def detect(text: Text) -> Format:
-    """Detect the format of a file from its beginning.
-
-    Raises:
-        HistoryError: the format is unknown.
-    """
+    """Detect the format of a file from its beginning; HistoryError if it is unknown."""
     head = text.content[:_HEAD].lstrip()
     if _OF_ROBUSTNESS_TESTS.match(head):
         raise HistoryError(text.name, 0, _ROBUSTNESS_TESTS)
@@ -82,11 +78,7 @@ def detect(text: Text) -> Format:
 
 
 def read(path: Path) -> Foreign:
-    """Read a history in any of the formats.
-
-    Raises:
-        HistoryError: it is in none of them, or cannot be a history.
-    """
+    """Read a history in any of the formats; HistoryError if it is in none, or cannot be a history."""
     return parse(read_text(path))
 
 

@@ -23,11 +23,7 @@ before they queued for the history. A larger difference means that the file was 
 
 
 def pair(events: Iterable[Event | Note], name: str) -> Foreign:
-    """Pair events, in their order, into calls.
-
-    Raises:
-        HistoryError: they cannot have been recorded by sequential processes.
-    """
+    """Pair events, in order, into calls; HistoryError if sequential processes cannot have recorded them."""
     pairing = _Pairing(name)
     for place, event in enumerate(events):
         pairing.add(place, event)

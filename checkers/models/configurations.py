@@ -65,11 +65,7 @@ class Configurations:
         self._info_cost = 1
 
     def run(self, positions: Iterable[int]) -> DeadEnd | None:
-        """Walk through the history up to the first return that nothing explains.
-
-        Raises:
-            OutOfBudgetError: the budget was used up before the end.
-        """
+        """Walk up to the first return that nothing explains; OutOfBudgetError if the budget ends before."""
         for leaving in self._walk(positions):
             self.returning = leaving.position
             self._states.spend(len(self._nodes))

@@ -154,9 +154,8 @@ def _read_alone(
 ) -> ModelVerdict:
     """Look, from the last one back, for a read that is wrong even if all other reads are left out."""
     is_read = getattr(model, "is_read", None) or (lambda _: False)
-    reads = {
-        each for each in positions if operations[each].returned is not None and is_read(operations[each])
-    }
+    returned = [each for each in positions if operations[each].returned is not None]
+    reads = {each for each in returned if is_read(operations[each])}
     left = allowed.steps
     for read in sorted(reads, key=lambda each: operations[each].returned or 0, reverse=True):
         alone = [each for each in positions if each == read or each not in reads]
@@ -167,10 +166,9 @@ def _read_alone(
         one = _search_one(coarse, alone, model, allowed._replace(steps=left // 2))
         left -= one.steps
         if one.validity is Validity.INVALID:
-            only = tuple(
-                replace(each, configurations=()) for each in one.conflicts if isinstance(each, DeadEnd)
-            )
-            return replace(one, conflicts=only, steps=allowed.steps - left)
+            ends = (each for each in one.conflicts if isinstance(each, DeadEnd))
+            bare = tuple(replace(end, configurations=()) for end in ends)
+            return replace(one, conflicts=bare, steps=allowed.steps - left)
     return ModelVerdict(validity=Validity.UNKNOWN, method="search", steps=allowed.steps - max(left, 0))
 
 
