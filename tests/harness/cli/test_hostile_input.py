@@ -100,6 +100,7 @@ SETS = {
     "no value": ("a", "write it as key=value"),
     "more than one value": ("name='a'\nexpect=1", "more than one TOML value"),
     "half of a list": ("may=[", "is not a TOML value"),
+    "no UTF-8": ("name=\udcff", "is not UTF-8"),
 }
 
 
@@ -131,13 +132,10 @@ def test_an_impossible_file_name_is_refused(refused: Any, command: tuple[str, ..
     refused(command[0], word, *command[1:])
 
 
-def test_an_impossible_runs_folder_is_refused_in_a_sentence(refused: Any) -> None:
+def test_an_impossible_place_for_runs_or_output_is_refused(refused: Any) -> None:
+    refused("export", HISTORY, "--to", "jepsen-edn", "-o", NAME)
     refused("show", "x", "--runs", NAME)
     refused("show", f"{'a' * 200}/x", "--runs", "/".join(["b" * 200] * 20))
-
-
-def test_a_setting_that_is_not_utf_8_is_refused_in_a_sentence(refused: Any) -> None:
-    assert "is not UTF-8" in refused("validate", TARGET, "--set", "name=\udcff")
 
 
 def test_suggestions_for_a_long_name_are_fast() -> None:
@@ -146,10 +144,6 @@ def test_suggestions_for_a_long_name_are_fast() -> None:
     assert nearest("etcd-postgers", ["etcd-postgres"]) == "etcd-postgres"
     assert nearest("ab" * 50_000_000, ["etcd-postgres"]) is None
     assert time.process_time() - began < 1
-
-
-def test_an_impossible_output_file_is_refused_in_a_sentence(refused: Any) -> None:
-    refused("export", HISTORY, "--to", "jepsen-edn", "-o", NAME)
 
 
 @pytest.mark.parametrize(

@@ -160,10 +160,18 @@ def test_a_folder_of_jepsen_is_read(fencepost: Any, store: Path, named: str) -> 
     assert "history.edn as cas-register: VALID" in ran.stdout
 
 
-def test_a_folder_of_jepsen_needs_a_model(refusal: Any, store: Path) -> None:
-    said = refusal("recheck", store / "etcd")
-
-    assert "but looks like jepsen-edn: to judge another tool's history, name its model" in said
+@pytest.mark.parametrize(
+    ("named", "model", "said"),
+    [
+        ("etcd", (), "but looks like jepsen-edn: to judge another tool's history, name its model"),
+        ("", BY_MODEL, "latest is not a link to a folder beside it; name the folder that you mean"),
+    ],
+    ids=["without a model", "the latest of all tests"],
+)
+def test_a_folder_of_jepsen_needs_a_model_and_one_test(
+    refusal: Any, store: Path, named: str, model: tuple[str, ...], said: str
+) -> None:
+    assert said in refusal("recheck", store / named, *model)
 
 
 def test_a_half_written_first_line_may_be_ours(refusal: Any, tmp_path: Path) -> None:
@@ -178,12 +186,6 @@ def test_a_folder_of_jepsen_is_exported(fencepost: Any, store: Path) -> None:
 
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == fencepost("export", VALID, "--to", "porcupine-etcd").stdout
-
-
-def test_the_latest_of_all_tests_is_beyond_the_folder_that_was_named(refusal: Any, store: Path) -> None:
-    said = refusal("recheck", store, *BY_MODEL)
-
-    assert "latest is not a link to a folder beside it; name the folder that you mean" in said
 
 
 def test_no_link_in_a_folder_of_jepsen_is_followed(refusal: Any, store: Path) -> None:

@@ -1,6 +1,7 @@
 """What a run says in a few words, whatever became of it; without a counted fault it is not green."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,6 @@ from checkers.vocabulary.reasons import (
     RUN_LONGER,
     Reason,
     ReasonKind,
-    Untestable,
 )
 from harness.report.answer import answer
 from harness.report.counters import counters
@@ -122,12 +122,29 @@ def test_each_reason_for_an_undecided_run_has_its_own_remedy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "remedy"), [(UNREAD_ORDER, "Run it again, to its end"), (NO_PLAN, "Restore plan.json")]
+    ("reason", "headline", "remedy"),
+    [
+        (UNREAD_ORDER, f"Undecided: {UNREAD_ORDER}", "Run it again, to its end"),
+        (NO_PLAN, f"Undecided: {NO_PLAN}", "Restore plan.json"),
+        (
+            NO_TOKEN.reason,
+            f"Not tested: {NO_TOKEN.why}",
+            "Use a lock that gives one, or set storage.fencing and lock.token",
+        ),
+        (NO_GRANT.reason, f"Not tested: {NO_GRANT.why}", "Read why in the note on this run"),
+        (
+            NO_RETURN.reason,
+            f"Not tested: {NO_RETURN.why}",
+            "Let acquire end by itself, with a grant or an error",
+        ),
+    ],
 )
-def test_a_missing_file_of_a_run_has_a_remedy(reason: str, remedy: str) -> None:
+def test_a_run_that_shows_nothing_has_the_remedy_of_its_reason(
+    reason: Any, headline: str, remedy: str
+) -> None:
     said = answer(verdict("unknown", reasons=[reason]), "mine")
 
-    assert said.headline == f"Undecided: {reason}"
+    assert said.headline == headline
     assert said.remedy.startswith(remedy)
 
 
@@ -217,21 +234,6 @@ def test_stale_writes_are_counted_by_tokens_only_if_there_are_some(token: int | 
         True,
     )
     assert said in first.what
-
-
-@pytest.mark.parametrize(
-    ("cause", "remedy"),
-    [
-        (NO_TOKEN, "Use a lock that gives one, or set storage.fencing and lock.token"),
-        (NO_GRANT, "Read why in the note on this run"),
-        (NO_RETURN, "Let acquire end by itself, with a grant or an error"),
-    ],
-)
-def test_where_no_fault_tests_the_fence_longer_is_no_remedy(cause: Untestable, remedy: str) -> None:
-    said = answer(verdict("unknown", reasons=[cause.reason]), "mine")
-
-    assert said.headline == f"Not tested: {cause.why}"
-    assert said.remedy.startswith(remedy)
 
 
 def test_every_anomaly_is_documented_where_its_answer_points() -> None:

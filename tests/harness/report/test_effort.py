@@ -107,34 +107,47 @@ def test_two_faults_in_the_same_words_are_named_once() -> None:
     assert twice.in_words(history.started, None) == opening.in_words(history.started, None)
 
 
-NONE_STALE = {"stale_writes_attempted": 0, "stale_writes_rejected": 0, "stale_writes_accepted": 0}
-
-
 def said(hit: dict[str, int] | None = None, **counts: int) -> str:
     return effort(verdict_of({"coverage": counts, "hazards": None if hit is None else {"hit": hit}}))
 
 
-def test_a_pause_until_another_client_wrote_says_so() -> None:
-    hit = {"before-write/superseded/holder": 4, "granted/superseded/holder": 5, "renewing/expired/holder": 2}
-
-    assert said(hit, pauses=11, grants_to_others=12, pauses_past_lease=11) == (
-        "11 pauses; 9 times, another client took over and wrote meanwhile"
-    )
-
-
-@pytest.mark.parametrize("whom", ["waiter", "lock", "storage/delayed"])
-def test_only_a_holder_that_was_hit_is_taken_over(whom: str) -> None:
-    assert said({f"write-sent/superseded/{whom}": 3}, pauses=3) == "3 pauses"
-
-
-def test_a_takeover_without_a_write_claims_none() -> None:
-    assert said({"before-write/regranted/holder": 1}, pauses=1, grants_to_others=1) == (
-        "1 pause; once, another client got the lock meanwhile"
-    )
+NONE_STALE = {"stale_writes_attempted": 0, "stale_writes_rejected": 0, "stale_writes_accepted": 0}
+SUPERSEDED = {
+    "before-write/superseded/holder": 4,
+    "granted/superseded/holder": 5,
+    "renewing/expired/holder": 2,
+}
+LATE = {"pauses": 6, "late_writes_attempted": 6, **NONE_STALE}
+NO_HOLDERS = ("waiter", "lock", "storage/delayed")
+TAKEN_OVER = {"pauses": 11, "grants_to_others": 12, "pauses_past_lease": 11}
+REGRANTED = {"before-write/regranted/holder": 1}
 
 
-def test_a_pause_past_a_lease_that_nobody_took_says_only_that() -> None:
-    assert said(pauses=3, pauses_past_lease=1) == "3 pauses; 1 pause outlived the holder's lease"
+@pytest.mark.parametrize(
+    ("hit", "counts", "words"),
+    [
+        (SUPERSEDED, TAKEN_OVER, "11 pauses; 9 times, another client took over and wrote meanwhile"),
+        (
+            REGRANTED,
+            {"pauses": 1, "grants_to_others": 1},
+            "1 pause; once, another client got the lock meanwhile",
+        ),
+        *(({f"write-sent/superseded/{each}": 3}, {"pauses": 3}, "3 pauses") for each in NO_HOLDERS),
+        (None, {"pauses": 3, "pauses_past_lease": 1}, "3 pauses; 1 pause outlived the holder's lease"),
+        (
+            None,
+            {"pauses": 2, "partitions": 0, "kills": 1, "clock_jumps": 3},
+            "2 pauses, 1 kill and 3 clock jumps",
+        ),
+        (None, {"grants": 4, "disk_stalls": 1}, "disk stalls ×1"),  # a kind that only the history knows
+        (None, {"grants": 75}, "no fault counted; the lock was granted 75 times"),
+        (None, {"grants": 0}, "no fault counted"),
+        (None, {"pauses": 6, **NONE_STALE}, "6 pauses; no stale write attempted"),
+        (None, LATE, "6 pauses; no stale write attempted, 6 late writes"),
+    ],
+)
+def test_a_run_says_how_hard_it_tried(hit: dict[str, int] | None, counts: dict[str, int], words: str) -> None:
+    assert said(hit, **counts) == words
 
 
 @pytest.mark.parametrize("kind", sorted(kind for kind, spec in FAULTS.items() if spec.words.count))
@@ -143,19 +156,6 @@ def test_every_kind_of_fault_is_named_in_singular_and_plural(kind: str) -> None:
 
     assert said(**{spec.words.count or "": 1}) == f"1 {spec.called}"
     assert said(**{spec.words.count or "": 1_200}) == f"1,200 {spec.called}s"
-
-
-def test_several_kinds_of_faults_are_listed() -> None:
-    assert said(pauses=2, partitions=0, kills=1, clock_jumps=3) == "2 pauses, 1 kill and 3 clock jumps"
-
-
-def test_a_kind_of_fault_that_only_the_history_knows_is_counted() -> None:
-    assert said(grants=4, disk_stalls=1) == "disk stalls ×1"
-
-
-def test_a_run_without_a_counted_fault_says_how_often_the_lock_was_granted() -> None:
-    assert said(grants=75) == "no fault counted; the lock was granted 75 times"
-    assert said(grants=0) == "no fault counted"
 
 
 @pytest.mark.parametrize(
@@ -176,13 +176,6 @@ def test_outcomes_of_stale_writes_add_up(attempted: int, rejected: int, accepted
     assert said(pauses=9, **{f"stale_writes_{name}": number for name, number in counts.items()}) == (
         f"9 pauses; {words}"
     )
-
-
-def test_late_writes_are_counted_where_none_was_stale() -> None:
-    assert said(pauses=6, late_writes_attempted=6, **NONE_STALE) == (
-        "6 pauses; no stale write attempted, 6 late writes"
-    )
-    assert said(pauses=6, **NONE_STALE) == "6 pauses; no stale write attempted"
 
 
 def test_moments_count_those_that_no_fault_tried() -> None:

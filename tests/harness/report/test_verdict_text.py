@@ -1,6 +1,9 @@
 """A verdict as lines of text, on a terminal or in a log."""
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.reasons import Reason, ReasonKind
@@ -131,25 +134,6 @@ def test_what_was_not_expected_comes_first_and_all_else_has_a_line() -> None:
     ]
 
 
-def test_an_anomaly_that_had_to_be_found_and_was_not_is_named() -> None:
-    judged = document(
-        "valid",
-        expected=["stale-write"],
-        as_expected=False,
-        reasons=[Reason(ReasonKind.NOT_FOUND, "stale-write")],
-    )
-
-    assert printed(judged)[0] == "t  Not found: this target expects stale-write, but this run did not find it"
-
-
-def test_an_expected_anomaly_that_is_nobodys_fault_is_said_to_be_found() -> None:
-    judged = document(expected=["late-write"], stale_writes_attempted=1, stale_writes_rejected=1)
-
-    assert printed(judged)[0] == (
-        "t  Found as expected: superseded holders wrote 4 times before their successors did"
-    )
-
-
 def test_a_run_that_was_not_asked_for_stale_writes_says_so() -> None:
     judged = document(stale_writes_attempted=0)
 
@@ -230,10 +214,29 @@ def test_no_line_names_a_file_of_a_checkout() -> None:
     assert not any("docs/" in line for line in printed(judged))
 
 
-def test_unknown_outcomes_are_part_of_the_sum() -> None:
-    judged = document(stale_writes_attempted=4, stale_writes_rejected=3, stale_writes_accepted=0)
+MISSED = {"as_expected": False, "reasons": [Reason(ReasonKind.NOT_FOUND, "stale-write")]}
 
-    assert printed(judged)[0] == "t  The fence held: 3 of 4 stale writes refused, 0 accepted, 1 unknown"
+
+@pytest.mark.parametrize(
+    ("judged", "headline"),
+    [
+        (
+            document("valid", expected=["stale-write"], **MISSED),
+            "Not found: this target expects stale-write, but this run did not find it",
+        ),
+        (
+            document(expected=["late-write"], stale_writes_attempted=1, stale_writes_rejected=1),
+            "Found as expected: superseded holders wrote 4 times before their successors did",
+        ),
+        (
+            document(stale_writes_attempted=4, stale_writes_rejected=3, stale_writes_accepted=0),
+            "The fence held: 3 of 4 stale writes refused, 0 accepted, 1 unknown",
+        ),
+    ],
+    ids=["not found", "nobody's fault", "unknown outcomes"],
+)
+def test_the_headline_says_what_was_found(judged: dict[str, Any], headline: str) -> None:
+    assert printed(judged)[0] == f"t  {headline}"
 
 
 def test_a_lost_update_that_is_only_counted_is_reported_with_its_story() -> None:

@@ -205,24 +205,17 @@ def test_a_script_without_its_program_is_refused_before_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    ("line", "becomes", "why"),
     [
-        ('heal = ["true"]', "heal: is missing"),
-        ('observe = ["true"]', "observe: is missing"),
-        ('lasts = "1s"', "lasts: is missing"),
+        ('heal = ["true"]', "", "heal: is missing"),
+        ('observe = ["true"]', "", "observe: is missing"),
+        ('lasts = "1s"', "", "lasts: is missing"),
+        ('inject = ["true"]', 'inject = "true"', r'faults\.0\.inject = "true": must be a list in brackets'),
+        ('inject = ["true"]', "inject = []", r"faults\.0\.inject = \[\]: must not be empty"),
     ],
 )
-def test_a_script_that_could_not_be_proved_or_healed_is_refused(line: str, why: str) -> None:
-    with pytest.raises(ConfigurationError, match=why):
-        target(more=SCRIPT.format(target="lock", observe="true").replace(f"{line}\n", ""))
-
-
-@pytest.mark.parametrize(
-    ("written", "why"),
-    [('"true"', r'= "true": must be a list in brackets'), ("[]", r"= \[\]: must not be empty")],
-)
-def test_a_command_of_a_script_is_a_list_of_words(written: str, why: str) -> None:
+def test_a_script_can_be_proved_and_healed_by_lists_of_words(line: str, becomes: str, why: str) -> None:
     script = SCRIPT.format(target="lock", observe="true")
 
-    with pytest.raises(ConfigurationError, match=rf"faults\.0\.inject {why}"):
-        target(more=script.replace('inject = ["true"]', f"inject = {written}"))
+    with pytest.raises(ConfigurationError, match=why):
+        target(more=script.replace(line, becomes))

@@ -58,20 +58,19 @@ def test_only_stop_points_and_hazards_aim_at_a_point() -> None:
     assert points_aimed_at(load("etcd-postgres-hazards").faults) == frozenset(Point)
 
 
-def test_a_pause_longer_than_a_lease_ends_after_it() -> None:
-    table = table_of("etcd-postgres-outside-pauses")
+@pytest.mark.parametrize(
+    ("lasts", "number", "never", "why"),
+    [
+        ("", 18, "acquired/before-expiry/holder", "its faults last longer than any lease"),
+        ("500ms", 6, "acquired/expired/holder", "its faults are shorter than what is left of any lease"),
+    ],
+)
+def test_a_pause_ends_after_or_before_the_lease(lasts: str, number: int, never: str, why: str) -> None:
+    changes = [f"faults.{each}.lasts={lasts}" for each in (0, 1)] if lasts else []
+    table = table_of("etcd-postgres-outside-pauses", *changes)
 
-    assert len(table.possible) == 18
-    assert why_not(table, "acquired/before-expiry/holder") == "its faults last longer than any lease"
-
-
-def test_a_short_pause_ends_before_the_lease() -> None:
-    table = table_of("etcd-postgres-outside-pauses", "faults.0.lasts=500ms", "faults.1.lasts=500ms")
-
-    assert len(table.possible) == 6
-    assert why_not(table, "acquired/expired/holder") == (
-        "its faults are shorter than what is left of any lease"
-    )
+    assert len(table.possible) == number
+    assert why_not(table, never) == why
 
 
 def test_a_stopped_storage_accepts_nothing() -> None:

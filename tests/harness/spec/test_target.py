@@ -202,22 +202,25 @@ def test_a_path_that_is_not_a_file_is_described(tmp_path: Path) -> None:
     assert errors_of("") == ["the name of a target is empty; `fencepost targets` lists the shipped ones"]
 
 
-def test_an_invalid_image_name_is_described_in_words() -> None:
-    (error,) = errors_in(SMALL + 'image = "post gres"\n')
-
-    assert error.endswith('must be the name of an image, without spaces, such as "postgres:18"')
+OURS = "fencepost/etcd-3"
 
 
-def test_a_release_of_etcd_that_cannot_be_built_is_refused() -> None:
-    (error,) = errors_in(SMALL.replace("[lock]", '[lock]\nversion = "3.4.30"'))
+@pytest.mark.parametrize(
+    ("section", "setting", "why"),
+    [
+        (
+            "storage",
+            'image = "post gres"',
+            'must be the name of an image, without spaces, such as "postgres:18"',
+        ),
+        ("storage", f'image = "{OURS}.3"', f"Fencepost has no image {OURS}.3; did you mean {OURS}.4?"),
+        ("lock", 'version = "3.4.30"', 'must be a release of etcd from 3.5.0, such as "3.6.7"'),
+    ],
+)
+def test_an_image_or_release_that_cannot_be_is_refused(section: str, setting: str, why: str) -> None:
+    (error,) = errors_in(SMALL.replace(f"[{section}]", f"[{section}]\n{setting}"))
 
-    assert error.endswith('must be a release of etcd from 3.5.0, such as "3.6.7"')
-
-
-def test_an_unknown_image_of_fencepost_is_refused() -> None:
-    (error,) = errors_in(SMALL + 'image = "fencepost/etcd-3.3"\n')
-
-    assert error.endswith("Fencepost has no image fencepost/etcd-3.3; did you mean fencepost/etcd-3.4?")
+    assert error.endswith(why)
 
 
 def test_a_target_is_listed_before_its_variants() -> None:
