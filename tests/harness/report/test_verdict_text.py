@@ -7,10 +7,7 @@ import pytest
 
 from checkers.vocabulary.anomalies import ANOMALIES
 from checkers.vocabulary.reasons import Reason, ReasonKind
-from harness.report.answer import answer
 from harness.report.lines import LineTone
-from harness.report.sentences import capitalized
-from harness.report.terms import STALE_WRITE
 from harness.report.verdict_text import JudgedRun, explanation, headline, table, verdict_lines
 from tests.support.printed_verdicts import STALE, STALE_WRITES, document, paused_history, printed
 from tests.support.verdicts import verdict_of
@@ -31,38 +28,6 @@ def test_the_headline_counts_the_moments_and_the_details_name_them() -> None:
     assert printed(judged)[0] == held
     assert named not in printed(judged)
     assert named in printed(judged, verbose=True)
-
-
-def test_a_fenced_run_says_how_many_stale_writes_were_refused() -> None:
-    judged = document(stale_writes_attempted=17, stale_writes_rejected=17, stale_writes_accepted=0)
-
-    lines = printed(judged, width=1_000, folder=FOLDER, report=FOLDER / "report.html", seed=7)
-
-    said = answer(verdict_of(judged), "t")
-    assert lines == [
-        "t  The fence held: 17 of 17 stale writes refused",
-        f"  {said.matters} ({capitalized(STALE_WRITE)}.)",
-        f"  What to do: {said.remedy}",
-        "  No fault counted; the lock was granted 1,084 times; 17 stale writes, all refused.",
-        "  Also late-write (no violation): superseded holders wrote 4 times before their successors did.",
-        f"  run folder   {FOLDER}",
-        f"  open         fencepost show {FOLDER}",
-        f"  judge again  fencepost recheck {FOLDER}",
-        f"  run again    fencepost run {FOLDER}/target.toml --seed 7",
-    ]
-
-
-def test_an_expected_stale_write_has_its_cause_but_not_its_proof() -> None:
-    lines = printed(STALE_WRITES, width=1_000, history=paused_history())
-
-    assert lines == [
-        "t  Found as expected: the storage accepted 2 stale writes",
-        "  Client 1 overwrote r0 with token 33 after token 34 had been written.",
-        "  Cause: client 1 was paused 0.500–4.000 s.",
-        f"  What to do: {ANOMALIES['stale-write'].remedy}",
-        "  No fault counted; the lock was granted 1,084 times; 2 stale writes, all accepted.",
-        "  Also late-write (no violation): superseded holders wrote 4 times before their successors did.",
-    ]
 
 
 def test_an_unexpected_violation_has_its_proof_and_its_faults_evidence() -> None:
