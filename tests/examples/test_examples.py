@@ -33,7 +33,9 @@ def topology(*systems: str) -> Topology:
     return Topology(servers=servers, clients=1, partitions=False)
 
 
-def run(folder: Path, target: str, *settings: str, seconds: int = 6) -> CompletedProcess[str]:
+def run(
+    folder: Path, target: str, *settings: str, seconds: int = 6, engine: str = "local"
+) -> CompletedProcess[str]:
     """Run a target of an example as its page says, with this Python as python3, until it was challenged."""
     (folder / "bin").mkdir(exist_ok=True)
     python = folder / "bin" / "python3"
@@ -42,7 +44,7 @@ def run(folder: Path, target: str, *settings: str, seconds: int = 6) -> Complete
         python.chmod(0o755)
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     return run_until_challenged(
-        lambda duration: run_target(folder, target, duration, *settings, PATH=path), seconds
+        lambda duration: run_target(folder, target, duration, *settings, engine=engine, PATH=path), seconds
     )
 
 
@@ -97,6 +99,25 @@ def test_the_adapter_of_redis_py_follows_the_protocol(python_locks: Path) -> Non
 
 def test_the_file_that_adapters_copy_is_short() -> None:
     assert len((EXAMPLES / "locks/python/protocol.py").read_text().splitlines()) <= SHORT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "found", "refused"),
+    [
+        ("lock-file", "invalid", False),
+        pytest.param("epoch-file", "valid", True, marks=pytest.mark.nightly),
+    ],
+)
+def test_a_lock_file_in_a_bucket_needs_an_epoch(
+    tmp_path: Path, docker_engine: Engine, target: str, found: str, refused: bool
+) -> None:
+    need(docker_engine, topology("s3"))
+    folder = shutil.copytree(EXAMPLES / "bucket-lock", tmp_path / "bucket-lock")
+    document = verdict(run(folder, f"{target}.toml", seconds=8, engine="docker"))
+
+    assert document["verdict"] == found
+    assert (document["coverage"]["stale_writes_rejected"] > 0) is refused
 
 
 @pytest.fixture
