@@ -1,4 +1,4 @@
-"""Records in the repository: known bugs, atlases and mutants are of targets, runs and files that are there."""
+"""Records in the repository: known bugs, atlases, drafts and mutants are of targets, runs and files that are there."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tools.atlas import FOUND, PAGE, SERVERS, page
 from tools.known_bugs import BUGS, RECORD, TRIES, KnownBug
 
 SEEN = json.loads(RECORD.read_text(encoding="utf-8"))
+DRAFTS = sorted((ROOT / "docs/found").glob("*/report.md"))
 SHOWN = {"verdict": "invalid", "as_expected": True, "anomalies": {"stale-read": 2, "late-write": 0}}
 VALID = {"verdict": "valid", "as_expected": True, "anomalies": {}}
 MISSED = {"verdict": "valid", "as_expected": False, "anomalies": {}}
@@ -111,3 +112,13 @@ def test_no_history_is_without_its_cell(atlas: Path) -> None:
     kept = {f"{file.parent.name}/{file.name}" for file in atlas.parent.glob("*.jsonl")}
 
     assert kept == {cell["history"] for cell in failed(atlas)}
+
+
+@pytest.mark.parametrize("draft", DRAFTS, ids=lambda draft: draft.parent.name)
+def test_a_draft_for_a_maintainer_has_a_history_that_shows_it(draft: Path) -> None:
+    shown = re.search(r"`fencepost recheck history.jsonl` finds ([a-z-]+)", draft.read_text(encoding="utf-8"))
+
+    assert shown
+    assert {each.anomaly for each in judge_file(draft.with_name("history.jsonl")).verdict.findings} == {
+        shown[1]
+    }
