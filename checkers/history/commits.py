@@ -64,7 +64,9 @@ def _scanned(file: BinaryIO, name: str) -> CommitColumns:
         growing.add(_columns(chunk, resources, values))
     require(growing.count > 0)
     columns = growing.take()
-    _check_order(columns["seq"], columns["resource"])
+    order = stable_order(columns["resource"])
+    seq, resource = columns["seq"][order], columns["resource"][order]
+    require(np.all((seq[1:] > seq[:-1]) | (resource[1:] != resource[:-1])))  # it rises in each resource
     lines = np.arange(1, growing.count + 1)
     return CommitColumns(**columns, line=lines, resources=list(resources), values=list(values), file=name)
 
@@ -85,10 +87,3 @@ def _columns(chunk: bytes, resources: Numbers, values: Numbers) -> dict[str, Col
     require(np.all(np.where(is_fence, (tokens != ABSENT) & (numbers == 0), has_value)))
     columns: dict[str, Ints] = {"seq": seq.integers(), "resource": resource.numbers(resources)}
     return {**columns, "token": tokens, "value": numbers, "fence": is_fence}
-
-
-def _check_order(seq: Ints, resource: Ints) -> None:
-    """Raise IrregularError unless the `seq` of each resource rises."""
-    order = stable_order(resource)
-    seq, resource = seq[order], resource[order]
-    require(np.all((seq[1:] > seq[:-1]) | (resource[1:] != resource[:-1])))

@@ -59,11 +59,9 @@ def smallest(
     `named` are known to contradict each other; by the moment `until` (None: the end) no order explains them.
     """
     key = operations[named[-1]].key
-    by_then = {
-        position: op if until is None else _by_then(op, until)
-        for position, op in enumerate(operations)
-        if op.key == key and (until is None or _had_begun(op, until))
-    }
+    moment = math.inf if until is None else until
+    about = [(position, op) for position, op in enumerate(operations) if op.key == key]
+    by_then = {position: _by_then(op, moment) for position, op in about if _had_begun(op, moment)}
     ties = _Ties(model, by_then)
     search = _Search(by_then, ties, judge)
     for start in (ties.with_sources(named), sorted(by_then)):
@@ -77,14 +75,14 @@ def smallest(
     return OrderProof(tuple(positions), kept, still_open, is_smallest=search.work >= 0)
 
 
-def _had_begun(op: Operation, until: int) -> bool:
+def _had_begun(op: Operation, until: float) -> bool:
     """Does it count by a moment? Questions and failures count once they are over, others once called."""
     if op.outcome is Outcome.FAIL or op.f in QUESTIONS:
         return _end(op) <= until
     return op.called <= until
 
 
-def _by_then(op: Operation, until: int) -> Operation:
+def _by_then(op: Operation, until: float) -> Operation:
     return op if _end(op) <= until else replace(op, outcome=Outcome.INFO, returned=None)
 
 
