@@ -16,12 +16,12 @@ from checkers.explain.clock import Clock
 from checkers.explain.story import Step, clients_left, lock_on, restarted, step
 from checkers.facts.by_call import ByCall
 from checkers.facts.evidence import Evidence
-from checkers.facts.grant_stops import GrantStops
 from checkers.facts.history_index import HistoryIndex
 from checkers.facts.hits import hits_of
 from checkers.facts.holds import HoldIndex, holds_of
 from checkers.facts.leases import ENDS
-from checkers.facts.restarts import restarts_of_storage
+from checkers.facts.recorded import restarts_of_storage
+from checkers.facts.surroundings import GrantStops
 from checkers.history.faults import Fault, Faults, client_of, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.text.places import cited

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.facts.evidence import Evidence
-from checkers.facts.restarts import restarts_of_storage
+from checkers.facts.recorded import restarts_of_storage
 from checkers.history.commit_log import Entry
 from checkers.history.memoized import memoized
 from checkers.history.records import Op, Value

@@ -1,4 +1,4 @@
-"""Hindrances: what kept the faults of a run from testing more, as far as its history shows."""
+"""Hindrances: what kept the faults of a run from testing more, and what to change."""
 
 from __future__ import annotations
 
@@ -11,29 +11,38 @@ from checkers.facts.hits import HoldHit, hits_of
 from checkers.facts.holds import holds_of
 from checkers.history.columns import ABSENT, ACQUIRE, OK, Ints
 from checkers.history.faults import Fault, faults_of
+from checkers.text.durations import SHORTEST_LEASE, brief
 from checkers.vocabulary.hazards import End, Hit
-from checkers.vocabulary.hindrances import SHORTEST_LEASE, KeptLease, ShortLease
+
+_FAR = 10  # a lease that is shorter than the target's ttl by this factor is in another unit
 
 
-def hindrance_of(evidence: Evidence) -> ShortLease | KeptLease | None:
-    """Return the hindrance that the history shows, if any."""
+def hindrance_of(evidence: Evidence) -> str | None:
+    """Return what to change, as far as the history shows; None if it shows no hindrance."""
     return _short_lease(evidence) or _kept_lease(evidence)
 
 
-def _short_lease(evidence: Evidence) -> ShortLease | None:
-    """Return the longest lease, if no fault was counted and it was too short for any to be."""
+def _short_lease(evidence: Evidence) -> str | None:
+    """Say that every lease was too short for a fault to count, if none was counted."""
     if any(each.counts for each in hits_of(evidence)):
         return None
     columns, ttl = in_columns(evidence).columns, evidence.history.header.ttl
     promised = columns.ttl[(columns.f == ACQUIRE) & (columns.outcome == OK)]
     longest = int(promised.max(initial=ABSENT))
     lease = ttl if longest == ABSENT else longest
-    is_short = len(promised) and lease is not None and lease < SHORTEST_LEASE
-    return ShortLease(lease, ttl) if is_short and lease is not None else None
+    if not len(promised) or lease is None or lease >= SHORTEST_LEASE:
+        return None
+    if ttl is not None and lease * _FAR <= ttl:
+        return (
+            f"grants promise a lease of {brief(lease)}, but lock.ttl is {brief(ttl)}: check its unit (ns in"
+            " Grant.ttl, ms in ttl_ms of a program)"
+        )
+    remedy = f"set lock.ttl to {brief(SHORTEST_LEASE)} or more"
+    return f"the lease of {brief(lease)} is over before any fault begins: {remedy}"
 
 
-def _kept_lease(evidence: Evidence) -> KeptLease | None:
-    """Return the TTL if no client got a paused client's lock for a whole TTL after its lease, and one asked.
+def _kept_lease(evidence: Evidence) -> str | None:
+    """Say that no client got a paused client's lock for a whole TTL after its lease, if one asked.
 
     Requests count only if no server was under a fault, and their client was under none.
     """
@@ -47,7 +56,13 @@ def _kept_lease(evidence: Evidence) -> KeptLease | None:
         for fault, hit in hits
         if hit.whom is Hit.HOLDER and hit.end is End.EXPIRED and hit.past_lease
     )
-    return KeptLease(ttl) if is_kept else None
+    if not is_kept:
+        return None
+    return (
+        f"the lock service seems to keep leases for longer than lock.ttl, {brief(ttl)}: a paused"
+        " client's lease was over, another client asked for the lock for a whole ttl, and none got it;"
+        " check the unit in which the lease is set"
+    )
 
 
 def _waited(evidence: Evidence, fault: Fault, hit: HoldHit) -> int:

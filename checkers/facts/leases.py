@@ -1,4 +1,4 @@
-"""Leases: until when was a grant promised?
+"""Leases: until when was a grant promised? And beliefs: until when did its owner rely on it?
 
 A re-entrant owner may acquire again without a release in between; if it gets the same token, that is
 the same hold. A hold's *setters* are its acquires, and the renews of its owner that did not fail and
@@ -175,3 +175,24 @@ def _promised_from(own: Sequence[Op], starts: Iterable[int]) -> dict[int, float]
         shortest = begun[0][0] if begun else math.inf
         found[start] = min(start + shortest, first_end[len(coming)])
     return found
+
+
+class Beliefs:
+    """When the owner of some operations stopped believing that it held a grant."""
+
+    def __init__(self, operations: Iterable[Op]) -> None:
+        operations = list(operations)
+        given_back = sorted((op.over, op.called) for op in operations if op.f in ENDS)
+        self._given_back = [returned for returned, _ in given_back]
+        called = (called for _, called in reversed(given_back))
+        self._first_call = [*accumulate(called, min, initial=math.inf)][::-1]  # from each place on
+        refused = (op for op in operations if op.f == "renew" and op.outcome is Outcome.FAIL)
+        self._lost = sorted(op.over for op in refused)
+
+    def end(self, grant: Op) -> float:
+        """Return when the owner stopped believing that it held this grant; infinity if it never did."""
+        given_back = self._first_call[bisect_left(self._given_back, grant.called)]
+        lost = bisect_left(self._lost, grant.called)
+        return min(
+            given_back, max(self._lost[lost], grant.returned or 0) if lost < len(self._lost) else math.inf
+        )

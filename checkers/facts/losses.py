@@ -11,7 +11,7 @@ import numpy as np
 from checkers.facts.clusters import token_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.held_values import Values
-from checkers.facts.restarts import restarts_of_storage
+from checkers.facts.recorded import restarts_of_storage
 from checkers.history.faults import Faults
 from checkers.history.ranges import Above
 from checkers.history.records import Op

@@ -1,14 +1,13 @@
-"""The operations on storages as columns: shared by all rules, with a commit log and without."""
+"""The operations and restarts of storages: shared by all rules, with a commit log and without."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from checkers.facts.evidence import Evidence, in_columns, memoized_as_seen
-from checkers.facts.restarts import restarts_of_storage
 from checkers.history.columns import (
     ABSENT,
     APPEND,
@@ -24,9 +23,10 @@ from checkers.history.columns import (
     Operations,
     indices,
 )
-from checkers.history.memoized import memoized
+from checkers.history.faults import Faults, faults_of
+from checkers.history.memoized import memoized, of_the_last
 from checkers.history.ranks import heights, rank
-from checkers.history.records import Header, Op
+from checkers.history.records import FaultEvent, Header, Op
 
 
 @memoized_as_seen
@@ -83,3 +83,18 @@ class Recorded:
         rows = self.ops.rows_of(operations)
         flags[rows[rows >= 0]] = True
         return flags
+
+
+_FORGETTING = ("kill", "restart", "failover", "script")  # a script may do any of these
+
+
+@of_the_last
+def restarts_of_storage(events: Sequence[FaultEvent]) -> Faults:
+    """Return the observed kills, restarts, failovers and scripts of the storage or one of its members."""
+    return Faults(
+        [
+            fault
+            for fault in faults_of(events)
+            if fault.kind in _FORGETTING and fault.target.partition(":")[0] == "storage"
+        ]
+    )

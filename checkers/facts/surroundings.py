@@ -1,11 +1,11 @@
-"""The faults on a lock service and its clients, and when clients waited for a lock meanwhile."""
+"""The faults on a lock service and its clients, and when these waited for a lock or for its token."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from operator import attrgetter, itemgetter
 
@@ -87,3 +87,20 @@ class Surroundings:
         if lease not in self._down:
             self._down[lease] = joined((fault.began, fault.healed + lease) for fault in self._of_service)
         return self._down[lease]
+
+
+class GrantStops:
+    """The faults of a run that stopped a client at `granted`, by the hold that each names."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self._stops: dict[tuple[str | None, str], list[Fault]] = defaultdict(list)
+        for fault in faults:
+            if fault.at == "granted" and fault.owner is not None:
+                self._stops[fault.resource, fault.owner].append(fault)
+
+    def of(self, grant: Op) -> Iterator[Fault]:
+        """Yield the faults that stopped a client inside this acquire, in the order in which they began."""
+        if grant.owner is None:
+            return
+        stops = self._stops.get((grant.resource, grant.owner), ())
+        yield from (fault for fault in stops if fault.overlaps(grant.called, grant.over))

@@ -13,9 +13,8 @@ import numpy as np
 from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, lock_on, step
-from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence
-from checkers.facts.leases import by_owner, granted
+from checkers.facts.leases import Beliefs, by_owner, granted
 from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import NEVER
 from checkers.history.faults import faults_of, killed_at

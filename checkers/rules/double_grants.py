@@ -27,9 +27,8 @@ from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, lock_on, step
 from checkers.explain.telling import took
-from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, in_columns
-from checkers.facts.leases import ENDS, by_owner, leases_of
+from checkers.facts.leases import ENDS, Beliefs, by_owner, leases_of
 from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import INFO, NEVER
 from checkers.history.faults import Faults, faults_of

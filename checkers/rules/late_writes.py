@@ -18,8 +18,7 @@ from checkers.explain.story import Story, capitalized, lock_on, step
 from checkers.explain.telling import took, was_held_up
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
-from checkers.facts.hold_order import hold_order
-from checkers.facts.hold_writes import writes_of
+from checkers.facts.hold_order import hold_order, writes_of
 from checkers.history.columns import ACQUIRE, OK, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import Summit

@@ -11,7 +11,7 @@ before it returned.
 With a commit log the mark is known at each place, whatever raised it. The cause is the first
 place with a high enough mark; the log can have reached it once everything up to it
 had been called. An operation missing from the log can be the cause only if it may have been there
-for a while (see `raising`).
+for a while (see `rejection_causes`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,14 @@ from checkers.explain.story import Step, Story, capitalized, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
-from checkers.facts.raising import unlogged
-from checkers.facts.rejection_causes import Causes, called_of_zones, causes, first_call, refused_heights
+from checkers.facts.rejection_causes import (
+    Causes,
+    called_of_zones,
+    causes,
+    first_call,
+    refused_heights,
+    unlogged,
+)
 from checkers.history.columns import Flags, indices
 from checkers.history.ranks import UNRANKED, stable_order
 from checkers.history.records import Op

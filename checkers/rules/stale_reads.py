@@ -23,7 +23,7 @@ from checkers.explain.story import Story, as_read
 from checkers.explain.telling import fault_steps, in_time_order
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
-from checkers.facts.replaced import not_written_late, replaced_by
+from checkers.facts.held_values import not_written_late, replaced_by
 from checkers.history.columns import Flags, Ints, indices
 from checkers.history.ranges import NOWHERE
 from checkers.history.ranks import Summit, distinct, is_repeated, places_in, stable_order

@@ -19,12 +19,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, lock_on, step, times
-from checkers.facts.beliefs import Beliefs
 from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.intervals import Covered, Interval, joined
-from checkers.facts.leases import ENDS, by_owner, granted
-from checkers.facts.long_waits import of_starved
-from checkers.facts.narrowing import narrowed
+from checkers.facts.leases import ENDS, Beliefs, by_owner, granted
+from checkers.facts.narrowing import narrowed, of_starved
 from checkers.facts.surroundings import Surroundings, surroundings_of
 from checkers.history.faults import client_of, faults_of, killed_at
 from checkers.history.records import Header, Op, Outcome

@@ -14,9 +14,8 @@ from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Step, Story, capitalized, lock_on, step
 from checkers.facts.evidence import Evidence, memoized_as_seen
-from checkers.facts.stuck_stretches import PossibleHold, Stuck, stretches
+from checkers.facts.stuck_stretches import PossibleHold, Stuck, stretches, waiting_chain
 from checkers.facts.surroundings import surroundings_of
-from checkers.facts.waiting_chains import waiting_chain
 from checkers.history.records import Op
 
 _MOST_NAMED = 3  # waiting clients; the others are only counted

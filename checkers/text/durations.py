@@ -1,7 +1,8 @@
-"""Durations in words."""
+"""Durations: in words, and the shortest lease."""
 
 from __future__ import annotations
 
+SHORTEST_LEASE = 100_000_000  # ns; the shortest that Fencepost's own locks accept
 UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))  # ns
 
 

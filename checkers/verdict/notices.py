@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +16,6 @@ from checkers.history.columns import ACQUIRE, APPEND, NEVER, OK, WRITE, Columns,
 from checkers.history.records import ENDED, RAISED, UNUSABLE, Outcome
 from checkers.rules.double_grants import under_faults
 from checkers.text.printable import shorten
-from checkers.verdict.frequent_errors import Frequent, kind_of, most_frequent
 
 _SECOND = 10**9  # ns
 _SLOW = 4 * _SECOND  # a first grant after this is late
@@ -210,3 +212,31 @@ def _not_complete(evidence: Evidence) -> Iterator[str]:
 def _some(resources: list[str]) -> str:
     more = len(resources) - 3
     return ", ".join(map(shorten, resources[:3])) + (f" and {more} more" if more > 0 else "")
+
+
+_VALUES = re.compile(r"(?<!\.py:)\b\w*\d\w*(?:\.\d+)*")
+"""What changes from one error to the next: words with digits, but for a line of a Python file."""
+
+
+class Frequent(NamedTuple):
+    """An error, and how often it came, whatever the values in it."""
+
+    kind: str
+    example: str  # the first one
+    times: int
+
+
+def most_frequent(errors: Iterable[str]) -> Frequent | None:
+    """Return the most frequent of some errors; None if there are none."""
+    examples: dict[str, str] = {}
+    times: Counter[str] = Counter()
+    for error, number in Counter(errors).items():
+        kind = kind_of(error)
+        examples.setdefault(kind, error)
+        times[kind] += number
+    return next((Frequent(kind, examples[kind], number) for kind, number in times.most_common(1)), None)
+
+
+def kind_of(error: str) -> str:
+    """Return an error without the values that change from one to the next."""
+    return _VALUES.sub("…", error)

@@ -79,8 +79,7 @@ def _why(evidence: Evidence) -> str:
     """Say how to fix a run that tested too little, or why it did."""
     if evidence.history.header.no_faults:
         return NO_FAULTS
-    hindrance = hindrance_of(evidence)
-    return RUN_LONGER if hindrance is None else hindrance.remedy
+    return hindrance_of(evidence) or RUN_LONGER
 
 
 def _missed(hazards: HazardsDocument | None, evidence: Evidence) -> Iterator[Reason]:

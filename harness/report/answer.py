@@ -76,7 +76,7 @@ class _Verdict:
     def make_one_count(self) -> str:
         """What to do so that a fault counts; the history may show what kept all of them from that."""
         found = None if self.history is None else hindrance_of(seen_in(self.history))
-        return advice.COUNT_A_FAULT if found is None else f"{capitalized(found.remedy)}."
+        return advice.COUNT_A_FAULT if found is None else f"{capitalized(found)}."
 
     @property
     def unexpected(self) -> list[str]:

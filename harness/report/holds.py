@@ -13,9 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.facts.beliefs import Beliefs
-from checkers.facts.grant_stops import GrantStops
-from checkers.facts.leases import Lease, leases_of
+from checkers.facts.leases import Beliefs, Lease, leases_of
+from checkers.facts.surroundings import GrantStops
 from checkers.history.columns import (
     ABSENT,
     ACQUIRE,

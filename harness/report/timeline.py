@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.facts.grant_stops import GrantStops
+from checkers.facts.surroundings import GrantStops
 from checkers.history.columns import Ints, Operations
 from checkers.history.faults import faults_of
 from harness.report.bands import Band, bands

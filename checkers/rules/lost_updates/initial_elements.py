@@ -14,7 +14,7 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.story import Step, Story, step
 from checkers.facts.list_history import Lists, as_list, found_by
 from checkers.history.records import Element, List, Op
-from checkers.rules.lost_updates.list_phrases import read_without, size_of, written_without
+from checkers.rules.lost_updates.story import read_without, size_of, written_without
 from checkers.text.printable import content
 
 

@@ -1,10 +1,10 @@
 """Stale-write: a write took effect after a write or a fence with a newer token had.
 
-A strict fence also rules out an equal token. Four kinds of evidence show it:
+A strict fence also rules out an equal token. Three kinds of evidence show it:
 
 - `by_log`: the storage's own order, where there is one. It alone decides.
-- `by_clients`: when each write was called, and what acknowledged writes, reads and fences prove.
-- `by_lists`: the list that an append had read.
+- `by_clients`: when each write was called, what acknowledged writes, reads and fences prove, and the list
+  that an append had read.
 - `by_holds`: real time, where the lock gives no tokens.
 
 A write below the token from before the run is stale, too. `story` has the words for all of them.

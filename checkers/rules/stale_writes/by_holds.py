@@ -25,8 +25,7 @@ from checkers.explain.story import Step, Story, listed, lock_on, step, times
 from checkers.explain.telling import fault_steps
 from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import Evidence
-from checkers.facts.hold_order import hold_order
-from checkers.facts.hold_writes import writes_of
+from checkers.facts.hold_order import hold_order, writes_of
 from checkers.history.columns import indices
 from checkers.history.records import Op, Outcome
 from checkers.rules.stale_writes.story import short_story

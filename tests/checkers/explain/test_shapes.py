@@ -9,10 +9,10 @@ import pytest
 
 from checkers.explain import shapes
 from checkers.explain.proof import alone
-from checkers.explain.roles import roles
 from checkers.facts.evidence import Evidence, gather
 from checkers.history.records import Commit, History, Op, Value
 from checkers.rules import lost_writes
+from checkers.verdict.findings import roles
 from checkers.verdict.judge import AS_SEEN, COMMITTED, OTHERS
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import read, write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from checkers.facts.ancestry import Ancestry
+from checkers.facts.list_history import Ancestry
 from tests.support.selection import Cases
 
 

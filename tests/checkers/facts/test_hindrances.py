@@ -30,8 +30,7 @@ def pause(began: float, healed: float, target: str = "client:1") -> tuple[FaultE
 
 def advised(*operations: Op, faults: tuple[FaultEvent, ...] = (), header: Header = HEADER) -> str:
     ordered = tuple(replace(each, index=place) for place, each in enumerate(sorted(operations, key=called)))
-    found = hindrance_of(Evidence(history=History(header=header, operations=ordered, faults=faults)))
-    return "" if found is None else found.remedy
+    return hindrance_of(Evidence(history=History(header=header, operations=ordered, faults=faults))) or ""
 
 
 def called(op: Op) -> int:

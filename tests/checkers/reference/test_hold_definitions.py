@@ -15,7 +15,7 @@ from checkers.rules.early_grants import early_grants
 from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
 from checkers.rules.stale_writes import by_holds
-from checkers.verdict.attempts import attempts
+from checkers.verdict.coverage import attempts
 from checkers.verdict.judge import examine
 from tests.oracles import holds, pairwise
 from tests.support.brute_force import renumbered

@@ -15,7 +15,7 @@ from checkers.rules.late_writes import late_writes
 from checkers.rules.registers import observed
 from checkers.rules.short_histories import attempts_if_right
 from checkers.rules.unfenced_writes import unfenced_writes
-from checkers.verdict.attempts import attempts
+from checkers.verdict.coverage import attempts
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import operation, random_register_history
 from tests.support.crowds import crowd

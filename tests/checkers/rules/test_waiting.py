@@ -11,8 +11,7 @@ import pytest
 from checkers.explain import proof
 from checkers.facts.evidence import Evidence
 from checkers.facts.intervals import joined, without
-from checkers.facts.stuck_stretches import stretches
-from checkers.facts.waiting_chains import waiting_chain
+from checkers.facts.stuck_stretches import stretches, waiting_chain
 from checkers.history.columns import Operations
 from checkers.history.faults import client_of, faults_of
 from checkers.history.records import FaultEvent, Op, Outcome
