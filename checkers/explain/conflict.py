@@ -80,11 +80,9 @@ class Conflict:
         return n.with_distinct_times(lambda: self.breach.story(n, self))
 
 
-def firsts(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
-    """Yield the first of several conflicts of one name that accuse one operation: it is one event."""
-    seen: set[tuple[str, int]] = set()
+def firsts(conflicts: Iterable[Conflict]) -> Iterable[Conflict]:
+    """Return the first of several conflicts of one name that accuse one operation: it is one event."""
+    events: dict[tuple[str, int], Conflict] = {}
     for conflict in conflicts:
-        event = (conflict.anomaly, conflict.accused.index)
-        if event not in seen:
-            seen.add(event)
-            yield conflict
+        events.setdefault((conflict.anomaly, conflict.accused.index), conflict)
+    return events.values()

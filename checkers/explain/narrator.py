@@ -193,14 +193,11 @@ class Narrator:
 
     def stored_before(self, write: Op) -> Op | None:
         """Return what a write last replaced in the storage's own order; None if unknown."""
-        positions = [] if self.log is None else self.log.positions(write)
-        if (
-            self.log is None
-            or not positions
-            or positions[-1] == self.log.first[self.log.resource[positions[-1]]]
-        ):
+        log = self.log
+        last = None if log is None else next(reversed(log.positions(write)), None)
+        if log is None or last is None or last == log.first[log.resource[last]]:
             return None
-        return self.log.op(positions[-1] - 1)
+        return log.op(last - 1)
 
     def logged(self, proof: Iterable[Op], accused: Op) -> tuple[Op, ...] | None:
         """Return a proof in the storage's own order; a wrongly read value has the last of its places."""

@@ -48,20 +48,11 @@ _OF_A_KNOWN_SHAPE = 5  # looking up a known shape takes as long as this
 _MANY = 32  # from this many on, several are left out at once, and not all are tried again
 
 
+@dataclass(slots=True)
 class _Work:
     """The work left for the proofs of a verdict."""
 
-    def __init__(self, left: int) -> None:
-        self._left = left
-
-    @property
-    def is_over(self) -> bool:
-        """Is the limit reached?"""
-        return self._left <= 0
-
-    def take(self, operations: int) -> None:
-        """Count operations that are judged again."""
-        self._left -= operations
+    left: int
 
 
 @memoized_as_seen
@@ -73,7 +64,7 @@ def work_of(evidence: Evidence) -> _Work:
 def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: Iterable[Op]) -> Proof | None:
     """Return the smallest set of candidates that shows a conflict; None if even all of them do not."""
     operations, work = _in_order(candidates), work_of(evidence)
-    if work.is_over:
+    if work.left <= 0:
         return Proof(operations=operations, conflict=conflict, is_smallest=False)
     found = _found(evidence, checker, conflict, operations)
     if found is None:
@@ -82,7 +73,7 @@ def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: 
     tries = _Tries(evidence, checker, conflict, known=known)
     while (smaller := _smaller(tries, operations)) is not None:
         operations, found = smaller
-    return Proof(operations=operations, conflict=found, is_smallest=not work.is_over)
+    return Proof(operations=operations, conflict=found, is_smallest=work.left > 0)
 
 
 def holds(evidence: Evidence, checker: Checker, conflict: Conflict, operations: Iterable[Op]) -> bool:
@@ -120,10 +111,8 @@ def without(operations: Sequence[Op], some: Sequence[Op]) -> tuple[Op, ...]:
 
 
 def _in_order(operations: Iterable[Op]) -> tuple[Op, ...]:
-    by_index: dict[int, Op] = {}
-    for op in operations:
-        by_index.setdefault(op.index, op)
-    return tuple(by_index[index] for index in sorted(by_index))
+    first = {op.index: op for op in reversed([*operations])}
+    return tuple(first[index] for index in sorted(first))
 
 
 _Smaller = tuple[tuple[Op, ...], Conflict]
@@ -143,7 +132,7 @@ class _Tries:
     @property
     def are_over(self) -> bool:
         """Is the work limit reached?"""
-        return self._work.is_over
+        return self._work.left <= 0
 
     def chain(self, operations: Sequence[Op]) -> Sequence[Op]:
         """Return the operations that the rule knows to be the links of a chain."""
@@ -225,7 +214,7 @@ def _found(
 
 def _conflicts(evidence: Evidence, checker: Checker, operations: Sequence[Op]) -> Sequence[Conflict]:
     by_shape = may_be_known(evidence, checker)
-    work_of(evidence).take(len(operations) + (_OF_A_KNOWN_SHAPE if by_shape else _OF_A_TRY))
+    work_of(evidence).left -= len(operations) + (_OF_A_KNOWN_SHAPE if by_shape else _OF_A_TRY)
     return conflicts_among(evidence, alone(evidence, operations), checker)
 
 

@@ -9,6 +9,7 @@ was restarted, since a restart has a time of its own.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from checkers.explain.conflict import Breach, Checker, Conflict
@@ -46,9 +47,9 @@ def conflicts_among(whole: Evidence, part: Evidence, checker: Checker) -> Sequen
     if known is None:
         conflicts = list(checker.check(part))
         place = {(op.index, op.token): at for at, op in reversed(list(enumerate(operations)))}
-        if all(_is_placed(conflict, place) for conflict in conflicts):
-            if len(_KNOWN) >= _MOST:
-                _KNOWN.clear()
+        if len(_KNOWN) >= _MOST:
+            _KNOWN.clear()
+        with suppress(KeyError):  # it names an operation that is not among these
             _KNOWN[shape] = [_placed(conflict, place) for conflict in conflicts]
         return conflicts
     return [_of_others(placed, operations) for placed in known]
@@ -134,12 +135,6 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
 def _learned(op: Op) -> int | None:
     """Return when an append knew which list it had read; no rule asks that of other operations."""
     return op.learned if op.f == "append" else None
-
-
-def _is_placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> bool:
-    """Are all operations that it names among these?"""
-    named = all((op.index, op.token) in place for op in (conflict.accused, *conflict.because))
-    return named and (conflict.cause is None or _is_placed(conflict.cause, place))
 
 
 def _placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> _Placed:

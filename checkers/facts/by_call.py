@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate, groupby
+from operator import attrgetter
 
 import numpy as np
 
@@ -39,11 +41,5 @@ class ByCall:
     @cached_property
     def _next_of_another(self) -> list[int]:
         """The next place of another owner, for each place."""
-        following = len(self._last_first)
-        found = []
-        for place in range(len(self._last_first) - 1, -1, -1):
-            is_last = place + 1 == len(self._last_first)
-            if is_last or self._last_first[place].owner != self._last_first[place + 1].owner:
-                following = place + 1
-            found.append(following)
-        return found[::-1]
+        sizes = [len([*own]) for _, own in groupby(self._last_first, key=attrgetter("owner"))]
+        return [end for size, end in zip(sizes, accumulate(sizes), strict=True) for _ in range(size)]

@@ -84,12 +84,7 @@ class ZoneColumns:
 
     def _sort_misreads(self, reads: Ints, write: Ints, is_same: Flags, is_unmatched: Flags) -> None:
         """Separate reads of the initial values from wrong ones, among the reads that no write explains."""
-        columns = self.columns
-        unwritten = write < 0
-        token = columns.token[reads]
-        initial = (columns.value[reads] == columns.initial) & (
-            (token == self.header.initial_token) | (token == ABSENT)
-        )
+        unwritten, initial = write < 0, self.recorded.are_initial(reads)
         wrong_token = ~unwritten & ~is_same
         too_early = ~unwritten & is_same
         unknown = unwritten & ~initial & ~is_unmatched
@@ -134,7 +129,7 @@ class ZoneColumns:
         self.settled = np.concatenate((ranks.start, own))
         np.minimum.at(self.settled, self.read_zone, ranks.returned[self.reads])
         shown, by = self._shown
-        np.minimum.at(self.settled, self.zone_of(shown), ranks.returned[by])
+        np.minimum.at(self.settled, self.zone_of_row[shown], ranks.returned[by])
         self.claimed = np.concatenate((ranks.start, ranks.called[self.write]))
         np.maximum.at(self.claimed, self.read_zone, ranks.called[self.reads])
         initial = columns.resource[self.initial_reads]
@@ -202,25 +197,18 @@ class ZoneColumns:
     @cached_property
     def read_zone(self) -> Ints:
         """The zone of each read of `reads`."""
-        return self._zone_of_row[self.read_write]
+        return self.zone_of_row[self.read_write]
 
     @cached_property
-    def _zone_of_row(self) -> Ints:
+    def zone_of_row(self) -> Ints:
+        """The zone of each row's write, or -1 if it did not take effect."""
         place = np.full(len(self.columns), -1, dtype=np.int64)
         place[self.write] = np.arange(self.initials, self.initials + len(self.write))
         return place
 
-    def zone_of(self, rows: Ints) -> Ints:
-        """Return the zone of each of these writes, or -1 if it did not take effect."""
-        return self._zone_of_row[rows]
-
-    def place_of(self, write: Op) -> int:
-        """Return the zone of a write, or -1 if it did not take effect."""
-        return int(self._zone_of_row[self.ops.row(write)])
-
     def first_read_of_write(self, row: int) -> tuple[Op, ...]:
         """Return the read of a write's value that was called first, if there is one."""
-        return tuple(self.operations(self.reads_of(int(self._zone_of_row[row]))[:1]))
+        return tuple(self.operations(self.reads_of(int(self.zone_of_row[row]))[:1]))
 
     @cached_property
     def all_reads(self) -> tuple[Ints, Ints]:
@@ -244,12 +232,9 @@ class ZoneColumns:
         np.minimum.at(first, zones, self.ranks.returned[reads])
         return first
 
-    def zone_of_read(self, row: int) -> int:
-        """Return the zone of a read that has one."""
-        return int(self._zone_of_read[row])
-
     @cached_property
-    def _zone_of_read(self) -> Ints:
+    def zone_of_read(self) -> Ints:
+        """The zone of each row's read, or -1 if it has none."""
         reads, zones = self.all_reads
         found = np.full(len(self.columns), -1, dtype=np.int64)
         found[reads] = zones

@@ -45,17 +45,6 @@ class Zone:
         return tuple(dict.fromkeys(op for op in (self.write, self.settled_by) if op is not None))
 
 
-def token_of(op: Op) -> int:
-    """Return the token of an operation.
-
-    Raises:
-        ValueError: it carries none.
-    """
-    if op.token is None:
-        raise ValueError(f"{op.f} at line {op.lines[0]} carries no token")
-    return op.token
-
-
 def initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
     """Return the zone of the value from before the run, as if written at minus infinity."""
     claimed = max(reads, key=lambda read: read.called, default=None)

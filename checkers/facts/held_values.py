@@ -126,7 +126,7 @@ def of_columns(zones: ZoneColumns, resource: int) -> Values:
         token=zones.token[places],
         read_by=zones.read_by[places],
         zone=lambda place: zones.zone(int(places[place])),
-        place_of=lambda read: int(np.searchsorted(places, zones.zone_of_read(row(read)))),
+        place_of=lambda read: int(np.searchsorted(places, zones.zone_of_read[row(read)])),
         moments=lambda op: (int(zones.ranks.called[row(op)]), int(zones.ranks.returned[row(op)])),
     )
 

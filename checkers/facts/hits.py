@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,22 +105,14 @@ def hits_of(evidence: Evidence) -> tuple[FaultHits, ...]:
 
 def hazards_of(evidence: Evidence) -> HazardsDocument | None:
     """Return the hazards that a run hit and missed, of all that its target can produce; None without any."""
-    hit = hazards_hit(evidence)
+    hit = {str(cell): count for cell, count in hazards_hit(evidence).items()}
     table = evidence.history.header.hazards
     if table is None:
-        return HazardsDocument(hit=_by_name(hit)) if hit else None
-    missed = [name for name in table.possible if Cell.named(name) not in hit]
+        return HazardsDocument(hit=hit) if hit else None
+    missed = [name for name in table.possible if str(Cell.named(name)) not in hit]
     return HazardsDocument(
-        hit=_by_name(hit),
-        missed=missed,
-        possible=len(table.possible),
-        untried=table.untried,
-        unreached=table.unreached,
+        hit=hit, missed=missed, possible=len(table.possible), untried=table.untried, unreached=table.unreached
     )
-
-
-def _by_name(hit: Mapping[Cell, int]) -> dict[str, int]:
-    return {str(cell): count for cell, count in hit.items()}
 
 
 def hazards_hit(evidence: Evidence) -> dict[Cell, int]:

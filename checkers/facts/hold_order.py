@@ -120,7 +120,7 @@ class Writes:
         self.grant = holds.grant_of(self.rows)
         called = zones.ranks.called[self.rows]
         answered = holds.answered(self.grant)
-        self._zone = zones.zone_of(self.rows)  # or -1
+        self._zone = zones.zone_of_row[self.rows]  # or -1
         self.accepted: Flags = self._zone >= 0
         settled = np.where(self.accepted, zones.settled[self._zone], UNRANKED)
         self._known = indices(settled != UNRANKED)

@@ -18,6 +18,7 @@ from checkers.facts.hold_order import hold_order
 from checkers.facts.leases import Lease, lease_of, leases_of
 from checkers.facts.narrowing import GrantColumns, Groups
 from checkers.history.columns import ABSENT, ACQUIRE, APPEND, NEVER, OK, RELEASE, REVOKE, WRITE, Flags, Ints
+from checkers.history.faults import client_of
 from checkers.history.ranks import stable_order
 from checkers.history.records import Op
 
@@ -150,12 +151,9 @@ class HoldIndex:
         rows = rows[first:last]
         if not len(rows):
             return None
-        own = rows[(self.client[rows] == self._client_of(op)) & (self.columns.returned[rows] <= op.called)]
+        client = client_of(op.process, self._evidence.history.header)
+        own = rows[(self.client[rows] == client) & (self.columns.returned[rows] <= op.called)]
         return self.operations[int(own[-1] if len(own) else rows[0])]
-
-    def _client_of(self, op: Op) -> int:
-        clients = self._evidence.history.header.clients
-        return op.process if clients is None else op.process % clients
 
     def of_lock(self, hold: int) -> Ints:
         """Return the rows of everything that a hold's owner did with its resource."""

@@ -8,7 +8,6 @@ from typing import Self
 
 import numpy as np
 
-from checkers.facts.clusters import token_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.held_values import Values
 from checkers.facts.recorded import restarts_of_storage
@@ -28,16 +27,8 @@ class StorageFacts:
     @classmethod
     def of(cls, evidence: Evidence) -> Self:
         """Return what the header promises, with the restarts that were seen."""
-        header = evidence.history.header
-        return cls(
-            fenced=header.fenced,
-            strict=header.policy == "strict",
-            restarts=restarts_of_storage(evidence.history.faults),
-        )
-
-    def has_restarted(self, start: float, end: float) -> bool:
-        """Was a restart in force at some moment of `[start, end]`?"""
-        return self.restarts.first_between(start, end) is not None
+        header, restarts = evidence.history.header, restarts_of_storage(evidence.history.faults)
+        return cls(fenced=header.fenced, strict=header.policy == "strict", restarts=restarts)
 
 
 class StaleWrites:
@@ -46,7 +37,7 @@ class StaleWrites:
     def __init__(self, storage: StorageFacts, values: Values, stale: Iterable[Op]) -> None:
         self._ops = sorted(stale, key=lambda op: values.moments(op)[0]) if storage.fenced else []
         self._called = np.array([values.moments(op)[0] for op in self._ops], dtype=np.int64)
-        token = np.array([token_of(op) for op in self._ops], dtype=np.int64)
+        token = np.array([op.token or 0 for op in self._ops], dtype=np.int64)
         self._between = Above(token, -token)
         self._strict = storage.strict
 
@@ -77,27 +68,21 @@ def reads_of_suspects(values: Values, storage: StorageFacts, suspects: Iterable[
     return sorted(reads, key=lambda read: (values.moments(read.op)[1], read.op.index))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostValue:
-    """A value that was lost for good, and the read that shows it."""
-
-    value: int  # its place
-    read: Relapse
-    witness: tuple[Op, ...]  # of the past that stayed or was acted on; empty after a restart
-
-
 def losses_of(
     values: Values, storage: StorageFacts, reads: Iterable[Relapse], stale: StaleWrites
-) -> dict[int, LostValue]:
-    """Return the values that were lost for good, each with the first read that shows it."""
-    losses: dict[int, LostValue] = {}
+) -> dict[int, tuple[Relapse, tuple[Op, ...]]]:
+    """Return the places of the values that were lost for good, each with the first read that shows it.
+
+    Also with what shows that the past stayed or was acted on: nothing after a restart.
+    """
+    losses: dict[int, tuple[Relapse, tuple[Op, ...]]] = {}
     for read in reads:
         lost = read.last
         if lost in losses or values.settled[read.value] >= values.called[lost]:
             continue
         witness = _witness(values, storage, read, stale)
         if witness is not None:
-            losses[lost] = LostValue(value=lost, read=read, witness=witness)
+            losses[lost] = read, witness
     return losses
 
 
@@ -119,4 +104,5 @@ def _witness(
 def is_after_restart(values: Values, storage: StorageFacts, read: Relapse) -> bool:
     """Was the storage restarted after the last value had been sent, and before the read returned?"""
     write = values.zone(read.last).write
-    return write is not None and storage.has_restarted(write.called, read.op.returned or 0)
+    restarts, end = storage.restarts, read.op.returned or 0
+    return write is not None and restarts.first_between(write.called, end) is not None

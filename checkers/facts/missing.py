@@ -23,7 +23,7 @@ from checkers.history.memoized import memoized
 from checkers.history.records import Op
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Missing:
     """The rows of the missing writes and fences."""
 
@@ -35,22 +35,12 @@ class Missing:
     never_raised: Ints  # acknowledged fences
 
 
-_NOTHING = Missing(
-    lost=NO_ROWS,
-    never_stored=NO_ROWS,
-    contradicted=NO_ROWS,
-    readers={},
-    lost_fences=NO_ROWS,
-    never_raised=NO_ROWS,
-)
-
-
 @memoized
 def missing(evidence: Evidence) -> Missing:
     """Return the missing writes and fences, sorted by what became of them."""
     order = order_of(evidence)
     if order is None:
-        return _NOTHING
+        return Missing(NO_ROWS, NO_ROWS, NO_ROWS, {}, NO_ROWS, NO_ROWS)
     zones, log, restarted = zones_of(evidence), order.log, last_restart(evidence)
     columns, writes, fences = zones.columns, zones.writes, order.missing_fences
     was_read: Flags = np.zeros(len(columns), dtype=np.bool_)
@@ -62,14 +52,9 @@ def missing(evidence: Evidence) -> Missing:
     gone = writes[known & (log.first_of_row[writes] < 0) & ~log.stored_elsewhere[writes]]
     is_lost = (columns.called[gone] <= restarted) | (was_read[gone] & (columns.outcome[gone] == OK))
     are_lost = columns.called[fences] <= restarted
-    return Missing(
-        lost=gone[is_lost],
-        never_stored=gone[~is_lost & ~was_read[gone]],
-        contradicted=gone[~is_lost & was_read[gone]],
-        readers={
-            row: next(iter(zones.first_read_of_write(row)), None) or found[row]
-            for row in gone[was_read[gone]].tolist()
-        },
-        lost_fences=fences[are_lost],
-        never_raised=fences[~are_lost],
-    )
+    readers = {
+        row: next(iter(zones.first_read_of_write(row)), None) or found[row]
+        for row in gone[was_read[gone]].tolist()
+    }
+    never_stored, contradicted = gone[~is_lost & ~was_read[gone]], gone[~is_lost & was_read[gone]]
+    return Missing(gone[is_lost], never_stored, contradicted, readers, fences[are_lost], fences[~are_lost])

@@ -10,7 +10,7 @@ answer depends on is included.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -107,14 +107,6 @@ def of_beliefs(holds: GrantColumns) -> Ints:
     return holds.rows_of(holds.around(accused, holds.returned, end))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _OfOwners:
-    """Some operations, each with the number of its owner on its resource."""
-
-    rows: Ints
-    hold: Ints
-
-
 class GrantColumns:
     """The grants of all resources, and the renews and ends of their owners."""
 
@@ -159,8 +151,8 @@ class GrantColumns:
         """Return upper bounds on lease ends: the owner's latest start plus ttl, or its own end if earlier."""
         columns = self.columns
         by_owner = np.full(self._owners, ABSENT, dtype=np.int64)
-        renews = self._chosen((self._f == RENEW) & (self._outcome == OK))
-        np.maximum.at(by_owner, renews.hold, _after(columns.called[renews.rows], columns.ttl[renews.rows]))
+        rows, owner = self._chosen((self._f == RENEW) & (self._outcome == OK))
+        np.maximum.at(by_owner, owner, _after(columns.called[rows], columns.ttl[rows]))
         np.maximum.at(by_owner, self._of_grant, _after(self.sent, columns.ttl[self.grants]))
         return np.minimum(by_owner[self._of_grant], self._given_up())
 
@@ -174,15 +166,14 @@ class GrantColumns:
 
     def believed_at_most(self) -> Ints:
         """Return upper bounds on when beliefs in grants ended: by their owner's end, or a failed renewal."""
-        failed = self._chosen((self._f == RENEW) & (self._outcome == FAIL))
-        lost = self._first(failed, self.columns.returned)
+        lost = self._first((self._f == RENEW) & (self._outcome == FAIL), self.columns.returned)
         return np.minimum(np.maximum(lost, self.returned), self._given_up())
 
     def held_at_least(self, leases: Ints) -> Ints:
         """Return lower bounds on when grants ended: after the lease of their resource, or at a release."""
         released = np.full(self._owners, NEVER, dtype=np.int64)
-        releases = self._chosen((self._f == RELEASE) & (self._outcome == OK))
-        np.minimum.at(released, releases.hold, self.columns.returned[releases.rows])
+        rows, owner = self._chosen((self._f == RELEASE) & (self._outcome == OK))
+        np.minimum.at(released, owner, self.columns.returned[rows])
         lapses = self.returned + np.minimum(leases[self.resource], NEVER - self.returned)
         return np.minimum(lapses, np.maximum(released[self._of_grant], self.returned))
 
@@ -204,8 +195,7 @@ class GrantColumns:
 
     def _given_up(self) -> Ints:
         """Return when each grant's owner first called a release or revoke of it; NEVER if unknown."""
-        ends = self._chosen((self._f == RELEASE) | (self._f == REVOKE))
-        return self._first(ends, self.columns.called)
+        return self._first((self._f == RELEASE) | (self._f == REVOKE), self.columns.called)
 
     def _superseded_at_most(self) -> Ints:
         """Return when the next grant asked for after each one returned; NEVER if it is the owner's own."""
@@ -218,23 +208,24 @@ class GrantColumns:
         superseded[found[is_other]] = self.returned[later[is_other]]
         return superseded
 
-    def _first(self, chosen: _OfOwners, moments: Ints) -> Ints:
-        """Return, for each grant, the first of these moments of operations not returned before its call.
+    def _first(self, which: Flags, moments: Ints) -> Ints:
+        """Return, for each grant, the first moment of its owner's such operations not over before its call.
 
         NEVER if the owner has several grants, since the operations may belong to any of them.
         """
-        columns = self.columns
+        rows, owner = self._chosen(which)
         called = np.full(self._owners, NEVER, dtype=np.int64)
-        called[self._of_grant] = columns.called[self.grants]
-        counts = columns.returned[chosen.rows] >= called[chosen.hold]
+        called[self._of_grant] = self.columns.called[self.grants]
+        counts = self.columns.returned[rows] >= called[owner]
         first = np.full(self._owners, NEVER, dtype=np.int64)
-        np.minimum.at(first, chosen.hold[counts], moments[chosen.rows[counts]])
+        np.minimum.at(first, owner[counts], moments[rows[counts]])
         first[np.bincount(self._of_grant, minlength=self._owners) > 1] = NEVER
         return first[self._of_grant]
 
-    def _chosen(self, which: Flags) -> _OfOwners:
+    def _chosen(self, which: Flags) -> tuple[Ints, Ints]:
+        """Return the rows of some operations, and the number of each one's owner on its resource."""
         places = np.flatnonzero(which)
-        return _OfOwners(rows=self._rows[places], hold=self._owner[places])
+        return self._rows[places], self._owner[places]
 
 
 class Groups:

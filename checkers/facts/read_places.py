@@ -34,7 +34,7 @@ def read_places(recorded: Recorded, log: LogColumns) -> ReadPlaces:
     is_after = (write < 0) | (ranks.returned[rows] >= ranks.called[write])
     values = _Values(log, len(columns.values))
     first, last = values.first_and_last(columns.resource[rows], columns.value[rows])
-    known = _is_of_initial(recorded, rows) & (write < 0) & (first == NOWHERE)
+    known = recorded.are_initial(rows) & (write < 0) & (first == NOWHERE)
     start = log.first[columns.resource[rows]] - 1
     first, last = np.where(known, start, first), np.where(known, start, last)
     logged = indices(~known & (first != NOWHERE) & is_after)
@@ -51,16 +51,6 @@ def read_places(recorded: Recorded, log: LogColumns) -> ReadPlaces:
             known_of[asked] = bool(has_token), positions.tolist()
         known[place], repeated[int(row)] = known_of[asked]
     return ReadPlaces(rows=rows[known], first=first[known], last=last[known], repeated=repeated)
-
-
-def _is_of_initial(recorded: Recorded, rows: Ints) -> Flags:
-    """Which reads returned the value from before the run?"""
-    columns, header = recorded.columns, recorded.header
-    token = columns.token[rows]
-    is_initial: Flags = (columns.value[rows] == columns.initial) & (
-        (token == ABSENT) | (token == header.initial_token)
-    )
-    return is_initial
 
 
 def _has_token(recorded: Recorded, log: LogColumns, rows: Ints, write: Ints, positions: Ints) -> Flags:

@@ -68,6 +68,13 @@ class Recorded:
         write[elsewhere] = -1
         return write
 
+    def are_initial(self, reads: Ints) -> Flags:
+        """Which reads returned the value from before the run?"""
+        columns, token = self.columns, self.columns.token[reads]
+        is_first = (token == self.header.initial_token) | (token == ABSENT)
+        initial: Flags = (columns.value[reads] == columns.initial) & is_first
+        return initial
+
     @cached_property
     def order_of_resources(self) -> Ints:
         """The first row of each resource's storage operations; the count of all rows if it has none."""

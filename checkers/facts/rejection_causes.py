@@ -23,7 +23,7 @@ import numpy as np
 
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
-from checkers.facts.log_order import LogOrder, order_of
+from checkers.facts.log_order import order_of
 from checkers.facts.recorded import last_restart
 from checkers.history.columns import ABSENT, FENCE, INFO, NO_ROWS, Flags, Ints, indices
 from checkers.history.memoized import memoized
@@ -170,21 +170,12 @@ def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:
     lacked = _lacked(evidence)
     may_be_undone = zones.columns.called[rejected] <= last_restart(evidence)
     by_undone = may_be_undone & (first_call(zones, lacked.undone, above) <= returned)
-    others = np.concatenate((lacked.others, _fences_at_start(zones)))
-    return by_undone | (first_call(zones, others, above) <= returned) | _is_logged(order, rejected)
-
-
-def _fences_at_start(zones: ZoneColumns) -> Ints:
-    """Return the acknowledged fences no higher than the initial mark, which a log may lack."""
     fences = zones.acknowledged_fences
-    return fences[zones.columns.token[fences] <= zones.header.initial_token]
-
-
-def _is_logged(order: LogOrder, rejected: Ints) -> Flags:
-    """For which rejected writes can the log have reached a higher token by the time they returned?"""
-    columns, returned = order.recorded.columns, order.recorded.ranks.returned[rejected]
-    first = order.first_above(columns.resource[rejected], columns.token[rejected])
-    return first <= returned
+    at_start = fences[zones.columns.token[fences] <= zones.header.initial_token]  # a log may lack these
+    by_other = first_call(zones, np.concatenate((lacked.others, at_start)), above) <= returned
+    columns = zones.columns
+    logged = order.first_above(columns.resource[rejected], columns.token[rejected])
+    return by_undone | by_other | (logged <= order.recorded.ranks.returned[rejected])
 
 
 def unlogged(evidence: Evidence) -> Ints:

@@ -41,11 +41,9 @@ from checkers.explain.narrator import Narrator
 from checkers.explain.story import Step, Story, as_read, step
 from checkers.explain.telling import happened
 from checkers.facts.cluster_columns import zones_of
-from checkers.facts.clusters import token_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.held_values import Values
 from checkers.facts.losses import (
-    LostValue,
     Relapse,
     StaleWrites,
     StorageFacts,
@@ -95,19 +93,19 @@ def with_losses(
     )
     reads = reads_of_suspects(values, storage, suspects)
     losses = losses_of(values, storage, reads, stale)
-    lost = [_lost_write(values, loss) for loss in losses.values()]
+    lost = [_lost_write(values, *loss) for loss in losses.values()]
     own_reads: dict[int, list[Relapse]] = {value: [] for value in losses}
     for read in reads:
         if read.last in losses and values.claimed[read.last] <= values.moments(read.op)[1]:
             own_reads[read.last].append(read)
     regressions = [
-        high_water_regression(values, own, own_reads[loss.value]) if storage.fenced else None
-        for loss, own in zip(losses.values(), lost, strict=True)
+        high_water_regression(values, own, own_reads[value]) if storage.fenced else None
+        for value, own in zip(losses, lost, strict=True)
     ]
     results = [each or own for each, own in zip(regressions, lost, strict=True)]
     back = _returns(values, storage, reads)
     explained = {read.op.index for own in own_reads.values() for read in own}
-    causes = _Causes(values, storage, list(zip(losses.values(), results, strict=True)))
+    causes = _Causes(values, storage, [read for read, _ in losses.values()], results)
     return [
         *lost,
         *(each for each in regressions if each is not None),
@@ -124,12 +122,11 @@ def _is_suspect(conflict: Conflict) -> bool:
     return conflict.accused.f == "read" and conflict.breach in _OF_THE_PAST
 
 
-def _lost_write(values: Values, loss: LostValue) -> Conflict:
-    read = loss.read
+def _lost_write(values: Values, read: Relapse, witness: Iterable[Op]) -> Conflict:
     past, lost = values.zone(read.value), values.zone(read.last)
     if lost.write is None:  # impossible: nothing precedes the initial value
         raise AssertionError("the initial value cannot be lost to an older one")
-    shown = each_once(lost.write, lost.settled_by, past.settled_by, read.op, *loss.witness)
+    shown = each_once(lost.write, lost.settled_by, past.settled_by, read.op, *witness)
     return GONE_FOR_GOOD.conflict(lost.write, *shown)
 
 
@@ -148,17 +145,17 @@ def _with_return(conflict: Conflict, back: Mapping[int, Op]) -> Conflict:
 
 
 class _Causes:
-    """The losses that stale writes may follow from, with their conflicts."""
+    """The losses that stale writes may follow from, each with the read that shows it."""
 
     def __init__(
-        self, values: Values, storage: StorageFacts, losses: Sequence[tuple[LostValue, Conflict]]
+        self, values: Values, storage: StorageFacts, shown: Sequence[Relapse], losses: Sequence[Conflict]
     ) -> None:
         self._storage = storage
         self._losses = losses
-        zones = [values.zone(loss.value) for loss, _ in losses]
+        zones = [values.zone(read.last) for read in shown]
         settled = [int(min(max(zone.settled, ABSENT + 1), NEVER)) for zone in zones]
         lost = [zone.token for zone in zones]
-        past = [int(values.token[loss.read.value]) for loss, _ in losses]
+        past = [int(values.token[read.value]) for read in shown]
         columns = [np.array(each, dtype=np.int64) for each in (settled, lost, past)]
         self._above = Above(-columns[0], columns[1], -columns[2]) if losses else None
 
@@ -170,11 +167,11 @@ class _Causes:
         if conflict.anomaly != "stale-write" or self._above is None or not self._storage.fenced:
             return conflict
         newest = max((op.token for op in conflict.because if op.token is not None), default=NEVER)
-        token, strict = token_of(conflict.accused), self._storage.strict
+        token, strict = conflict.accused.token or 0, self._storage.strict
         refused_from = token if strict else token + 1
         limits = (-conflict.accused.called, max(newest, refused_from) - 1, -token - (not strict))
         found = self._above.first(limits)
-        return conflict if found is None else replace(conflict, cause=self._losses[found][1])
+        return conflict if found is None else replace(conflict, cause=self._losses[found])
 
 
 def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:

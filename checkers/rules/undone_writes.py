@@ -103,7 +103,7 @@ class _Unanswered:
         columns = self._columns = zones.columns
         rows = np.concatenate((zones.writes, zones.fences))
         rows = rows[(columns.outcome[rows] == INFO) & (columns.token[rows] != ABSENT)]
-        rows = rows[zones.zone_of(rows) < 0]
+        rows = rows[zones.zone_of_row[rows] < 0]
         rows = rows[stable_order(zones.height[rows])]
         self._levels, self._resources = zones.height[rows], columns.resource[rows]
         self._called = columns.called[rows]

@@ -14,35 +14,23 @@ remain:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from checkers.facts.evidence import Evidence
 from checkers.facts.history_index import HistoryIndex
 from checkers.text.printable import shorten
+from checkers.vocabulary.reasons import Reason, ReasonKind
 from checkers.vocabulary.verdict import Finding
 
 _AFTER_A_LOSS = ("stale-write", "high-water-regression")
 _SAYS_NOTHING_OF_OTHERS = {"duplicate-write", "lost-update"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
-    """The findings of the clients' view that are reported in addition to the log's."""
-
-    kept: tuple[Finding, ...]
-    disagreements: tuple[str, ...]  # one plain sentence each
-
-
-def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iterable[Finding]) -> Agreement:
-    """Select the findings of the clients' view that remain, given the log's.
-
-    Args:
-        evidence: with the commit log.
-        committed: the log's findings.
-        observed: the findings of the clients' view.
-    """
-    committed = list(committed)
+def cross_check(
+    evidence: Evidence, committed: Sequence[Finding], observed: Iterable[Finding]
+) -> tuple[tuple[Finding, ...], tuple[Reason, ...]]:
+    """Return the findings of the clients' view that remain, given the log's, and the contradictions."""
     accused: dict[int, dict[str, Finding]] = defaultdict(dict)
     for finding in committed:
         accused[finding.accused][finding.anomaly] = finding
@@ -52,7 +40,7 @@ def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iter
         decided.update(each.commit.resource for each in log.unmatched)
     index = HistoryIndex(evidence)
     kept: list[Finding] = []
-    disagreements: list[str] = []
+    disagreements: list[Reason] = []
     for finding in observed:
         if finding.resource not in decided:
             kept.append(finding)
@@ -65,7 +53,7 @@ def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iter
             others = _others(evidence, index, finding, accused)
             if others.keys() == {"lost-write"}:
                 kept.append(replace(finding, caused_by=finding.caused_by or others["lost-write"]))
-    return Agreement(kept=tuple(kept), disagreements=tuple(disagreements))
+    return tuple(kept), tuple(disagreements)
 
 
 def _is_of_a_read(evidence: Evidence, finding: Finding) -> bool:
@@ -89,9 +77,10 @@ def _others(
     }
 
 
-def _disagreement(finding: Finding) -> str:
-    return (
+def _disagreement(finding: Finding) -> Reason:
+    return Reason(
+        ReasonKind.CONTRADICTION,
         f"what the clients saw of {shorten(finding.resource)} and the storage's own order of writes"
         f" contradict each other; by the clients: {finding.summary}; by the storage's own order nothing is"
-        " wrong"
+        " wrong",
     )

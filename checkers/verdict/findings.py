@@ -46,9 +46,8 @@ def doubts_of(findings: Iterable[Finding]) -> Iterator[Reason]:
     """Yield the doubts about the proofs of some findings."""
     for finding in findings:
         if finding.account.doubt:
-            yield Reason(
-                ReasonKind.UNPROVED, finding.anomaly, shorten(finding.resource), finding.account.doubt
-            )
+            named = finding.anomaly, shorten(finding.resource)
+            yield Reason(ReasonKind.UNPROVED, *named, finding.account.doubt)
 
 
 def _explain(evidence: Evidence, checker: Checker, conflict: Conflict) -> Account:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from checkers.explain.conflict import Checker
 from checkers.facts.evidence import Evidence, as_seen, gather, in_columns
@@ -92,16 +93,14 @@ def judge(history: History, commits: Iterable[Commit] | None = None, *, same_run
 
 def _judge(evidence: Evidence) -> Verdict:
     header = evidence.history.header
-    examined = examine(evidence)
-    ran, findings = examined.checkers, examined.findings
-    crashes = list(examined.crashes)
+    ran, results, findings, disagreements, crashes = examine(evidence)
     counts = _unless_crashed(coverage, evidence, "the coverage", crashes) or {}
     hazards = _unless_crashed(hazards_of, evidence, "the hazards", crashes)
     violations = tuple(each for each in findings if each.is_violation)
     anomalies = _tally(findings, ran)
     in_doubt = (*crashes, *doubts(evidence, counts, hazards, anomalies))
     validity = Validity.INVALID if violations else Validity.UNKNOWN if in_doubt else Validity.VALID
-    surprises = (*unexpected(header, anomalies, violations, validity), *examined.disagreements)
+    surprises = (*unexpected(header, anomalies, violations, validity), *disagreements)
     return Verdict(
         validity=validity,
         expected=header.expect,
@@ -112,21 +111,20 @@ def _judge(evidence: Evidence) -> Verdict:
         counted=tuple(_worth_explaining(findings, header)),
         coverage=counts,
         hazards=hazards,
-        checkers=_by_anomaly(ran, examined.results),
+        checkers=_by_anomaly(ran, results),
         notices=tuple(notices(evidence)),
         target=header.target,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
+class Examined(NamedTuple):
     """The results of all checkers; findings are explained on demand."""
 
     checkers: tuple[Checker, ...]  # that ran
     results: tuple[CheckerResult, ...]  # one for each checker
     findings: tuple[Finding, ...]  # one for each event
     disagreements: tuple[Reason, ...]  # where clients and log contradict each other
-    crashes: tuple[Reason, ...]
+    crashes: list[Reason]
 
 
 def examine(evidence: Evidence) -> Examined:
@@ -134,10 +132,7 @@ def examine(evidence: Evidence) -> Examined:
     ran = (*AS_SEEN, *OTHERS) if evidence.log is None else (*COMMITTED, registers.OBSERVED, *OTHERS)
     crashes: list[Reason] = []
     results = tuple(_run(each, evidence, crashes) for each in ran)
-    findings, disagreements = _joined(evidence, results)
-    return Examined(
-        checkers=ran, results=results, findings=findings, disagreements=disagreements, crashes=tuple(crashes)
-    )
+    return Examined(ran, results, *_joined(evidence, results), crashes)
 
 
 def _run(checker: Checker, evidence: Evidence, crashes: list[Reason]) -> CheckerResult:
@@ -177,13 +172,13 @@ def _joined(
     """Return one finding for each event, and the contradictions between clients and log."""
     if evidence.log is None:
         return _after_the_lock(evidence, deduplicate(results)), ()
-    seen = next(result for result in results if _is_observed_register(result))
+    register = registers.OBSERVED.name, registers.OBSERVED.evidence
+    seen = next(result for result in results if (result.name, result.evidence) == register)
     committed = [each for result in results if result.evidence == "committed" for each in result.findings]
-    agreement = cross_check(evidence, committed, seen.findings)
-    kept = replace(seen, findings=agreement.kept)
-    contradictions = (Reason(ReasonKind.CONTRADICTION, each) for each in agreement.disagreements)
+    findings, contradictions = cross_check(evidence, committed, seen.findings)
+    kept = replace(seen, findings=findings)
     joined = deduplicate([kept if result is seen else result for result in results])
-    return _after_the_lock(evidence, joined), tuple(contradictions)
+    return _after_the_lock(evidence, joined), contradictions
 
 
 def _after_the_lock(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -222,40 +217,26 @@ def _misleads(anomaly: str, grant: Op, other: Op) -> bool:
     return other.over < grant.sent and (other.token or 0) >= (grant.token or 0)
 
 
-def _is_observed_register(result: CheckerResult) -> bool:
-    return (result.name, result.evidence) == (registers.OBSERVED.name, registers.OBSERVED.evidence)
-
-
 def _by_anomaly(ran: Sequence[Checker], results: Sequence[CheckerResult]) -> tuple[CheckerResult, ...]:
     """Return one result for each anomaly and evidence; the anomalies of a checker share its time."""
-    found: dict[tuple[str, Kind], CheckerResult] = {}
+    found: dict[tuple[str, Kind], list[tuple[CheckerResult, float]]] = defaultdict(list)
     for checker, result in zip(ran, results, strict=True):
         for name in checker.decides:
-            key = (name, checker.evidence)
-            own = _share(name, result, len(checker.decides))
-            found[key] = _both(found[key], own) if key in found else own
-    return tuple(found.values())
+            found[name, checker.evidence].append((result, result.seconds / len(checker.decides)))
+    return tuple(_joint(name, evidence, own) for (name, evidence), own in found.items())
 
 
-def _share(name: str, result: CheckerResult, shares: int) -> CheckerResult:
-    findings = tuple(finding for finding in result.findings if finding.anomaly == name)
-    validity = Validity.VALID if result.validity is Validity.INVALID else result.validity
+def _joint(name: str, evidence: Kind, results: Sequence[tuple[CheckerResult, float]]) -> CheckerResult:
+    """Return the result for one anomaly of some checkers, each with this anomaly's share of its time."""
+    own = tuple(each for result, _ in results for each in result.findings if each.anomaly == name)
+    is_unknown = any(result.validity is Validity.UNKNOWN for result, _ in results)
+    validity = Validity.UNKNOWN if is_unknown else Validity.VALID
     return CheckerResult(
         name=name,
-        validity=Validity.INVALID if any(finding.is_violation for finding in findings) else validity,
-        evidence=result.evidence,
-        seconds=result.seconds / shares,
-        findings=findings,
-    )
-
-
-def _both(one: CheckerResult, other: CheckerResult) -> CheckerResult:
-    return CheckerResult(
-        name=one.name,
-        validity=max(one.validity, other.validity),
-        evidence=one.evidence,
-        seconds=one.seconds + other.seconds,
-        findings=(*one.findings, *other.findings),
+        validity=Validity.INVALID if any(each.is_violation for each in own) else validity,
+        evidence=evidence,
+        seconds=sum(seconds for _, seconds in results),
+        findings=own,
     )
 
 

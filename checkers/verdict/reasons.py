@@ -33,7 +33,8 @@ def doubts(
 ) -> Iterator[Reason]:
     """Yield why a run without a violation is not valid either, apart from crashes."""
     yield from _cut_short(evidence)
-    yield from _empty(evidence)
+    if not len(evidence.history.operations):
+        yield Reason(ReasonKind.EMPTY)
     yield from _not_exercised(evidence, counts)
     yield from _missed(hazards, evidence)
     for name in DOUBTS:
@@ -50,24 +51,19 @@ def _cut_short(evidence: Evidence) -> Iterator[Reason]:
     yield Reason(ReasonKind.CUT_SHORT, more)
 
 
-def _empty(evidence: Evidence) -> Iterator[Reason]:
-    if not len(evidence.history.operations):
-        yield Reason(ReasonKind.EMPTY)
-
-
 def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[Reason]:
     header = evidence.history.header
     short = {name: least for name, least in header.require.items() if counts.get(name, 0) < least}
     grants = count_of_grants(evidence)
     acquires = () if grants or not short else tuple(evidence.named("acquire"))
     if any(op.error for op in acquires):
-        yield NO_GRANT.reason
+        yield NO_GRANT
         return
     if acquires and all(op.learned is None for op in acquires):
-        yield NO_RETURN.reason
+        yield NO_RETURN
         return
     if short and header.fenced and 0 < grants == grants_without(evidence, "token"):
-        yield NO_TOKEN.reason
+        yield NO_TOKEN
         return
     for name, least in short.items():
         count = counts.get(name, 0)
@@ -86,7 +82,7 @@ def _missed(hazards: HazardsDocument | None, evidence: Evidence) -> Iterator[Rea
     table = evidence.history.header.hazards
     required = table.required if table else 0
     if required and hazards and hazards.unreached and not hazards.possible:
-        yield unaimed(hazards.unreached).reason
+        yield unaimed(hazards.unreached)
     elif required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
         seen = (
             summary(hazards.possible or 0, hazards.missed, hazards.untried)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Self
 
 from checkers.vocabulary.hazards import Point, why_unreached
@@ -72,38 +71,29 @@ USUAL = frozenset({RUN_LONGER, NO_FAULTS})
 """What is said of any run that did too little."""
 
 
-@dataclass(frozen=True, slots=True)
-class Untestable:
-    """The reason why no fault could have tested the fence, and the remedy."""
-
-    why: str
-    remedy: str
-
-    @property
-    def reason(self) -> Reason:
-        """The reason in a verdict."""
-        return Reason(ReasonKind.UNTESTABLE, self.why, self.remedy)
-
-
-NO_GRANT = Untestable(
+NO_GRANT = Reason(
+    ReasonKind.UNTESTABLE,
     "the lock was never granted, so there was no holder to test",
     "read why in the note on this run and in the clients' logs (logs/client-0.log)",
 )
-NO_RETURN = Untestable(
+NO_RETURN = Reason(
+    ReasonKind.UNTESTABLE,
     "no acquire ever returned, so there was no holder to test",
     "let acquire end by itself, with a grant or an error, also while the lock is held or its server is down",
 )
-NO_TOKEN = Untestable(
+NO_TOKEN = Reason(
+    ReasonKind.UNTESTABLE,
     "the lock gave no fencing token, so the fence could not be challenged",
     'use a lock that gives one, or set storage.fencing and lock.token to "none" to see which writes come too'
     " late",
 )
 
 
-def unaimed(points: Iterable[Point]) -> Untestable:
-    """The reason of a run whose faults begin only at points to which no client came."""
+def unaimed(points: Iterable[Point]) -> Reason:
+    """Return the reason of a run whose faults begin only at points to which no client came."""
     whys = " and ".join(map(why_unreached, points))
-    return Untestable(
+    return Reason(
+        ReasonKind.UNTESTABLE,
         f"no dangerous moment could be tried, because {whys}",
         "report it in your class or program if it has that moment, or aim at another moment",
     )

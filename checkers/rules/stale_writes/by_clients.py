@@ -45,7 +45,7 @@ def written_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]
     for append, writer in zones.shown.pairs:
         if append.token is None or writer.token is None or writer.token < append.token + (not is_strict):
             continue
-        place, shown_by = zones.place_of(append), zones.shown.by.get(append.index)
+        place, shown_by = int(zones.zone_of_row[zones.ops.row(append)]), zones.shown.by.get(append.index)
         if place >= 0 and not broken[place]:
             broken[place] = True
             is_known = append.outcome is Outcome.OK and append.seen is not None

@@ -71,7 +71,7 @@ def seen_after_later(evidence: Evidence) -> Iterator[Conflict]:
         return
     zones = zones_of(evidence)
     for row, grant, (newer, later) in writes.seen_after_newest():
-        zone, newer_zone = zones.zone(int(zones.zone_of(np.array([row]))[0])), zones.zone(newer)
+        zone, newer_zone = zones.zone(int(zones.zone_of_row[np.array([row])][0])), zones.zone(newer)
         if zone.claimed_by is None or zone.surely_before(newer_zone):
             continue  # the two values alternate: the last one is unknown
         grants = hold_order(evidence).operations(np.array([grant, later]))

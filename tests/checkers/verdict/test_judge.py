@@ -72,7 +72,7 @@ def test_a_fence_without_tokens_could_not_be_challenged() -> None:
         grant = Op(index=0, process=0, f="acquire", resource="r0", called=1, returned=2, outcome=Outcome.OK)
         return (replace(grant, owner="0-1", token=token),)
 
-    assert judge(run(granted(None))).reasons == (NO_TOKEN.reason,)
+    assert judge(run(granted(None))).reasons == (NO_TOKEN,)
     assert judge(run(granted(None), require={"stale_writes_attempted": 0})).reasons == ()
     for run_of_another in (run(granted(None), fenced=False), run(granted(7))):
         (reason,) = judge(run_of_another).reasons
@@ -209,7 +209,7 @@ def test_if_no_client_got_the_lock_a_notice_says_what_they_heard() -> None:
     (notice,) = verdict.notices
     assert notice.startswith("the lock was never granted: 1 of 1 acquires got no usable answer")
     assert notice.endswith(heard)
-    assert verdict.reasons == (NO_GRANT.reason,)
+    assert verdict.reasons == (NO_GRANT,)
     assert with_a_grant.notices == ()
 
 
