@@ -7,10 +7,10 @@ after the edges that it follows from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from checkers.explain.edges import EdgeWords, Refusal
 from checkers.explain.effects import shown_by
@@ -36,23 +36,6 @@ class Question:
     accused: Op | None = None  # the cycle ends here, if one goes through it
 
 
-class Words(Protocol):
-    """Explains the edges between some operations, which are named by their places."""
-
-    @property
-    def operations(self) -> Sequence[Timed]:
-        """The operations that the edges connect."""
-        ...
-
-    def name(self, node: Node) -> str:
-        """Name an operation within a sentence."""
-        ...
-
-    def step(self, edge: Edge) -> Step:
-        """Say why one operation came before the other."""
-        ...
-
-
 def cycle(n: Narrator, question: Question, moral: str) -> tuple[Step, ...]:
     """Return the steps that show that a storage's operations have no order.
 
@@ -70,7 +53,7 @@ def cycle(n: Narrator, question: Question, moral: str) -> tuple[Step, ...]:
         cause=None if refusal is None else (places[refusal.rejected], places[refusal.cause]),
         through=accused,
     )
-    return around(edges, EdgeWords(n, question.proof, refusal), moral, accused)
+    return around(edges, question.proof, EdgeWords(n, question.proof, refusal).step, moral, accused)
 
 
 def cycle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[Step, ...]:
@@ -86,7 +69,8 @@ def cycle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[St
         order.add(0, Why.REAL_TIME, 1)
     if (later.token or 0) <= (earlier.token or 0):
         order.add(1, Why.TOKEN_ORDER, 0)
-    return around(order.shortest_cycle(), EdgeWords(n, (earlier, later)), moral)
+    grants = (earlier, later)
+    return around(order.shortest_cycle(), grants, EdgeWords(n, grants).step, moral)
 
 
 def _only_what_matters(n: Narrator, question: Question) -> Iterator[Op]:
@@ -164,16 +148,20 @@ def _shortest(
 
 
 def around(
-    edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | None = None
+    edges: tuple[Edge, ...],
+    operations: Sequence[Timed],
+    word: Callable[[Edge], Step],
+    moral: str,
+    accused: Node | None = None,
 ) -> tuple[Step, ...]:
-    """Return the steps of a cycle, of which the last is about the accused, and the conclusion.
+    """Return the steps of a cycle, each in words, of which the last is about the accused, and the conclusion.
 
     Raises:
         LookupError: there is no cycle.
     """
-    edges = _turned(edges, words.operations, accused)
+    edges = _turned(edges, operations, accused)
     steps = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
-    return (*(words.step(edge) for edge in steps.values()), step(f"So {moral}."))
+    return (*map(word, steps.values()), step(f"So {moral}."))
 
 
 def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed], accused: Node | None) -> tuple[Edge, ...]:

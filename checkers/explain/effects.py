@@ -17,8 +17,9 @@ def acceptance(n: Narrator, proof: Sequence[Op]) -> Step:
     write, by = proof[0], proof[-1]
     shown = read_by(by)
     if shown is not None and by is not write and write.f == "append" and shown != write.value:
+        over = ", and its append was over" if by.f == "append" else ""
         return step(
-            f"{n.who(by)} read a list with {content(write.element)}{_to_append(by)}"
+            f"{n.who(by)} read a list with {content(write.element)}{over}"
             f" {n.answered(by)}, so that element had been stored by then.",
             write,
             by,
@@ -69,15 +70,4 @@ def first_reader(n: Narrator, op: Op) -> list[Op]:
 def shown_by(n: Narrator, append: Op) -> list[Op]:
     """Return the reader of a list that proves an append before its own answer or without one."""
     by = shown_appends(n.evidence).by.get(append.index)
-    if by is None or (append.outcome is Outcome.OK and not _first(by, append)):
-        return []
-    return [by]
-
-
-def _to_append(by: Op) -> str:
-    return ", and its append was over" if by.f == "append" else ""
-
-
-def _first(one: Op, other: Op) -> bool:
-    """Did one operation return before the other?"""
-    return one.returned is not None and (other.returned is None or one.returned < other.returned)
+    return [] if by is None or (append.outcome is Outcome.OK and by.over >= append.over) else [by]

@@ -52,7 +52,7 @@ def _by_log(n: Narrator, op: Op, moment: int, least: int) -> tuple[Op | None, st
     if not n.numbers(op) or n.log is None:
         return first, "had it been accepted by then, there could not have been"
     if first is None or first.called <= moment or n.log.places(first) > n.log.places(op):
-        first = n.index.logged_before(op)
+        first = n.log.sent_last_before(op)
     return first, "in the storage's own order it comes after"
 
 

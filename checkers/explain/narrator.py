@@ -215,7 +215,7 @@ class Narrator:
         """Return the commit of a write that was not sent as it is logged."""
         if self.log is None:
             raise LookupError("there is no commit without a commit log")
-        return self.log.unmatched_as(write).commit
+        return self.log.unmatched_as[write.index].commit
 
     def stored_token(self, op: Op) -> int | None:
         """Return the token of a write in the storage's own order, if it differs from the sent one."""

@@ -135,19 +135,14 @@ class HistoryIndex:
     def _raising_of(self, resource: str, *, or_failed: bool = False) -> Raising:
         """Return the writes and fences of a resource that can have raised the mark, or all of them."""
         if (resource, or_failed) not in self._raising:
-            number = self._numbers_of_resources.get(resource, -1)
+            number, columns = self._numbers_of_resources.get(resource, -1), self._columns
             order, resources = self._raising_by_resource
             first, last = np.searchsorted(resources, (number, number + 1))
             rows = order[first:last]
-            rows = rows if or_failed else rows[self._may_have_happened(rows)]
+            if not or_failed:  # it did not fail, or wrote a value that was read
+                rows = rows[(columns.outcome[rows] != FAIL) | self._was_read[columns.value[rows]]]
             self._raising[resource, or_failed] = Raising(self._columns, rows)
         return self._raising[resource, or_failed]
-
-    def _may_have_happened(self, rows: Ints) -> Flags:
-        """Which of these rows did not fail, or wrote a value that was read?"""
-        columns = self._columns
-        may: Flags = (columns.outcome[rows] != FAIL) | self._was_read[columns.value[rows]]
-        return may
 
     @cached_property
     def _was_read(self) -> Flags:
@@ -163,10 +158,6 @@ class HistoryIndex:
         rows = rows[self._columns.token[rows] != ABSENT]
         rows = rows[stable_order(self._columns.resource[rows])]
         return rows, self._columns.resource[rows]
-
-    def logged_before(self, write: Op) -> Op | None:
-        """Return the operation sent last, among those before this write in the storage's own order."""
-        return None if self._log is None else self._log.sent_last_before(write)
 
     def _with_value_of(self, op: Op, functions: tuple[str, ...]) -> Ints:
         """Return the rows of these functions with the resource and the value of this operation."""

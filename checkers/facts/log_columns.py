@@ -225,23 +225,17 @@ class LogColumns:
         """The commits that no client sent as they were stored."""
         return tuple(map(self.entry, self.unmatched_positions.tolist()))
 
-    def unmatched_of(self, resource: str) -> Sequence[Entry]:
-        """Return the unmatched commits of one resource."""
-        return self._unmatched_of.get(resource, ())
-
     @cached_property
-    def _unmatched_of(self) -> Mapping[str, Sequence[Entry]]:
+    def unmatched_of(self) -> Mapping[str, Sequence[Entry]]:
+        """The unmatched commits of each resource that has any."""
         of_each: dict[str, list[Entry]] = defaultdict(list)
         for each in self.unmatched:
             of_each[each.commit.resource].append(each)
         return of_each
 
-    def unmatched_as(self, accused: Op) -> Entry:
-        """Return the first unmatched commit that accuses this operation."""
-        return self._unmatched_as[accused.index]
-
     @cached_property
-    def _unmatched_as(self) -> Mapping[int, Entry]:
+    def unmatched_as(self) -> Mapping[int, Entry]:
+        """The first unmatched commit that accuses each operation, by its index."""
         return {each.accused.index: each for each in reversed(self.unmatched)}
 
     def positions(self, op: Op) -> list[int]:

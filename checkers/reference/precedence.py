@@ -27,9 +27,12 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, permutations
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 import networkx as nx
+
+from checkers.history.operation import Operation
+from checkers.history.records import Op
 
 
 class InitialType(enum.Enum):
@@ -95,23 +98,8 @@ class Block:
     begun: Why = Why.WRITTEN_LATER  # why what precedes some member precedes the first
 
 
-def _difficulty(cycle: tuple[Edge, ...]) -> tuple[int, int]:
-    """Return how many steps a cycle takes to understand, and how many it has."""
-    return sum(edge.cost for edge in cycle), len(cycle)
-
-
-class Timed(Protocol):
-    """Anything with an interval: `Op`, `Operation`."""
-
-    @property
-    def called(self) -> int:
-        """The time at which it began."""
-        ...
-
-    @property
-    def returned(self) -> int | None:
-        """The time at which it was over; None if that was never seen."""
-        ...
+Timed: TypeAlias = Op | Operation
+"""Anything with an interval."""
 
 
 class Precedence:
@@ -172,7 +160,8 @@ class Precedence:
             if nx.has_path(self.graph, after, before)
         ]
         asked_for = [cycle for cycle in cycles if cycle[0].before == through]
-        return min(asked_for or cycles, key=_difficulty, default=())
+        found = asked_for or cycles
+        return min(found, key=lambda cycle: (sum(edge.cost for edge in cycle), len(cycle)), default=())
 
     def _forced(self) -> Iterator[Edge]:
         """Yield the consequences of the present edges that they do not already imply."""

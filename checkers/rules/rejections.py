@@ -28,14 +28,7 @@ from checkers.explain.story import Step, Story, capitalized, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
-from checkers.facts.rejection_causes import (
-    Causes,
-    called_of_zones,
-    causes,
-    first_call,
-    refused_heights,
-    unlogged,
-)
+from checkers.facts.rejection_causes import called_of_zones, causes, first_call, refused_heights, unlogged
 from checkers.history.columns import Flags, indices
 from checkers.history.ranks import UNRANKED, stable_order
 from checkers.history.records import Op
@@ -55,24 +48,20 @@ def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:
     least = np.searchsorted(heights[order], refused_heights(zones))
     uncaused = zones.rejected[ever[least] > zones.ranks.returned[zones.rejected]]
     for rejected in zones.operations(uncaused):
-        yield _false(rejected)
+        yield NO_CAUSE.conflict(rejected)
 
 
 def of_fenced(zones: ZoneColumns, broken: Flags, odd: Flags) -> Iterator[Conflict]:
     """Yield rejections without a cause, and what contradicts the cause that a rejection must have had."""
     found = causes(zones, broken)
-    yield from _uncaused(zones, found)
-    yield from below_proved_marks(zones, found, odd)
-
-
-def _uncaused(zones: ZoneColumns, found: Causes) -> Iterator[Conflict]:
     for place in indices(found.cause < 0).tolist():
         rejected = zones.ops[int(zones.rejected[place])]
         if found.is_without[place]:
-            yield _false(rejected)
+            yield NO_CAUSE.conflict(rejected)
         else:
             first = found.levels.first_of_each[found.definite[place]]
             yield false_or_stale(zones.write_of(int(first)), rejected)
+    yield from below_proved_marks(zones, found, odd)
 
 
 def of_logged(evidence: Evidence) -> Iterator[Conflict]:
@@ -90,22 +79,20 @@ def of_logged(evidence: Evidence) -> Iterator[Conflict]:
     starts = np.append(order.starts, UNRANKED)[place]
     in_time = at_start | (starts <= returned)
     for row in rejected[~in_time & ~may_be_another].tolist():
-        yield _false(zones.ops[row])
+        yield NO_CAUSE.conflict(zones.ops[row])
     caused = in_time & ~may_be_another
     if zones.header.fenced and caused.any():
         late = order.late_by_refusals(rejected[caused], place[caused])
         yield from commit_order.conflicts_of(order, late)
 
 
-def _false(rejected: Op) -> Conflict:
-    return NO_CAUSE.conflict(rejected)
-
-
 def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     op = conflict.accused
     least = n.least_above(op)
     in_time = n.index.raising(op.resource, least, op.returned or 0)
-    found = excuses(n, op, chain(in_time, _unrecorded(n, op.resource, least)))
+    commits = () if n.log is None else n.log.unmatched_of.get(op.resource, ())
+    unrecorded = (each.op for each in commits if each.is_unrecorded and (each.token or 0) >= least)
+    found = excuses(n, op, chain(in_time, unrecorded))
     newer = "newer or equal" if n.history.header.policy == "strict" else "newer"
     return Story(
         summary=(
@@ -141,7 +128,8 @@ def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) ->
     if found:
         yield step(f"{sent}, or cannot have been accepted by then.")
     elif first is not None:
-        yield step(f"{sent}: the first, {_with_token(n, first)}, {n.sent(first)}.", first)
+        name = n.name(first) if first.f == "fence" else f"{n.name(first)}{n.with_token(first)}"
+        yield step(f"{sent}: the first, {name}, {n.sent(first)}.", first)
     else:
         yield step(
             f"But no write to {rejected.resource} with such a token was ever accepted, or can have been."
@@ -150,16 +138,6 @@ def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) ->
         yield step(
             f"{capitalized(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}.", excuse.op
         )
-
-
-def _with_token(n: Narrator, op: Op) -> str:
-    return n.name(op) if op.f == "fence" else f"{n.name(op)}{n.with_token(op)}"
-
-
-def _unrecorded(n: Narrator, resource: str, least: int) -> Iterator[Op]:
-    """Yield the commits that no client sent and that raised the mark to `least` or more."""
-    commits = () if n.log is None else n.log.unmatched_of(resource)
-    return (each.op for each in commits if each.is_unrecorded and (each.token or 0) >= least)
 
 
 NO_CAUSE = Breach("false-rejection", "no-cause", _no_cause)

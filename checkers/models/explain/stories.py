@@ -128,8 +128,8 @@ def _cycle(
     order = register.order(sources)
     if order.saturate():
         return ()
-    words = CallWords([judged.calls[each] for each in proof.positions], initial)
-    return around(order.shortest_cycle(), words, moral)
+    calls = [judged.calls[each] for each in proof.positions]
+    return around(order.shortest_cycle(), calls, CallWords(calls, initial).step, moral)
 
 
 def _one_by_one(clash: Clash, calls: Sequence[Call], failed: Call | None) -> tuple[Step, ...]:

@@ -232,8 +232,8 @@ def test_nothing_is_left_of_a_log_without_its_operations(whole: LogColumns) -> N
 
 def test_what_does_not_fit_belongs_to_its_resource(whole: LogColumns) -> None:
     assert [each.near for each in whole.entries if each.fits] == [None, None]
-    assert [each.place for each in whole.unmatched_of("r0")] == [5]
-    assert [each.place for each in whole.unmatched_of("r1")] == [0, 2, 4, 6]
+    assert [each.place for each in whole.unmatched_of["r0"]] == [5]
+    assert [each.place for each in whole.unmatched_of["r1"]] == [0, 2, 4, 6]
 
 
 def test_what_was_sent_last_before_a_write_is_of_its_resource() -> None:
