@@ -28,16 +28,14 @@ def lists_of(evidence: Evidence) -> Iterator[Lists]:
                 resource=resource,
                 header=evidence.history.header,
                 appends=appends,
-                readings=list(_readings(operations)),
+                readings=[(op, found_by(op)) for op in operations if _is_reading(op)],
                 grants={op.index: grant for op in appends if (grant := holds.grant_behind(op)) is not None},
                 found_by=shown.by,
             )
 
 
-def _readings(operations: Iterable[Op]) -> Iterator[tuple[Op, List]]:
-    for op in operations:
-        if (op.f == "append" and op.seen is not None) or (op.f == "read" and op.outcome is Outcome.OK):
-            yield op, found_by(op)
+def _is_reading(op: Op) -> bool:
+    return op.seen is not None if op.f == "append" else op.f == "read" and op.outcome is Outcome.OK
 
 
 Step = tuple[Op, List]

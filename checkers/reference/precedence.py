@@ -27,12 +27,9 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, permutations
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import networkx as nx
-
-from checkers.history.operation import Operation
-from checkers.history.records import Op
 
 
 class InitialType(enum.Enum):
@@ -98,8 +95,18 @@ class Block:
     begun: Why = Why.WRITTEN_LATER  # why what precedes some member precedes the first
 
 
-Timed: TypeAlias = Op | Operation
-"""Anything with an interval."""
+class Timed(Protocol):
+    """Anything with an interval: `Op`, `Operation`."""
+
+    @property
+    def called(self) -> int:
+        """The time at which it began."""
+        ...
+
+    @property
+    def returned(self) -> int | None:
+        """The time at which it was over; None if that was never seen."""
+        ...
 
 
 class Precedence:

@@ -48,7 +48,8 @@ def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
         holders = [lease for lease in (before, below) if lease and later.returned < lease.end]
         if holders:
             holder = max(holders, key=lambda lease: lease.end)
-            yield _early(later, holder, LEASE_STILL_PROMISED if before in holders else PROMISED_BY_TOKENS)
+            breach = LEASE_STILL_PROMISED if before in holders else PROMISED_BY_TOKENS
+            yield breach.conflict(later.grant, *each_once(later.grant, holder.grant, holder.set_by))
         elif other := promised.in_no_order(later, are_trusted=are_trusted):
             yield BOTH_PROMISED.conflict(
                 later.grant, *each_once(later.grant, other.grant, other.set_by, later.set_by)
@@ -59,10 +60,6 @@ def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
 def _with_misleading_tokens(evidence: Evidence) -> set[str]:
     """Return the resources whose tokens do not show the order of their grants."""
     return {each.accused.resource for each in (*duplicate_tokens(evidence), *token_regressions(evidence))}
-
-
-def _early(later: Lease, holder: Lease, breach: Breach) -> Conflict:
-    return breach.conflict(later.grant, *each_once(later.grant, holder.grant, holder.set_by))
 
 
 def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
@@ -189,21 +186,14 @@ def _end(n: Narrator, holder: Op, setter: Op) -> float:
 
 
 def _promise(n: Narrator, setter: Op) -> Step:
+    asked = f"It requested its lease at {n.at(setter.sent)}"
+    if setter.f == "renew":
+        asked = f"Its lease was renewed: {n.whom(setter)} sent the renewal {n.sent(setter)}"
     return step(
-        f"{_lease_asked_for(n, setter)}, and the lock service promised it for"
+        f"{asked}, and the lock service promised it for"
         f" {n.lasting(setter.ttl or 0)} from then on (line {setter.lines[-1]}):"
         f" at least until {n.at(setter.sent + (setter.ttl or 0))}.",
         setter,
-    )
-
-
-def _or_out_of_order(n: Narrator, grant: Op) -> Step:
-    """Add that the tokens may be at fault, where only they show which grant came later."""
-    return step(
-        f"{n.who(grant)} had sent the request that was granted before that, at {n.at(grant.sent)}: if it"
-        " held the lock first, the tokens are not in the order of the grants, for example because a token"
-        " is drawn in a separate step after the grant.",
-        grant,
     )
 
 
@@ -212,8 +202,13 @@ def _root(n: Narrator, conflict: Conflict, late: CallsBetween, cause: Cause | No
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     if late.answered:
         return _freed_by(n, holder, late.answered, is_certain=cause is not None and cause.certain)
-    if (holder.returned or 0) >= grant.sent:
-        return _or_out_of_order(n, grant)
+    if (holder.returned or 0) >= grant.sent:  # only the tokens, which may be at fault, show which came later
+        return step(
+            f"{n.who(grant)} had sent the request that was granted before that, at {n.at(grant.sent)}: if it"
+            " held the lock first, the tokens are not in the order of the grants, for example because a token"
+            " is drawn in a separate step after the grant.",
+            grant,
+        )
     if late.others:
         own = (op for op in late.others if n.whom(op) == n.whom(holder))
         named = next(own, late.others[0])
@@ -288,12 +283,6 @@ def _kept_until(n: Narrator, holder: Op, setter: Op) -> Step:
         " the promise held until then.",
         release,
     )
-
-
-def _lease_asked_for(n: Narrator, setter: Op) -> str:
-    if setter.f == "renew":
-        return f"Its lease was renewed: {n.whom(setter)} sent the renewal {n.sent(setter)}"
-    return f"It requested its lease at {n.at(setter.sent)}"
 
 
 def _later(n: Narrator, holder: Op, grant: Op) -> str:

@@ -52,6 +52,7 @@ from checkers.facts.held_values import of_columns
 from checkers.facts.log_order import order_of
 from checkers.facts.losses import StorageFacts
 from checkers.facts.rejection_causes import were_shut_out
+from checkers.history.columns import indices
 from checkers.history.memoized import memoized
 from checkers.rules import rejections, stale_reads, stale_writes
 from checkers.rules.ghost_writes import ghosts_that_were_found, ghosts_that_were_read
@@ -122,7 +123,7 @@ def _fenced(zones: ZoneColumns) -> list[Conflict]:
     odd = late
     found += stale_reads.reads_after_replaced(zones, odd)
     if zones.header.policy == "inclusive":
-        found += stale_reads.flip_flops_of_levels(zones, odd)
+        found += stale_reads.flip_flops(zones, indices(~odd[: zones.bare]), zones.level)
     if len(zones.rejected) and (found or not were_shut_out(zones)):
         found += rejections.of_fenced(zones, broken, odd)
     return found
@@ -136,7 +137,8 @@ def _plain(zones: ZoneColumns) -> Iterator[Conflict]:
     known = np.zeros(len(zones.level), dtype=np.bool_)
     yield from by_clients.sent_after_newer(zones, known)
     yield from by_clients.seen_after_newer(zones, known)
-    yield from stale_reads.flip_flops_of_registers(zones)
+    if stale_reads.any_flip_flop(zones):
+        yield from stale_reads.flip_flops(zones, np.arange(len(zones.level)), zones.resource)
     if len(zones.rejected):
         yield from rejections.of_unfenced(zones)
 

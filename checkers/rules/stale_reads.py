@@ -68,13 +68,9 @@ def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     found = replaced_by(zones, of[of_odd], zones.ranks.called[reads[of_odd]], fenced)
     for row, place, by in zip(reads[of_odd].tolist(), of[of_odd].tolist(), found.tolist(), strict=True):
         if by != NOWHERE:
-            yield _replaced(zones, place, by, zones.ops[row])
-
-
-def _replaced(zones: ZoneColumns, place: int, by: int, read: Op) -> Conflict:
-    zone, other = zones.zone(place), zones.zone(by)
-    because = each_once(read, zone.settled_by, other.claimed_by, *other.proof)
-    return _went_back_to(zone, other, read, because)
+            read, zone, other = zones.ops[row], zones.zone(place), zones.zone(by)
+            because = each_once(read, zone.settled_by, other.claimed_by, *other.proof)
+            yield _went_back_to(zone, other, read, because)
 
 
 def _went_back_to(zone: Zone, newer: Zone, read: Op, because: Iterable[Op]) -> Conflict:
@@ -82,19 +78,7 @@ def _went_back_to(zone: Zone, newer: Zone, read: Op, because: Iterable[Op]) -> C
     return WENT_BACK.conflict(read, *because, anomaly=anomaly)
 
 
-def flip_flops_of_levels(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
-    """Yield contradictions between values of one token."""
-    return _flip_flops(zones, indices(~odd[: zones.bare]), zones.level)
-
-
-def flip_flops_of_registers(zones: ZoneColumns) -> Iterator[Conflict]:
-    """Yield contradictions between values of one register, whatever their tokens."""
-    if not _any_flip_flop(zones):
-        return iter(())
-    return _flip_flops(zones, np.arange(len(zones.level)), zones.resource)
-
-
-def _any_flip_flop(zones: ZoneColumns) -> bool:
+def any_flip_flop(zones: ZoneColumns) -> bool:
     """Is anything wrong by algorithm R, among all zones of each register?
 
     Of two zones that contradict each other, the one that settled first, if any, is claimed
@@ -110,7 +94,7 @@ def _any_flip_flop(zones: ZoneColumns) -> bool:
     return bool(np.any(reach[np.minimum(settled, claimed) - 1] > settled))
 
 
-def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[Conflict]:
+def flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[Conflict]:
     """Run algorithm R on the zones of equal keys; yield one pair for each read that closes a flip-flop."""
     different, numbers = distinct(key[places])
     shared = np.bincount(numbers, minlength=len(different))[numbers] > 1
@@ -151,58 +135,43 @@ def went_back(one: Zone, other: Zone) -> Conflict:
 
 
 def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
-    read, newer = conflict.accused, conflict.because
-    cause = of_servers(n, "storage", conflict.proof)
-    return Story(
-        summary=(
-            f"{n.whom(read)} read {as_read(read)} from {read.resource}"
-            f" although a write with the newer token {newer[0].token} had been accepted before"
-        ),
-        steps=(
-            *fault_steps(n, cause),
-            *cycle(
-                n,
-                Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
-                f"the read returned {as_read(read)} although token {newer[0].token} had been accepted before",
-            ),
-        ),
-        sentences=in_time_order(
-            n,
-            cause,
-            (newer[0].called, f"A write with token {newer[0].token} had been accepted on {read.resource}."),
-            (read.called, f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on."),
-        ),
-        cause=cause,
+    read, (newer, *_) = conflict.accused, conflict.because
+    return _still_read(
+        n,
+        conflict,
+        f"{n.whom(read)} read {as_read(read)} from {read.resource}"
+        f" although a write with the newer token {newer.token} had been accepted before",
+        (newer.called, f"A write with token {newer.token} had been accepted on {read.resource}."),
+        f"the read returned {as_read(read)} although token {newer.token} had been accepted before",
+        fenced=True,
     )
 
 
 def _went_back(n: Narrator, conflict: Conflict) -> Story:
     read = conflict.accused
-    others = [op for op in conflict.because if op.value != read.value]
-    cause = of_servers(n, "storage", conflict.proof)
+    newer = [op for op in conflict.because if op.value != read.value][-1]
+    old, new = content(read.value), content(newer.value)
+    return _still_read(
+        n,
+        conflict,
+        f"{n.whom(read)} read {old} from {read.resource} after {new} had replaced it",
+        (newer.called, f"On {read.resource}, {new} had replaced {old}."),
+        "a replaced value came back, although each value is written once",
+        fenced=False,
+    )
+
+
+def _still_read(
+    n: Narrator, conflict: Conflict, summary: str, before: tuple[float, str], moral: str, *, fenced: bool
+) -> Story:
+    """Tell what came before, that a client still read an older value, and prove it by the order of all."""
+    read, cause = conflict.accused, of_servers(n, "storage", conflict.proof)
+    still = f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on."
+    question = Question(proof=conflict.proof, fenced=fenced, accused=read)
     return Story(
-        summary=(
-            f"{n.whom(read)} read {content(read.value)} from {read.resource} after"
-            f" {content(others[-1].value)} had"
-            " replaced it"
-        ),
-        steps=(
-            *fault_steps(n, cause),
-            *cycle(
-                n,
-                Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
-                "a replaced value came back, although each value is written once",
-            ),
-        ),
-        sentences=in_time_order(
-            n,
-            cause,
-            (
-                others[-1].called,
-                f"On {read.resource}, {content(others[-1].value)} had replaced {content(read.value)}.",
-            ),
-            (read.called, f"{n.who(read)} still read {content(read.value)}, from {n.at(read.called)} on."),
-        ),
+        summary=summary,
+        steps=(*fault_steps(n, cause), *cycle(n, question, moral)),
+        sentences=in_time_order(n, cause, before, (read.called, still)),
         cause=cause,
     )
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
@@ -72,15 +73,8 @@ def _found(evidence: Evidence) -> Iterator[_Starved]:
 
 def _between_grants(own: Iterable[Op]) -> Iterator[Sequence[Op]]:
     """Yield a client's runs of consecutive refused acquires, by call."""
-    refused: list[Op] = []
-    for op in own:
-        if op.outcome is Outcome.FAIL:
-            refused.append(op)
-        elif refused:
-            yield refused
-            refused = []
-    if refused:
-        yield refused
+    runs = groupby(own, key=lambda op: op.outcome is Outcome.FAIL)
+    return ([*run] for is_refused, run in runs if is_refused)
 
 
 def _held(operations: Sequence[Op], end_of: Callable[[Op], float]) -> Iterator[Interval]:

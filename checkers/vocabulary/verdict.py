@@ -178,7 +178,15 @@ class Verdict:
             counted=[_finding(finding) for finding in self.counted],
             coverage=dict(self.coverage),
             hazards=self.hazards,
-            checkers=[_checker(result) for result in self.checkers],
+            checkers=[
+                CheckerDocument(
+                    name=result.name,
+                    verdict=result.validity.word,
+                    evidence=result.evidence,
+                    seconds=round(result.seconds, 6),
+                )
+                for result in self.checkers
+            ],
             notices=list(self.notices),
         )
 
@@ -227,12 +235,3 @@ def _earlier(finding: Finding) -> EarlierDocument:
 def _lines(places: Iterable[int]) -> list[int]:
     """Return plain integers: events without lines have places of another type."""
     return [int(place) for place in places]
-
-
-def _checker(result: CheckerResult) -> CheckerDocument:
-    return CheckerDocument(
-        name=result.name,
-        verdict=result.validity.word,
-        evidence=result.evidence,
-        seconds=round(result.seconds, 6),
-    )

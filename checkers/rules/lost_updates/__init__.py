@@ -40,7 +40,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import chain
 
 from checkers.explain.conflict import Checker, Conflict
@@ -60,8 +59,8 @@ def lost_updates(evidence: Evidence) -> Iterator[Conflict]:
     logged = _dropped_in_log(evidence)
     for lists in lists_of(evidence):
         known = {element for element, conflict in logged if conflict.accused.resource == lists.resource}
-        lost = {loss.element: loss for loss in losses(lists)}
-        overwritten = ((each, _overwritten(lists, loss)) for each, loss in lost.items())
+        lost = dict(losses(lists))
+        overwritten = ((each, _overwritten(lists, each, reader)) for each, reader in lost.items())
         found = chain(lost_by_readers(lists), overwritten)
         yield from _worst(conflict for element, conflict in found if element not in known)
         yield from _worst(_same_list(lists, {*lost, *known}))
@@ -101,16 +100,8 @@ def _without_what_was_there(evidence: Evidence) -> Iterator[tuple[Element, Confl
             before = after
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostElement:
-    """An element missing from a list that was read after the element was known."""
-
-    element: Element
-    reader: Op
-
-
-def losses(lists: Lists) -> Iterator[LostElement]:
-    """Yield each lost element with the first reader of a list without it.
+def losses(lists: Lists) -> Iterator[tuple[Element, Op]]:
+    """Yield each element missing from a list read after it was known, with the first reader of such a list.
 
     Linear in the lists: the elements known and not lost are scanned only where a list lacks one.
     """
@@ -126,18 +117,17 @@ def losses(lists: Lists) -> Iterator[LostElement]:
             continue
         for element in [each for each in there if each not in present]:
             del there[element]
-            yield LostElement(element=element, reader=reader)
+            yield element, reader
 
 
-def _overwritten(lists: Lists, loss: LostElement) -> Conflict:
+def _overwritten(lists: Lists, element: Element, reader: Op) -> Conflict:
     """Return the conflict of the append that dropped an element, as a violation or only counted."""
-    lost, known = lists.appender[loss.element], lists.known[loss.element]
-    way = list(lists.way_back(found_by(loss.reader), lost, known))
+    lost, known = lists.appender[element], lists.known[element]
+    way = list(lists.way_back(found_by(reader), lost, known))
     if not way:
-        return READ_WITHOUT.conflict(loss.reader, lost, known.by)
-    return WRITTEN_WITHOUT.conflict(
-        way[-1], lost, known.by, loss.reader, counted=lists.explains(way, lost, known.time)
-    )
+        return READ_WITHOUT.conflict(reader, lost, known.by)
+    is_explained = lists.explains(way, lost, known.time)
+    return WRITTEN_WITHOUT.conflict(way[-1], lost, known.by, reader, counted=is_explained)
 
 
 def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Iterator[tuple[Element, Conflict]]:
@@ -164,17 +154,6 @@ def _known_of(lists: Lists, append: Op) -> float:
     return math.inf if known is None else known.time
 
 
-def _both_read(lists: Lists, first: Op, second: Op) -> Conflict:
-    """Return the conflict of an append that lost an element by reading the same list as another."""
-    return SAME_LIST_READ.conflict(
-        second,
-        first,
-        *lists.shown(first),
-        *lists.shown(second),
-        counted=lists.explains((second,), first, _known_of(lists, first)),
-    )
-
-
 def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conflict]:
     """Yield a conflict for each append known to have built on the same list as the one before it."""
     same: dict[List, list[Op]] = defaultdict(list)
@@ -186,7 +165,9 @@ def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conf
         appends.sort(key=lambda op: (-1 if op.token is None else op.token, lists.asked(op), op.called))
         for first, second in itertools.pairwise(appends):
             if lost.isdisjoint({first.element, second.element}):
-                yield _both_read(lists, first, second)
+                shown = (*lists.shown(first), *lists.shown(second))
+                is_explained = lists.explains((second,), first, _known_of(lists, first))
+                yield SAME_LIST_READ.conflict(second, first, *shown, counted=is_explained)
 
 
 def _worst(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:

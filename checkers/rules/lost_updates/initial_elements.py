@@ -67,46 +67,35 @@ def _missing(n: Narrator, found: List, of: List) -> Element:
     return next((each for each in missing if each in of), missing[0])
 
 
-def _before_the_run(n: Narrator, element: Element, resource: str) -> Step:
-    initial = as_list(n.history.header.initial_value)
-    return step(f"Before the run, by the header, {resource} held {size_of(initial)} with {content(element)}.")
-
-
 def _missing_from_list(n: Narrator, conflict: Conflict) -> Story:
     accused = conflict.accused
     reader = conflict.because[0] if conflict.because else accused
     element = _missing(n, found_by(reader), found_by(accused))
-    return Story(
-        summary=(
-            f"the element {content(element)}, which {accused.resource} had before the run, was lost: it is"
-            f" missing from the list that {n.whom(reader)} read"
-        ),
-        steps=(
-            _before_the_run(n, element, accused.resource),
-            *read_without(n, element, reader, None if accused is reader else accused),
-            step(f"Appends only add elements, but {content(element)} is gone."),
-        ),
-        proof=(reader,),
-        sentences=(
-            f"Before the run, {accused.resource} had {content(element)}.",
-            f"{n.who(reader)} read a list without it: {content(element)} is gone.",
-        ),
+    steps = (
+        *read_without(n, element, reader, None if accused is reader else accused),
+        step(f"Appends only add elements, but {content(element)} is gone."),
     )
+    return _lost(n, element, reader, "read", f"it is missing from the list that {n.whom(reader)} read", steps)
 
 
 def _logged_without(n: Narrator, conflict: Conflict) -> Story:
     by = conflict.accused
     element = _missing(n, as_list(by.value), found_by(by))
+    how = f"{n.whom(by)} wrote a list without it"
+    return _lost(n, element, by, "wrote", how, written_without(n, element, by))
+
+
+def _lost(n: Narrator, element: Element, by: Op, did: str, how: str, steps: Iterable[Step]) -> Story:
+    """Tell that an element was there before the run, and who read or wrote a list without it."""
+    initial, lost = as_list(n.history.header.initial_value), content(element)
+    before = f"Before the run, by the header, {by.resource} held {size_of(initial)} with {lost}."
     return Story(
-        summary=(
-            f"the element {content(element)}, which {by.resource} had before the run, was lost: {n.whom(by)}"
-            " wrote a list without it"
-        ),
-        steps=(_before_the_run(n, element, by.resource), *written_without(n, element, by)),
+        summary=f"the element {lost}, which {by.resource} had before the run, was lost: {how}",
+        steps=(step(before), *steps),
         proof=(by,),
         sentences=(
-            f"Before the run, {by.resource} had {content(element)}.",
-            f"{n.who(by)} wrote a list without it: {content(element)} is gone.",
+            f"Before the run, {by.resource} had {lost}.",
+            f"{n.who(by)} {did} a list without it: {lost} is gone.",
         ),
     )
 

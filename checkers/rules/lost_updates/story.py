@@ -70,24 +70,32 @@ def _how(by: Op, element: Element | None) -> str:
 
 def _absent(n: Narrator, conflict: Conflict) -> Story:
     """Tell it from the client that read a list without the element, whether or not its read is accused."""
-    lost, shown, *rest = conflict.because
-    reader = rest[0] if rest else conflict.accused
-    cause, known = _cause(n, lost, reader, conflict.accused), _known(n, lost, shown)
+    lost, _, *rest = conflict.because
+    reader, element = rest[0] if rest else conflict.accused, content(lost.element)
+    gone = f"An element that was appended under the lock must stay, but {element} was not there."
+    steps = read_without(n, lost.element, reader)
+    how = f"it is missing from the list that {n.whom(reader)} read afterwards"
+    return _lost(n, conflict, reader, how, steps, step(gone, lost))
+
+
+def _logged_without(n: Narrator, conflict: Conflict) -> Story:
+    lost, by = conflict.because[0], conflict.accused
+    how = f"{n.whom(by)} wrote a list without it"
+    return _lost(n, conflict, by, how, written_without(n, lost.element, by))
+
+
+def _lost(n: Narrator, conflict: Conflict, by: Op, how: str, then: Iterable[Step], *last: Step) -> Story:
+    """Tell who appended an element, and by whose list it is known to be lost."""
+    lost, shown, *_ = conflict.because
+    cause = _cause(n, lost, *dict.fromkeys((by, conflict.accused)))
     return Story(
         summary=(
             f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
-            f" lost: it is missing from the list that {n.whom(reader)} read afterwards"
+            f" lost: {how}"
         ),
-        steps=(
-            *_in_time(n, cause, lost, conflict.accused, known, read_without(n, lost.element, reader)),
-            step(
-                f"An element that was appended under the lock must stay, but {content(lost.element)} was not"
-                " there.",
-                lost,
-            ),
-        ),
-        proof=(lost, shown, reader),
-        sentences=_short_story(n, lost, reader, cause),
+        steps=(*_in_time(n, cause, lost, conflict.accused, _known(n, lost, shown), then), *last),
+        proof=(lost, shown, by),
+        sentences=_short_story(n, lost, by, cause),
         cause=cause,
     )
 
@@ -168,21 +176,6 @@ def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[Step, ...]:
             f" in line 1), so once {n.whom(by)} had read with token {by.token}, nothing with the older token"
             f" {lost.token} could still be written."
         ),
-    )
-
-
-def _logged_without(n: Narrator, conflict: Conflict) -> Story:
-    lost, shown, by = conflict.because[0], conflict.because[-1], conflict.accused
-    cause = _cause(n, lost, by)
-    return Story(
-        summary=(
-            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
-            f" lost: {n.whom(by)} wrote a list without it"
-        ),
-        steps=_in_time(n, cause, lost, by, _known(n, lost, shown), written_without(n, lost.element, by)),
-        proof=(lost, shown, by),
-        sentences=_short_story(n, lost, by, cause),
-        cause=cause,
     )
 
 
