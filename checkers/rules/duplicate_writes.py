@@ -29,27 +29,22 @@ def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
-    write = conflict.accused
-    numbers = n.numbers(write)
-    cause = of_call(n, write)
-    sent = step(f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.", write)
+    write, what = conflict.accused, content(conflict.accused.value)
+    numbers, cause = n.numbers(write), of_call(n, write)
+    sent = step(f"{n.who(write)} sent {what} once, {n.sent(write)}.", write)
+    places = f"In the storage's own order it is {listed(numbers)}"
+    often = f"took effect {times(len(numbers))}"
     return Story(
-        summary=(
-            f"the write of {content(write.value)}{n.with_token(write)} to {write.resource} by"
-            f" {n.whom(write)} took effect {times(len(numbers))}"
-        ),
+        summary=f"the write of {what}{n.with_token(write)} to {write.resource} by {n.whom(write)} {often}",
         steps=(
             *steps_in_time_order(n, cause, [(write.called, sent)]),
-            step(
-                f"In the storage's own order it is {listed(numbers)}:"
-                " something between the client and the storage repeated it."
-            ),
+            step(f"{places}: something between the client and the storage repeated it."),
         ),
         sentences=in_time_order(
             n,
             cause,
-            (write.called, f"{n.who(write)} sent {content(write.value)} to {write.resource} once."),
-            (math.inf, f"It took effect {times(len(numbers))}: something on the way repeated it."),
+            (write.called, f"{n.who(write)} sent {what} to {write.resource} once."),
+            (math.inf, f"It {often}: something on the way repeated it."),
         ),
         cause=cause,
     )

@@ -29,13 +29,10 @@ def high_water_regression(values: Values, lost: Conflict, own: Iterable[Relapse]
 
 def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
     read, higher = conflict.accused, conflict.because[0]
-    cause = of_restart(n, higher, read)
-    fault = None if cause is None else cause.fault
+    fault = n.restart(higher, read)
+    forgot = f"the storage of {read.resource} forgot token {higher.token}"
     return Story(
-        summary=(
-            f"the storage of {read.resource} forgot token {higher.token}: {n.whom(read)} read {as_read(read)}"
-            " after that"
-        ),
+        summary=f"{forgot}: {n.whom(read)} read {as_read(read)} after that",
         steps=(
             step(f"A read by {n.whom(higher)} returned {as_read(higher)} {n.answered(higher)}.", higher),
             *n.restart_steps(fault, higher),
@@ -46,8 +43,7 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
                 read,
             ),
         ),
-        proof=(higher, read),
-        cause=cause,
+        cause=of_restart(n, higher, read),
         sentences=(
             f"{n.who(higher)} read {as_read(higher)} from {higher.resource}.",
             happened(n, fault),

@@ -78,19 +78,15 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
     own, cause = n.grant_behind(write), of_late_write(n, write)
     held_up = "" if own is None else was_held_up(n, cause, own)
     between = f"{n.whom(grant)} got token {grant.token}, and had not written yet."
+    sent = f"sent {content(write.value)} with the older token {write.token} {n.sent(write)}"
     return Story(
         summary=(
-            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}"
-            f" after token {grant.token} had been granted to {n.whom(grant)}, which had not yet"
-            " written"
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
+            f" token {grant.token} had been granted to {n.whom(grant)}, which had not yet written"
         ),
         steps=(
             *n.grant_steps(grant),
-            step(
-                f"{n.who(write)} sent {content(write.value)} with the older token {write.token}"
-                f" {n.sent(write)}.",
-                write,
-            ),
+            step(f"{n.who(write)} {sent}.", write),
             step("It was accepted: the storage had not seen the newer token yet, so no fence could tell."),
         ),
         sentences=(
@@ -104,20 +100,13 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
 
 def _after_later_grant(n: Narrator, conflict: Conflict) -> Story:
     write, later, own = conflict.accused, *conflict.because
+    sent = f"sent {content(write.value)} only then, {n.sent(write)}, and it was accepted"
     return Story(
         summary=(
             f"{n.whom(write)} wrote {content(write.value)} to {write.resource} after the lock had been"
             f" granted to {n.whom(later)}, which had not yet written"
         ),
-        steps=(
-            *n.grant_steps(own, later),
-            came_later(n, own, later),
-            step(
-                f"{n.who(write)} sent {content(write.value)} only then, {n.sent(write)}, and it was"
-                " accepted.",
-                write,
-            ),
-        ),
+        steps=(*n.grant_steps(own, later), came_later(n, own, later), step(f"{n.who(write)} {sent}.", write)),
         sentences=(
             f"{n.who(own)} took {lock_on(own.resource)}.",
             f"{n.who(later)} was granted it later, at {n.at(later.returned or 0)}, and had not written yet.",

@@ -175,19 +175,15 @@ class _Causes:
 
 
 def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
-    lost = conflict.accused
+    lost, what = conflict.accused, content(conflict.accused.value)
     reads = [op for op in conflict.because if op.f == "read" and op.value != lost.value]
     seen = [op for op in conflict.because if op.f == "read" and op.value == lost.value]
     back = next(read for read in reads if (read.returned or 0) > lost.called)
     past = [op for op in conflict.because if op.returned is not None and op.returned < lost.called]
     after = [op for op in conflict.because if op.called > (back.returned or 0)]
-    cause = of_restart(n, lost, back)
-    fault = None if cause is None else cause.fault
+    fault = n.restart(lost, back)
     return Story(
-        summary=(
-            f"the storage lost {content(lost.value)}{n.with_token(lost)}, which {n.whom(lost)} had"
-            f" written to {lost.resource}: it went back to what it had held before"
-        ),
+        summary=_lost(n, lost, "it went back to what it had held before"),
         steps=(
             *(_was_there(n, op) for op in past[:1]),
             n.sent_step(lost),
@@ -195,25 +191,27 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
             *n.restart_steps(fault, lost),
             step(
                 f"Then a read by {n.whom(back)}, called {n.sent(back)}, returned {as_read(back)},"
-                f" which had been there before {content(lost.value)} was even sent.",
+                f" which had been there before {what} was even sent.",
                 back,
                 lost,
             ),
             *(_after(n, op, lost) for op in after),
             step(
-                f"No client ever saw {content(lost.value)} again: it was gone for good, and no write had"
-                " replaced it.",
-                lost,
+                f"No client ever saw {what} again: it was gone for good, and no write had replaced it.", lost
             ),
         ),
-        proof=(*conflict.because, lost),
-        cause=cause,
+        cause=of_restart(n, lost, back),
         sentences=(
             _had_written(n, lost, seen),
             happened(n, fault),
-            f"Then {n.whom(back)} read {as_read(back)}: {content(lost.value)} was gone for good.",
+            f"Then {n.whom(back)} read {as_read(back)}: {what} was gone for good.",
         ),
     )
+
+
+def _lost(n: Narrator, lost: Op, how: str) -> str:
+    what = f"{content(lost.value)}{n.with_token(lost)}"
+    return f"the storage lost {what}, which {n.whom(lost)} had written to {lost.resource}: {how}"
 
 
 def _had_written(n: Narrator, lost: Op, seen: Sequence[Op]) -> str:
@@ -247,23 +245,18 @@ def _after(n: Narrator, op: Op, lost: Op) -> Step:
 
 
 def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
-    lost, reads = conflict.accused, conflict.because
-    cause = of_restart(n, lost, None)
-    fault = None if cause is None else cause.fault
+    lost, reads, fault = conflict.accused, conflict.because, n.restart(conflict.accused, None)
+    gone = f"But it is {n.place(lost)}, which has every write that the storage still knows."
     return Story(
-        summary=(
-            f"the storage lost {content(lost.value)}{n.with_token(lost)}, which {n.whom(lost)} had"
-            f" written to {lost.resource}: its own order of writes does not have it"
-        ),
+        summary=_lost(n, lost, "its own order of writes does not have it"),
         steps=(
             n.sent_step(lost),
             *([acceptance(n, (lost,))] if lost.outcome is Outcome.OK else []),
             *(acceptance(n, (lost, read)) for read in reads),
             *n.restart_steps(fault, lost),
-            step(f"But it is {n.place(lost)}, which has every write that the storage still knows.", lost),
+            step(gone, lost),
         ),
-        proof=(lost, *reads),
-        cause=cause,
+        cause=of_restart(n, lost, None),
         sentences=(
             _had_written(n, lost, reads),
             happened(n, fault),

@@ -27,33 +27,27 @@ def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _never_logged(n: Narrator, conflict: Conflict) -> Story:
-    write = conflict.accused
-    wrote = f"{n.who(write)} wrote {content(write.value)}{n.with_token(write)}"
+    write, what = conflict.accused, content(conflict.accused.value)
+    wrote = f"{n.who(write)} wrote {what}{n.with_token(write)} to {write.resource}"
     return Story(
         summary=f"the storage acknowledged {n.request(write)}, but never stored it",
         steps=(
             n.sent_step(write),
             step(f"The storage said ok {n.answered(write)}, so it must have stored it.", write),
-            step(
-                f"But {content(write.value)} is {n.place(write)}, which has every write that was stored.",
-                write,
-            ),
+            step(f"But {what} is {n.place(write)}, which has every write that was stored.", write),
         ),
-        sentences=(f"{wrote} to {write.resource}, and the storage said ok.", "It was never stored."),
+        sentences=(f"{wrote}, and the storage said ok.", "It was never stored."),
     )
 
 
 def _never_raised(n: Narrator, conflict: Conflict) -> Story:
     fence = conflict.accused
+    highest = f"from then on its highest token had to be {fence.token} or above"
     return Story(
-        summary=(f"the storage acknowledged {n.request(fence)}, but its own order has no such token by then"),
+        summary=f"the storage acknowledged {n.request(fence)}, but its own order has no such token by then",
         steps=(
             n.sent_step(fence),
-            step(
-                f"The storage said ok {n.answered(fence)}: from then on its highest token had to be"
-                f" {fence.token} or above.",
-                fence,
-            ),
+            step(f"The storage said ok {n.answered(fence)}: {highest}.", fence),
             step(
                 f"But by its own order, which includes fences, nothing with token {fence.token} or above can"
                 " have been accepted by then."

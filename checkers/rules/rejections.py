@@ -93,18 +93,13 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     commits = () if n.log is None else n.log.unmatched_of.get(op.resource, ())
     unrecorded = (each.op for each in commits if each.is_unrecorded and (each.token or 0) >= least)
     found = excuses(n, op, chain(in_time, unrecorded))
-    newer = "newer or equal" if n.history.header.policy == "strict" else "newer"
+    newer = f"newer{' or equal' if n.history.header.policy == 'strict' else ''} token can have"
+    right = f"which is right only once it has accepted a token of {least} or more"
     return Story(
-        summary=(
-            f"the storage refused {n.request(op)} as stale, though no {newer} token can have been accepted"
-        ),
+        summary=f"the storage refused {n.request(op)} as stale, though no {newer} been accepted",
         steps=(
             n.sent_step(op),
-            step(
-                f"The storage refused it as stale {n.answered(op)}, which is right only once it has"
-                f" accepted a token of {least} or more.",
-                op,
-            ),
+            step(f"The storage refused it as stale {n.answered(op)}, {right}.", op),
             *_too_late(n, op, least, found),
             step(f"So nothing can have made token {op.token} stale: it was refused without a cause."),
         ),
@@ -131,13 +126,11 @@ def _too_late(n: Narrator, rejected: Op, least: int, found: Sequence[Excuse]) ->
         name = n.name(first) if first.f == "fence" else f"{n.name(first)}{n.with_token(first)}"
         yield step(f"{sent}: the first, {name}, {n.sent(first)}.", first)
     else:
-        yield step(
-            f"But no write to {rejected.resource} with such a token was ever accepted, or can have been."
-        )
+        where = f"to {rejected.resource} with such a token"
+        yield step(f"But no write {where} was ever accepted, or can have been.")
     for excuse in found[:MOST_EXPLAINED]:
-        yield step(
-            f"{capitalized(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}.", excuse.op
-        )
+        op = excuse.op
+        yield step(f"{capitalized(n.name(op))} was sent {n.sent(op)}, but {excuse.why}.", op)
 
 
 NO_CAUSE = Breach("false-rejection", "no-cause", _no_cause)

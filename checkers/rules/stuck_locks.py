@@ -30,13 +30,13 @@ def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
-    resource = conflict.accused.resource
+    lock = lock_on(conflict.accused.resource)
     stuck = _stretch(n, conflict)
     clients = {n.client(op) for op in stuck.waiting}
     whom = n.whom(conflict.accused) if len(clients) == 1 else "clients"
     return Story(
         summary=(
-            f"{lock_on(resource)} was stuck: from {n.at(stuck.start)} to {n.at(stuck.end)} no client can have"
+            f"{lock} was stuck: from {n.at(stuck.start)} to {n.at(stuck.end)} no client can have"
             f" held it, {whom} waited for it, and no client got it"
         ),
         steps=(
@@ -46,14 +46,11 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
                 f"Between {n.at(stuck.start)} and {n.at(stuck.end)} no fault was in force on the lock"
                 " service, nor on a client while it counts as waiting."
             ),
-            step(
-                f"No client was granted {lock_on(resource)} in that time, which is longer than"
-                f" {_patience(n, stuck)}."
-            ),
+            step(f"No client was granted {lock} in that time, which is longer than {_patience(n, stuck)}."),
         ),
         proof=stuck.waiting,
         sentences=(
-            capitalized(f"{lock_on(resource)} was free from {n.at(stuck.start)} on."),
+            capitalized(f"{lock} was free from {n.at(stuck.start)} on."),
             capitalized(f"{whom} waited for it until {n.at(stuck.end)}."),
             "No fault was in force on the lock service, and no client was granted it.",
         ),
@@ -82,20 +79,14 @@ def _held_last(n: Narrator, stuck: Stuck) -> Iterator[Step]:
         return
     setter = stuck.last.setter
     asked = "a renewal" if setter.f == "renew" else "an acquire"
-    yield (
-        step(
-            f"The last possible holder was {n.whom(setter)}, with {asked} that was answered"
-            f" {n.answered(setter)}: {_over(n, stuck.last)}.",
-            setter,
-        )
+    yield step(
+        f"The last possible holder was {n.whom(setter)}, with {asked} that was answered"
+        f" {n.answered(setter)}: {_over(n, stuck.last)}.",
+        setter,
     )
     if stuck.lease and stuck.last.end < stuck.start == n.history.started + stuck.lease:
-        yield (
-            step(
-                f"A lease from before the run, if there was one, was over by {n.at(stuck.start)}:"
-                f" {n.lasting(stuck.lease)} after the first event."
-            )
-        )
+        over = f"was over by {n.at(stuck.start)}: {n.lasting(stuck.lease)} after the first event"
+        yield step(f"A lease from before the run, if there was one, {over}.")
 
 
 def _patience(n: Narrator, stuck: Stuck) -> str:

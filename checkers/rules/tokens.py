@@ -114,12 +114,11 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
     grant, other = conflict.accused, conflict.because[0]
     cause = of_two_grants(n, other, grant)
     grants = sorted((other, grant), key=lambda each: each.returned or 0)
+    returned = (each.returned or 0 for each in grants)
     return Story(
         summary=f"{were_granted(n, grant, other)} with token {grant.token}",
         steps=(
-            *steps_in_time_order(
-                n, cause, zip((each.returned or 0 for each in grants), n.grant_steps(*grants), strict=True)
-            ),
+            *steps_in_time_order(n, cause, zip(returned, n.grant_steps(*grants), strict=True)),
             step(
                 f"These are two grants to two owners, {other.owner} and {grant.owner}, and each needs its"
                 f" own token: from token {grant.token}, a storage cannot tell whose write it gets."
@@ -133,22 +132,17 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
 def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
     grant, earlier = conflict.accused, conflict.because[0]
     ends = [op for op in conflict.proof if op.f in ENDS]
-    same = earlier.token == grant.token
+    higher = f"the {'same' if earlier.token == grant.token else 'higher'} token {earlier.token}"
     cause = of_two_grants(n, earlier, grant)
+    moral = "to a storage, this newer holder looks like an older one, or like the same one"
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} with token {grant.token}"
-            f" {n.answered(grant)}, though {'the same' if same else 'the higher'} token {earlier.token} had"
-            f" been granted {n.answered(earlier)}"
+            f" {n.answered(grant)}, though {higher} had been granted {n.answered(earlier)}"
         ),
         steps=(
             *steps_in_time_order(n, cause, ((end.returned or 0, _gave_back(n, end)) for end in ends)),
-            *cycle_of_grants(
-                n,
-                earlier,
-                grant,
-                "to a storage, this newer holder looks like an older one, or like the same one",
-            ),
+            *cycle_of_grants(n, earlier, grant, moral),
         ),
         sentences=_short_story(n, earlier, grant, cause),
         cause=cause,
@@ -160,11 +154,9 @@ def _short_story(n: Narrator, one: Op, other: Op, cause: Cause | None) -> tuple[
     first, second = sorted((one, other), key=lambda each: each.returned or 0)
     again = "the same token again" if first.token == second.token else f"token {second.token}"
     granted, then = first.returned or 0, second.returned or 0
-    took = (
-        f"{n.who(first)} was granted {lock_on(first.resource)} with token {first.token} at {n.at(granted)}."
-    )
+    took = f"was granted {lock_on(first.resource)} with token {first.token} at {n.at(granted)}"
     took_again = f"{n.who(second)} was granted it at {n.at(then)}, with {again}."
-    return in_time_order(n, cause, (granted, took), (then, took_again))
+    return in_time_order(n, cause, (granted, f"{n.who(first)} {took}."), (then, took_again))
 
 
 def _end_between(n: Narrator, conflict: Conflict) -> list[Op]:

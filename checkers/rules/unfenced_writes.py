@@ -24,6 +24,7 @@ from checkers.history.ranks import stable_order
 from checkers.history.records import Outcome
 from checkers.text.printable import content
 
+_ACCEPTED = "the storage, which claims to be fenced, accepted it"
 _COMPARES_TOKENS = step(
     "A fence compares tokens: a write without one gets past it, even long after the lock was lost."
 )
@@ -69,60 +70,48 @@ def _stored_without_a_token(log: LogColumns) -> Iterator[Conflict]:
 def _carried_no_token(n: Narrator, conflict: Conflict) -> Story:
     write, reads = conflict.accused, conflict.because
     place = n.place(write) if n.numbers(write) and write.outcome is not Outcome.OK else ""
+    logged = f"It is {place} in the storage's own order: it took effect."
+    wrote = f"wrote {content(write.value)} to {write.resource} without a token"
     return Story(
-        summary=(
-            f"{n.whom(write)} wrote {content(write.value)} to {write.resource} without a token, and the"
-            " storage, which claims to be fenced, accepted it"
-        ),
+        summary=f"{n.whom(write)} {wrote}, and {_ACCEPTED}",
         steps=(
             step(f"{n.who(write)} sent {content(write.value)} without a token {n.sent(write)}.", write),
-            *([step(f"{ending(n, write)}.", write)] if not reads else []),
-            *([step(f"It is {place} in the storage's own order: it took effect.", write)] if place else []),
+            *([] if reads else [step(f"{ending(n, write)}.", write)]),
+            *([step(logged, write)] if place else []),
             *(
-                step(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect.", read)
-                for read in reads
+                step(f"A read by {n.whom(op)} returned it {n.answered(op)}: it took effect.", op)
+                for op in reads
             ),
             _COMPARES_TOKENS,
         ),
-        proof=(write, *reads),
         sentences=(
-            f"{n.who(write)} wrote {content(write.value)} to {write.resource} without a token.",
+            f"{n.who(write)} {wrote}.",
             "The storage accepted it, so a client that has lost the lock can write like that, too.",
         ),
     )
 
 
 def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
-    write = conflict.accused
+    write, number = conflict.accused, n.commit(conflict.accused).seq
+    what = content(write.value)
     if not write.lines:
+        order = f"In the storage's own order, {what} is number {number}, and has no token."
         return Story(
-            summary=(
-                f"an unknown client wrote {content(write.value)} to {write.resource} without a token, and the"
-                " storage, which claims to be fenced, accepted it"
-            ),
-            steps=(
-                step(
-                    f"In the storage's own order, {content(write.value)} is number"
-                    f" {n.commit(write).seq}, and has no token. No client sent it there.",
-                    write,
-                ),
-                _COMPARES_TOKENS,
-            ),
-            proof=conflict.because,
+            summary=f"an unknown client wrote {what} to {write.resource} without a token, and {_ACCEPTED}",
+            steps=(step(f"{order} No client sent it there.", write), _COMPARES_TOKENS),
         )
     return Story(
         summary=(
-            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}, and"
-            " the storage, which claims to be fenced, accepted it without the token"
+            f"{n.whom(write)} wrote {what} with token {write.token} to {write.resource}, and {_ACCEPTED}"
+            " without the token"
         ),
         steps=(
             n.sent_step(write),
-            step(f"In the storage's own order, it is number {n.commit(write).seq}, and has no token.", write),
+            step(f"In the storage's own order, it is number {number}, and has no token.", write),
             _COMPARES_TOKENS,
         ),
-        proof=(write, *conflict.because),
         sentences=(
-            f"{n.who(write)} sent {content(write.value)} to {write.resource} with token {write.token}.",
+            f"{n.who(write)} sent {what} to {write.resource} with token {write.token}.",
             "Some way to the storage leaves the token out: there, the write has none, and was accepted.",
         ),
     )

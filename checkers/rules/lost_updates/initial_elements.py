@@ -92,7 +92,6 @@ def _lost(n: Narrator, element: Element, by: Op, did: str, how: str, steps: Iter
     return Story(
         summary=f"the element {lost}, which {by.resource} had before the run, was lost: {how}",
         steps=(step(before), *steps),
-        proof=(by,),
         sentences=(
             f"Before the run, {by.resource} had {lost}.",
             f"{n.who(by)} {did} a list without it: {lost} is gone.",

@@ -94,7 +94,6 @@ def _lost(n: Narrator, conflict: Conflict, by: Op, how: str, then: Iterable[Step
             f" lost: {how}"
         ),
         steps=(*_in_time(n, cause, lost, conflict.accused, _known(n, lost, shown), then), *last),
-        proof=(lost, shown, by),
         sentences=_short_story(n, lost, by, cause),
         cause=cause,
     )
@@ -122,7 +121,6 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
             step("Both read the same list, and both took effect: the later one overwrote the other."),
             *_fenced_first(n, lost, by),
         ),
-        proof=(lost, by, *shown),
         sentences=_short_story(n, lost, by, cause),
         cause=cause,
     )

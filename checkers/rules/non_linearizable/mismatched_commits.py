@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
-from checkers.explain.story import Story, step
+from checkers.explain.story import Story, capitalized, step
 from checkers.facts.evidence import Evidence
 from checkers.text.printable import content
 
@@ -32,28 +32,21 @@ def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _never_sent(n: Narrator, conflict: Conflict) -> Story:
-    write = conflict.accused
-    commit = n.commit(write)
-    other = "".join(f"; {n.stored(op)} (sent {n.sent(op)}) is {n.place(op)}" for op in conflict.because)
-    what = n.stored(write)
-    did = "fenced" if commit.fence else "wrote"
+    write, near = conflict.accused, conflict.because
+    commit, what = n.commit(write), n.stored(write)
+    other = "".join(f"; {n.stored(op)} (sent {n.sent(op)}) is {n.place(op)}" for op in near)
+    kind, did = ("such fence", "fenced") if commit.fence else (f"write of {what}", "wrote")
+    wrong = "one of the two records is wrong"
+    has = f"the storage's own order of writes to {write.resource} has {what}"
     return Story(
-        summary=(
-            f"the storage's own order of writes to {write.resource} has {what}, which no client sent there"
-        ),
+        summary=f"{has}, which no client sent there",
         steps=(
-            step(
-                f"In the storage's own order, {what} is number {commit.seq}{other}.", write, *conflict.because
-            ),
-            step(
-                f"The history has no {'such fence' if commit.fence else f'write of {what}'} on"
-                f" {write.resource}: another program {did} there, or one of the two records is wrong."
-            ),
+            step(f"In the storage's own order, {what} is number {commit.seq}{other}.", write, *near),
+            step(f"The history has no {kind} on {write.resource}: another program {did} there, or {wrong}."),
         ),
-        proof=conflict.because,
         sentences=(
-            f"The storage's own order of writes to {write.resource} has {what}.",
-            "No client of this run sent it there: another program did, or one of the two records is wrong.",
+            f"{capitalized(has)}.",
+            f"No client of this run sent it there: another program did, or {wrong}.",
         ),
     )
 
@@ -61,11 +54,10 @@ def _never_sent(n: Narrator, conflict: Conflict) -> Story:
 def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     commit = n.commit(write)
+    sent = f"sent {content(write.value)} with token {write.token} to {write.resource}"
+    has = f"has it with token {commit.token} on {commit.resource}"
     return Story(
-        summary=(
-            f"{n.whom(write)} sent {content(write.value)} with token {write.token} to {write.resource}, and"
-            f" the storage's own order has it with token {commit.token} on {commit.resource}"
-        ),
+        summary=f"{n.whom(write)} {sent}, and the storage's own order {has}",
         steps=(
             n.sent_step(write),
             step(
@@ -73,11 +65,7 @@ def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
                 f" {commit.token}: what was stored is not what was sent."
             ),
         ),
-        proof=(write, *conflict.because),
-        sentences=(
-            f"{n.who(write)} sent {content(write.value)} with token {write.token} to {write.resource}.",
-            f"The storage has it with token {commit.token} on {commit.resource}.",
-        ),
+        sentences=(f"{n.who(write)} {sent}.", f"The storage {has}."),
     )
 
 

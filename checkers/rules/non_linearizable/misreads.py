@@ -17,7 +17,6 @@ from checkers.explain.story import Story, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.missing import missing
-from checkers.history.records import Op
 from checkers.text.printable import content
 
 
@@ -40,23 +39,17 @@ def reads_not_logged(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _unwritten(n: Narrator, conflict: Conflict) -> Story:
-    read = conflict.accused
+    read, what = conflict.accused, content(conflict.accused.value)
+    got, never = f"{what}{n.with_token(read)}", f"No write of {what} to {read.resource} was ever called"
     return Story(
-        summary=(
-            f"{n.whom(read)} read {content(read.value)}{n.with_token(read)} from {read.resource},"
-            " which no client had written there"
-        ),
+        summary=f"{n.whom(read)} read {got} from {read.resource}, which no client had written there",
         steps=(
-            step(f"{n.who(read)} read {content(read.value)}{n.with_token(read)} {n.answered(read)}.", read),
-            step(
-                f"No write of {content(read.value)} to {read.resource} was ever called, and it is not the"
-                " initial value.",
-                read,
-            ),
+            step(f"{n.who(read)} read {got} {n.answered(read)}.", read),
+            step(f"{never}, and it is not the initial value.", read),
         ),
         others=tuple(op for op in [n.index.writer(read)] if op is not None),
         sentences=(
-            f"{n.who(read)} read {content(read.value)} from {read.resource}.",
+            f"{n.who(read)} read {what} from {read.resource}.",
             "No client had written that there, and it had not been there before the run.",
         ),
     )
@@ -64,37 +57,34 @@ def _unwritten(n: Narrator, conflict: Conflict) -> Story:
 
 def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
+    what, token = content(read.value), f"with token {read.token}"
+    written = f"with token {write.token}"
     return Story(
-        summary=(
-            f"{n.whom(read)} read {content(read.value)} from {read.resource} with token {read.token},"
-            f" but it was written with token {write.token}"
-        ),
+        summary=f"{n.whom(read)} read {what} from {read.resource} {token}, but it was written {written}",
         steps=(
             n.sent_step(write),
             step(
-                f"{n.who(read)} read {content(read.value)} with token {read.token} {n.answered(read)}, but"
-                " each value is written once: this value and this token do not belong together.",
+                f"{n.who(read)} read {what} {token} {n.answered(read)}, but each value is written once: this"
+                " value and this token do not belong together.",
                 read,
             ),
         ),
         sentences=(
-            f"{n.who(write)} wrote {content(write.value)} to {write.resource} with token {write.token}.",
-            f"{n.who(read)} read it with token {read.token}: value and token do not belong together.",
+            f"{n.who(write)} wrote {content(write.value)} to {write.resource} {written}.",
+            f"{n.who(read)} read it {token}: value and token do not belong together.",
         ),
     )
 
 
 def _read_early(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
+    got = f"read {content(read.value)} from {read.resource}"
+    question = Question(proof=conflict.proof, fenced=False, accused=read)
     return Story(
-        summary=f"{n.whom(read)} read {content(read.value)} from {read.resource} before it was written",
-        steps=cycle(
-            n,
-            Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
-            f"{content(write.value)} cannot be read before it is written",
-        ),
+        summary=f"{n.whom(read)} {got} before it was written",
+        steps=cycle(n, question, f"{content(write.value)} cannot be read before it is written"),
         sentences=(
-            f"{n.who(read)} read {content(read.value)} from {read.resource} at {n.at(read.called)}.",
+            f"{n.who(read)} {got} at {n.at(read.called)}.",
             f"{n.who(write)} sent it only at {n.at(write.called)}.",
         ),
     )
@@ -102,25 +92,20 @@ def _read_early(n: Narrator, conflict: Conflict) -> Story:
 
 def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
+    why = " in order to append to it" if read.f == "append" else ""
+    got = f"read {content(write.value)} from {read.resource}"
     return Story(
-        summary=(
-            f"{n.whom(read)} read {content(write.value)} from {read.resource}{_why(read)}, which the"
-            " storage's own order of writes does not have"
-        ),
+        summary=f"{n.whom(read)} {got}{why}, which the storage's own order of writes does not have",
         steps=(
             n.sent_step(write),
-            step(f"{n.who(read)} read it{_why(read)} {n.answered(read)}, so it took effect.", read),
+            step(f"{n.who(read)} read it{why} {n.answered(read)}, so it took effect.", read),
             step(f"But it is {n.place(write)}, which has every write that was stored.", write),
         ),
         sentences=(
-            f"{n.who(read)} read {content(write.value)} from {read.resource}, so it was stored.",
+            f"{n.who(read)} {got}, so it was stored.",
             "The storage's own order of writes does not have it.",
         ),
     )
-
-
-def _why(reader: Op) -> str:
-    return " in order to append to it" if reader.f == "append" else ""
 
 
 UNWRITTEN = Breach("non-linearizable", "unwritten", _unwritten)

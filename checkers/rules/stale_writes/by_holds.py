@@ -80,13 +80,9 @@ def seen_after_later(evidence: Evidence) -> Iterator[Conflict]:
 
 def _logged_after_later(n: Narrator, conflict: Conflict) -> Story:
     write, (newer, own, later) = conflict.accused, conflict.because
-    numbers = n.numbers(write)
-    places = step(
-        f"In the storage's own order, {content(newer.value)} is {n.place(newer, first=True)}, and"
-        f" {content(write.value)} is {listed(numbers)}.",
-        newer,
-        write,
-    )
+    numbers, what = n.numbers(write), content(write.value)
+    order = f"In the storage's own order, {content(newer.value)} is {n.place(newer, first=True)}"
+    places = step(f"{order}, and {what} is {listed(numbers)}.", newer, write)
     again = step(f"It was sent once, and took effect {times(len(numbers))}.", write)
     after = (places, again) if len(numbers) > 1 else (places,)
     return _story(n, conflict, (own, later), newer, (n.sent_step(newer), n.sent_step(write), *after))
@@ -95,39 +91,26 @@ def _logged_after_later(n: Narrator, conflict: Conflict) -> Story:
 def _sent_after_later(n: Narrator, conflict: Conflict) -> Story:
     write, (*proof, own, later) = conflict.accused, conflict.because
     reads = [] if write.outcome is Outcome.OK else first_reader(n, write)
-    return _story(
-        n,
-        conflict,
-        (own, later),
-        proof[0],
-        (
-            *_accepted(n, proof),
-            step(f"{n.who(write)} sent {content(write.value)} only later, {n.sent(write)}.", write),
-            *([] if reads else [step(f"{ending(n, write)}.", write)]),
-            *(_returned(n, write, read) for read in reads),
-        ),
+    came_after = (
+        *_accepted(n, proof),
+        step(f"{n.who(write)} sent {content(write.value)} only later, {n.sent(write)}.", write),
+        *([] if reads else [step(f"{ending(n, write)}.", write)]),
+        *(_returned(n, write, read) for read in reads),
     )
+    return _story(n, conflict, (own, later), proof[0], came_after)
 
 
 def _seen_after_later(n: Narrator, conflict: Conflict) -> Story:
     write, (newer, *shown, read, own, later) = conflict.accused, conflict.because
-    return _story(
-        n,
-        conflict,
-        (own, later),
+    returned = step(
+        f"A read that {n.whom(read)} called after that, {n.sent(read)}, returned"
+        f" {content(write.value)}: it took effect after {content(newer.value)}.",
+        read,
+        write,
         newer,
-        (
-            n.sent_step(write),
-            *_accepted(n, (newer, *shown)),
-            step(
-                f"A read that {n.whom(read)} called after that, {n.sent(read)}, returned"
-                f" {content(write.value)}: it took effect after {content(newer.value)}.",
-                read,
-                write,
-                newer,
-            ),
-        ),
     )
+    came_after = (n.sent_step(write), *_accepted(n, (newer, *shown)), returned)
+    return _story(n, conflict, (own, later), newer, came_after)
 
 
 def _returned(n: Narrator, write: Op, by: Op) -> Step:
