@@ -2,10 +2,9 @@
 
 A write that came too late
     The first fault that hit its hold and was in force when the promised lease ended, or that delayed a
-    renewal due before that, if the lease ended before the write returned. Without a promise, the lease
-    counts as ended when another owner's later grant returned. The cause is certain if another owner's
-    grant returned between that end and the write's return. Else a restart of the storage between the two
-    writes.
+    renewal due before that, if the lease ended before the write returned. Without a promise, the lease counts
+    as ended when another owner's later grant returned. The cause is certain if another owner's grant returned
+    between that end and the write's return. Else a restart of the storage between the two writes.
 An early grant
     A release or renewal that was answered ok, of an owner that had lost the lock; certain if that was so
     when it was called, and nothing else can have freed the lock. Else a fault of the lock service between

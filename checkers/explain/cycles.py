@@ -1,8 +1,7 @@
 """Contradictions as cycles: each operation must have come before the next, and the last before the first.
 
-The cycle is the shortest one in the precedence graph of the operations that prove a
-conflict (see `precedence`). Each of its edges becomes one step that names its reason,
-after the edges that it follows from.
+The cycle is the shortest one in the precedence graph of the operations that prove a conflict (see
+`precedence`). Each of its edges becomes one step that names its reason, after the edges that it follows from.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from checkers.explain.edges import EdgeWords, Refusal
 from checkers.explain.effects import shown_by
@@ -80,9 +79,8 @@ def _only_what_matters(n: Narrator, question: Question) -> Iterator[Op]:
     """
     operations = [_as_stored(n, _as_effective(n, op, question), question) for op in question.proof]
     header = n.history.header
-    moments = sorted(
-        {moment for op in operations for moment in (op.called, op.returned) if moment is not None}
-    )
+    times = (moment for op in operations for moment in (op.called, op.returned))
+    moments = sorted({moment for moment in times if moment is not None})
     tokens = sorted({header.initial_token, *(op.token for op in operations if op.token is not None)})
     values = list(dict.fromkeys([header.initial_value, *(op.value for op in operations)]))
     yield Op(index=-1, process=0, f="", resource="", called=0, token=tokens.index(header.initial_token))
@@ -131,14 +129,10 @@ def _shortest(
     from checkers.reference.storages import StorageOfOne
 
     before, *rest = operations
+    policy: Literal["strict", "inclusive"] = "strict" if strict else "inclusive"
     storage = StorageOfOne(
         operations=rest,
-        header=Header(
-            target="",
-            policy="strict" if strict else "inclusive",
-            initial_value=0,
-            initial_token=before.token or 0,
-        ),
+        header=Header(target="", policy=policy, initial_value=0, initial_token=before.token or 0),
         fenced=fenced,
         log=None if log is None else [rest[place] for place in log],
     )

@@ -56,9 +56,8 @@ class EdgeWords:
             about.append(self._op(edge.premise[-1].after))
         elif isinstance(edge.before, int):
             about.append(self._shown_by(self.operations[edge.before]))
-        return step(
-            self._steps[edge.reason.name](edge), *(op for op in dict.fromkeys(about) if op is not None)
-        )
+        text = self._steps[edge.reason.name](edge)
+        return step(text, *(op for op in dict.fromkeys(about) if op is not None))
 
     def name(self, node: Node) -> str:
         """Name an operation within a sentence."""

@@ -43,10 +43,8 @@ def acceptance(n: Narrator, proof: Sequence[Op]) -> Step:
             write,
             by,
         )
-    return step(
-        f"{n.who(by)} wrote {content(by.value)}{n.with_token(by)}, and the storage said ok {n.answered(by)}.",
-        by,
-    )
+    wrote = f"{n.who(by)} wrote {content(by.value)}{n.with_token(by)}"
+    return step(f"{wrote}, and the storage said ok {n.answered(by)}.", by)
 
 
 def ending(n: Narrator, op: Op) -> str:

@@ -60,6 +60,5 @@ def _by_clients(n: Narrator, op: Op, moment: int) -> tuple[Op | None, str]:
     late = (each for each in n.index.raising_to(op.resource, op.token or 0) if each.called > moment)
     first = next((each for each in late if each.outcome is Outcome.OK or n.index.readers(each)), None)
     is_strict = n.history.header.policy == "strict"
-    return first, (
-        "a strict fence accepts its token once, for" if is_strict else "with the same token, it came after"
-    )
+    strict = "a strict fence accepts its token once, for"
+    return first, strict if is_strict else "with the same token, it came after"

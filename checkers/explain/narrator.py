@@ -115,11 +115,9 @@ class Narrator:
 
     @cached_property
     def _faults(self) -> dict[str, Faults]:
-        faults = faults_of(self.history.faults)
-        return {
-            side: Faults([fault for fault in faults if fault.target.partition(":")[0] == side])
-            for side in ("lock", "storage")
-        }
+        faults = [(each.target.partition(":")[0], each) for each in faults_of(self.history.faults)]
+        sides = ("lock", "storage")
+        return {side: Faults([fault for hit, fault in faults if hit == side]) for side in sides}
 
     def sent(self, op: Op) -> str:
         """Say when an operation was called, and on which line."""

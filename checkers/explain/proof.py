@@ -11,9 +11,8 @@ Many operations are not tried one by one if the rule knows that they form a chai
 links the rest falls into two parts, and each part is also found without the first or the last link.
 So as many links as possible are left out at both ends, which takes log n tries, and all others are needed.
 
-A conflict about something that never happened, such as a rejection that no
-write can have caused, is wrong also by itself. Its explanation has to show that nothing else
-in the history changes this.
+A conflict about something that never happened, such as a rejection that no write can have caused, is wrong
+also by itself. Its explanation has to show that nothing else in the history changes this.
 """
 
 from __future__ import annotations
@@ -79,9 +78,8 @@ def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: 
 def holds(evidence: Evidence, checker: Checker, conflict: Conflict, operations: Iterable[Op]) -> bool:
     """Does this conflict occur among these operations alone?"""
     found = _conflicts(evidence, checker, _in_order(operations))
-    return any(
-        (each.breach, each.accused.index) == (conflict.breach, conflict.accused.index) for each in found
-    )
+    same = (conflict.breach, conflict.accused.index)
+    return any((each.breach, each.accused.index) == same for each in found)
 
 
 def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:

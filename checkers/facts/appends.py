@@ -1,11 +1,10 @@
 """Find the list of each append that does not say what it wrote.
 
-An append writes a list that ends with its element, and no other operation adds
-that element. So a list in the resource that ends with it is the list that the
-append wrote: a read returned it, another append read it, or the storage's own
-order has it. The storage's order comes first. If several such lists were seen,
-no append wrote the others, and a checker reports that. If only a list with more
-elements after it was seen, others appended to the list that ended with it.
+An append writes a list that ends with its element, and no other operation adds that element. So a list in the
+resource that ends with it is the list that the append wrote: a read returned it, another append read it, or
+the storage's own order has it. The storage's order comes first. If several such lists were seen, no append
+wrote the others, and a checker reports that. If only a list with more elements after it was seen, others
+appended to the list that ended with it.
 
 If none was seen, the append may have written any list or none. Then we assume the
 list that it is known to have read, plus its element: that list was not seen

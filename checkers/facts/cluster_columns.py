@@ -96,8 +96,7 @@ class ZoneColumns:
     def _sort_writes(self) -> None:
         """Separate the writes that took effect (a zone each), that may have, and that were rejected.
 
-        A write that failed for another reason is none of these: no fence saw it. Fences can be
-        rejected, too.
+        A write that failed for another reason is none of these: no fence saw it. Fences can be rejected, too.
         """
         columns, log = self.columns, self.log
         self.acknowledged = columns.outcome == OK
@@ -140,11 +139,8 @@ class ZoneColumns:
     @cached_property
     def _shown(self) -> tuple[Ints, Ints]:
         """The rows of the appends that a read list shows, and of the readers that returned these lists."""
-        shown = [
-            (append, by)
-            for append in self.shown.appends
-            if (by := self.shown.by[append.index]).returned is not None
-        ]
+        readers = ((append, self.shown.by[append.index]) for append in self.shown.appends)
+        shown = [(append, by) for append, by in readers if by.returned is not None]
         return self.ops.rows_of(each for each, _ in shown), self.ops.rows_of(by for _, by in shown)
 
     @property

@@ -53,9 +53,7 @@ class Values:
         """The tokens of the values that were read, and when they were read; the last settled first."""
         last = self.order[::-1]
         was_read = self.read_by[last] != UNRANKED
-        return Above(
-            np.where(was_read, self.token[last], ABSENT), np.where(was_read, -self.read_by[last], ABSENT)
-        )
+        return Above(*(np.where(was_read, each[last], ABSENT) for each in (self.token, -self.read_by)))
 
     @cached_property
     def _latest_call(self) -> Ints:

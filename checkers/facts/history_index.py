@@ -10,18 +10,7 @@ from typing import Any
 import numpy as np
 
 from checkers.facts.evidence import Evidence, in_columns
-from checkers.history.columns import (
-    ABSENT,
-    FAIL,
-    FENCE,
-    FUNCTIONS,
-    NO_ROWS,
-    OUTCOMES,
-    READ,
-    Columns,
-    Flags,
-    Ints,
-)
+from checkers.history.columns import ABSENT, FAIL, FENCE, FUNCTIONS, NO_ROWS, OK, READ, Columns, Flags, Ints
 from checkers.history.ranges import Above
 from checkers.history.ranks import stable_order
 from checkers.history.records import WRITES, Op, Outcome
@@ -88,7 +77,7 @@ class HistoryIndex:
     def readers(self, write: Op) -> list[Op]:
         """Return the reads that returned a write's value, by return."""
         same = self._with_value_of(write, ("read",))
-        same = same[self._columns.outcome[same] == OUTCOMES.index(Outcome.OK)]
+        same = same[self._columns.outcome[same] == OK]
         return sorted(self._ops.at(same), key=lambda read: read.returned or 0)
 
     def raising(self, resource: str, least: int, before: float) -> Iterator[Op]:

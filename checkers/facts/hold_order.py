@@ -16,19 +16,7 @@ import numpy as np
 
 from checkers.facts.cluster_columns import was_rejected, zones_of
 from checkers.facts.evidence import Evidence, in_columns
-from checkers.history.columns import (
-    ABSENT,
-    ACQUIRE,
-    APPEND,
-    FAIL,
-    OK,
-    WRITE,
-    Columns,
-    Flags,
-    Ints,
-    Operations,
-    indices,
-)
+from checkers.history.columns import ABSENT, ACQUIRE, APPEND, FAIL, OK, WRITE, Columns, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import UNRANKED, Summit, distinct
 from checkers.history.records import Op
@@ -37,7 +25,7 @@ from checkers.history.records import Op
 @memoized
 def hold_order(evidence: Evidence) -> HoldOrder:
     """Return the holds without tokens of a history, and the writes in them."""
-    return HoldOrder(in_columns(evidence))
+    return HoldOrder(evidence)
 
 
 class HoldOrder:
@@ -47,8 +35,8 @@ class HoldOrder:
     hold v of the same resource iff `answered(u) < asked(v)`.
     """
 
-    def __init__(self, operations: Operations) -> None:
-        self._operations = operations
+    def __init__(self, evidence: Evidence) -> None:
+        self._operations = operations = in_columns(evidence)
         columns = self._columns = operations.columns
         acquires = columns.rows(ACQUIRE)
         acquires = acquires[(columns.outcome[acquires] == OK) & (columns.token[acquires] == ABSENT)]

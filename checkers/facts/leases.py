@@ -7,11 +7,10 @@ belong to the owner's next hold sets nothing. If another acquire of the owner wa
 the hold's own was called, no renew sets anything. Renews of an earlier hold do not count for this one,
 but a session may have been renewed before its owner's first acquire.
 
-T is the latest start of an ok setter that carries a ttl. From T on, the service has seen that
-setter, or another setter of the owner (of any hold) that had not returned before T. So the
-lease is promised until the earliest `max(T, start) + ttl` of these. The promise ends, whatever the
-answer, at the call of the owner's first release or revoke that had not returned before the hold
-was asked for.
+T is the latest start of an ok setter that carries a ttl. From T on, the service has seen that setter, or
+another setter of the owner (of any hold) that had not returned before T. So the lease is promised until the
+earliest `max(T, start) + ttl` of these. The promise ends, whatever the answer, at the call of the owner's
+first release or revoke that had not returned before the hold was asked for.
 
 All times are the clients' own. A promise counts from the moment it was asked for, which is
 before the service made it, so no server's clock is needed.
@@ -193,6 +192,5 @@ class Beliefs:
         """Return when the owner stopped believing that it held this grant; infinity if it never did."""
         given_back = self._first_call[bisect_left(self._given_back, grant.called)]
         lost = bisect_left(self._lost, grant.called)
-        return min(
-            given_back, max(self._lost[lost], grant.returned or 0) if lost < len(self._lost) else math.inf
-        )
+        refused = max(self._lost[lost], grant.returned or 0) if lost < len(self._lost) else math.inf
+        return min(given_back, refused)

@@ -16,18 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from checkers.facts.stored_values import numbers_of_stored, places_of
-from checkers.history.columns import (
-    ABSENT,
-    APPEND,
-    FAIL,
-    FENCE,
-    WRITE,
-    Columns,
-    Flags,
-    Ints,
-    Operations,
-    indices,
-)
+from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, WRITE, Flags, Ints, Operations, indices
 from checkers.history.commit_columns import Commits
 from checkers.history.commit_log import UNRECORDED, Entry, of_another_run
 from checkers.history.ranks import Scale, distinct, stable_order
@@ -97,7 +86,7 @@ class LogColumns:
         self.sender = writer[self.value]
         if self.has_fences:
             fences = indices(self.fence)
-            self.sender[fences] = _fenced(columns, self.resource[fences], self.stored_token[fences])
+            self.sender[fences] = _fenced(self._ops, self.resource[fences], self.stored_token[fences])
         self.was_sent = self.sender >= 0
         self.is_elsewhere = self.was_sent & (np.append(columns.resource, -1)[self.sender] != self.resource)
         self.row = np.where(self.is_elsewhere, -1, self.sender)  # the row that sent it there, or -1
@@ -330,9 +319,9 @@ def _numbers_of(names: Iterable[str], known: list[str]) -> Ints:
     return found
 
 
-def _fenced(columns: Columns, resource: Ints, token: Ints) -> Ints:
+def _fenced(operations: Operations, resource: Ints, token: Ints) -> Ints:
     """Return the row that sent each fence's commit, or -1: the first that was not refused, if any."""
-    rows = columns.rows(FENCE)
+    columns, rows = operations.columns, operations.columns.rows(FENCE)
     if not len(rows):
         return np.full(len(resource), -1, dtype=np.int64)
     different, numbers = distinct(np.concatenate((columns.token[rows], token)))

@@ -8,9 +8,8 @@ when an operation was called.
   its places (it may be logged twice) can have been passed when it was called.
 - A read goes after the lowest place of its value that had not been replaced. A value that
   was logged twice can be read after either, and the lowest leaves the most room for others.
-- If a fence was acknowledged, and fences are logged, the log had reached the first fence with that
-  token. If there is none, since the storage logs only what raises the mark, the mark had reached
-  the token.
+- If a fence was acknowledged, and fences are logged, the log had reached the first fence with that token. If
+  there is none, since the storage logs only what raises the mark, the mark had reached the token.
 - If a fenced write was refused, the mark had reached the lowest token that refuses it.
 
 All places are fixed, except for reads of values that were logged twice, which are placed one after

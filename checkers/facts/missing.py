@@ -52,9 +52,7 @@ def missing(evidence: Evidence) -> Missing:
     gone = writes[known & (log.first_of_row[writes] < 0) & ~log.stored_elsewhere[writes]]
     is_lost = (columns.called[gone] <= restarted) | (was_read[gone] & (columns.outcome[gone] == OK))
     are_lost = columns.called[fences] <= restarted
-    readers = {
-        row: next(iter(zones.first_read_of_write(row)), None) or found[row]
-        for row in gone[was_read[gone]].tolist()
-    }
+    read = gone[was_read[gone]].tolist()
+    readers = {row: next(iter(zones.first_read_of_write(row)), None) or found[row] for row in read}
     never_stored, contradicted = gone[~is_lost & ~was_read[gone]], gone[~is_lost & was_read[gone]]
     return Missing(gone[is_lost], never_stored, contradicted, readers, fences[are_lost], fences[~are_lost])

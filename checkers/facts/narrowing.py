@@ -1,10 +1,9 @@
 """Choose, on columns, the operations that the rules about a lock service have to look at.
 
-`tokens`, `leases` and the rules based on them go through operations one by one. In a long
-history nearly all operations are right. So arrays first answer a question that is never narrower
-than the rule: which operations may be accused, and which may be the reason? Then the rule is applied
-to the operations of those owners alone. Its result is the same, since every operation that an
-answer depends on is included.
+`tokens`, `leases` and the rules based on them go through operations one by one. In a long history nearly all
+operations are right. So arrays first answer a question that is never narrower than the rule: which operations
+may be accused, and which may be the reason? Then the rule is applied to the operations of those owners alone.
+Its result is the same, since every operation that an answer depends on is included.
 """
 
 from __future__ import annotations
@@ -101,9 +100,8 @@ def of_promised_leases(holds: GrantColumns) -> Ints:
 def of_beliefs(holds: GrantColumns) -> Ints:
     """Return the rows needed to judge grants made while another owner may have believed in its grant."""
     end = holds.believed_at_most()
-    accused = np.flatnonzero(
-        holds.greatest_before(place := holds.places(), end, asked=place) > holds.returned
-    )
+    earlier = holds.greatest_before(place := holds.places(), end, asked=place)
+    accused = np.flatnonzero(earlier > holds.returned)
     return holds.rows_of(holds.around(accused, holds.returned, end))
 
 

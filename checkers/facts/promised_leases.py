@@ -20,9 +20,8 @@ class PromisedLeases:
     def __init__(self, held: Sequence[Lease]) -> None:
         self._longest_first = sorted(held, key=lambda lease: -lease.end)
         self._after = HighWater((lease.returned, lease.end, lease) for lease in held)
-        self._above = HighWater(
-            (lease.grant.token, lease.end, lease) for lease in held if lease.grant.token is not None
-        )
+        tokens = ((lease, lease.grant.token) for lease in held)
+        self._above = HighWater((token, lease.end, lease) for lease, token in tokens if token is not None)
 
     def sent_before(self, later: Lease) -> Lease | None:
         """Return the longest lease of a grant that had returned before the later one was sent."""
@@ -92,10 +91,9 @@ class PromisedLeases:
     @cached_property
     def _by_token(self) -> AboveOfOthers:
         """Leases without a token are above no limit."""
-        tokens = [
-            ABSENT if lease.grant.token is None else -lease.grant.token for lease in self._longest_first
-        ]
-        return self._indexed(tokens, [-lease.grant.sent for lease in self._longest_first])
+        grants = [lease.grant for lease in self._longest_first]
+        tokens = [ABSENT if grant.token is None else -grant.token for grant in grants]
+        return self._indexed(tokens, [-grant.sent for grant in grants])
 
     @cached_property
     def _by_flight(self) -> Mapping[int, AboveOfOthers]:

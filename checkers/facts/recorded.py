@@ -98,10 +98,5 @@ _FORGETTING = ("kill", "restart", "failover", "script")  # a script may do any o
 @of_the_last
 def restarts_of_storage(events: Sequence[FaultEvent]) -> Faults:
     """Return the observed kills, restarts, failovers and scripts of the storage or one of its members."""
-    return Faults(
-        [
-            fault
-            for fault in faults_of(events)
-            if fault.kind in _FORGETTING and fault.target.partition(":")[0] == "storage"
-        ]
-    )
+    forgetting = (fault for fault in faults_of(events) if fault.kind in _FORGETTING)
+    return Faults([fault for fault in forgetting if fault.target.partition(":")[0] == "storage"])

@@ -1,10 +1,9 @@
 """The tokens that the mark of a fenced storage reached, and those that can have caused a rejection.
 
-A fenced storage accepts writes in the order of their tokens, so its mark passes through fixed
-*levels*. A level can be reached at its *start* at the earliest: when an operation that raised the
-mark to it was called. The cause of a rejection is the lowest level that is high enough and had
-started when the rejection returned. A level that was certainly reached, but started later, hides
-all levels above it.
+A fenced storage accepts writes in the order of their tokens, so its mark passes through fixed *levels*. A
+level can be reached at its *start* at the earliest: when an operation that raised the mark to it was called.
+The cause of a rejection is the lowest level that is high enough and had started when the rejection returned.
+A level that was certainly reached, but started later, hides all levels above it.
 
 With a commit log, what raised the mark is logged, or was there for a while: an acknowledged write or
 fence, a write that was read, anything without an answer that a restart of the storage may have undone, and

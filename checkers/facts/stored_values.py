@@ -43,11 +43,8 @@ def numbers_of_stored(columns: Columns, log: CommitColumns, resource: Ints) -> I
 def places_of(values: Sequence[Value], table: Sequence[Value], numbers: Sequence[int]) -> list[int]:
     """Return the number of each value in a table with these numbers: the first if it has several, or -1."""
     wanted = set(values)
-    found = {
-        value: number
-        for value, number in zip(reversed(table), reversed(numbers), strict=True)
-        if value in wanted
-    }
+    known = zip(reversed(table), reversed(numbers), strict=True)
+    found = {value: number for value, number in known if value in wanted}
     return [found.get(value, -1) for value in values]
 
 

@@ -42,7 +42,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
@@ -204,9 +204,8 @@ class Queue:
                 since = acquire.sent if setter is acquire else max(setter.sent, first)
                 end = min(lapses, over)
                 if since <= end:
-                    yield PossibleHold(
-                        setter=setter, start=since, end=end, release=release if end == over else None
-                    )
+                    by = release if end == over else None
+                    yield PossibleHold(setter=setter, start=since, end=end, release=by)
             renewed = renewed or leased
 
     def _leased(self, own: Sequence[Op], renewals: Sequence[Op]) -> Callable[[Op], bool]:
@@ -228,19 +227,16 @@ class Queue:
         acquires = [op for op in own if op.f == "acquire"]
         if len(acquires) != 1:  # it may have to be released as often
             return None
-        acknowledged = (
-            op for op in own if op.f == "release" and op.outcome is Outcome.OK and acquires[0].precedes(op)
-        )
+        released = (op for op in own if op.f == "release" and op.outcome is Outcome.OK)
+        acknowledged = (op for op in released if acquires[0].precedes(op))
         return min(acknowledged, key=lambda op: op.returned or 0, default=None)
 
 
 def waiting_chain(part: Evidence) -> Sequence[Op]:
     """Return, in order, the acquires that cannot be left out, in a part of a run that asks for one lock."""
     surroundings = surroundings_of(part.history.header, part.history.faults)
-    waits = sorted(
-        ((wait, op) for op in part.named("acquire") for wait in surroundings.waited(op)),
-        key=lambda each: each[0],
-    )
+    unsorted = ((wait, op) for op in part.named("acquire") for wait in surroundings.waited(op))
+    waits = sorted(unsorted, key=itemgetter(0))
     breaks = Counter(op.index for _, op in waits)
     asked_more = _asked_more(part.history.operations)
     held = {op.owner for op in part.history.operations if op.f == "release" or _held_without_lease(op)}

@@ -35,14 +35,9 @@ class Surroundings:
             if fault.client is not None:
                 self._of_clients[fault.client].append(fault)
                 self._of_clients[None].append(fault)
-        self._of_service = [
-            fault for fault in faults if fault.client is None and not fault.target.startswith("storage")
-        ]
-        self._holding_up = [
-            fault
-            for fault in faults
-            if not fault.is_death and not (fault.client is None and fault.target.startswith("storage"))
-        ]
+        own = [each for each in faults if each.client is not None or not each.target.startswith("storage")]
+        self._of_service = [fault for fault in own if fault.client is None]
+        self._holding_up = [fault for fault in own if not fault.is_death]
         self._killed = killed_at(header, faults)
         self._healed = list(accumulate((fault.healed for fault in self._holding_up), max))
 

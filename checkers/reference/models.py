@@ -1,14 +1,12 @@
 """The reference definition of a register in any harness's words: a precedence graph, slow and plain.
 
-As in `storages`, a history is right iff some choice of the unknowns gives a graph
-without a cycle.
+As in `storages`, a history is right iff some choice of the unknowns gives a graph without a cycle.
 
-The register may have compare-and-set, and any values. The unknown is which write each
-read saw, among the writes of the value that it returned. Each write and the operations that
-saw it form a block. A `cas` saw the write whose value it expected. Nothing comes between
-the two blocks, so together they are a block. A failed `cas` saw a write of another
-value than the one it expected; if it reports the value that it found, that one. An operation
-that ended in info took effect if the choice needs it; otherwise it need not have.
+The register may have compare-and-set, and any values. The unknown is which write each read saw, among the
+writes of the value that it returned. Each write and the operations that saw it form a block. A `cas` saw the
+write whose value it expected. Nothing comes between the two blocks, so together they are a block. A failed
+`cas` saw a write of another value than the one it expected; if it reports the value that it found, that one.
+An operation that ended in info took effect if the choice needs it; otherwise it need not have.
 """
 
 from __future__ import annotations
@@ -61,9 +59,8 @@ class RegisterOfOne:
 
     def order(self, sources: Mapping[int, Node]) -> Precedence:
         """Return the precedence graph for these sources; an operation without one saw nothing."""
-        writes = [
-            position for position in range(len(self.operations)) if self._is_effective(position, sources)
-        ]
+        positions = range(len(self.operations))
+        writes = [position for position in positions if self._is_effective(position, sources)]
         order = Precedence({each: self.operations[each] for each in sorted({*writes, *sources})})
         order.put_first(INITIAL)
         values: dict[Node, tuple[Node, ...]] = {INITIAL: (INITIAL,)}

@@ -1,21 +1,18 @@
 """Precedence graphs: which operations must come before which others, and why; a cycle is a contradiction.
 
-A history is right iff its operations can be put one after another such that each
-answer is the one that the object would have given. Each fact about them says that one
-operation comes before another, and an order exists iff these facts have no cycle.
-A cycle is its own explanation: followed once around, it says that an operation
-comes before itself.
+A history is right iff its operations can be put one after another such that each answer is the one that the
+object would have given. Each fact about them says that one operation comes before another, and an order
+exists iff these facts have no cycle. A cycle is its own explanation: followed once around, it says that an
+operation comes before itself.
 
-Most facts are seen directly, such as that one operation had returned before the
-other was called. The rest follow from *blocks*: operations with nothing of another
-block in between, such as a value's write and the reads that returned it, or the
-acquire and the release of one hold. If something of block u comes before
-something of block v, then all of u comes before v begins. `saturate` adds such
-consequences until nothing is new. Each of these edges remembers its premise.
+Most facts are seen directly, such as that one operation had returned before the other was called. The rest
+follow from *blocks*: operations with nothing of another block in between, such as a value's write and the
+reads that returned it, or the acquire and the release of one hold. If something of block u comes before
+something of block v, then all of u comes before v begins. `saturate` adds such consequences until nothing is
+new. Each of these edges remembers its premise.
 
-If the saturated graph has no cycle, neither has the graph in which each block is
-one node, so the blocks can be put in order: nothing else has to be
-chosen. With a cycle, no order exists.
+If the saturated graph has no cycle, neither has the graph in which each block is one node, so the blocks can
+be put in order: nothing else has to be chosen. With a cycle, no order exists.
 
 This is the slow and plain form of the definitions, for small histories: the fast
 checkers are tested against it, and explanations are taken from it.

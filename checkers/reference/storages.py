@@ -10,13 +10,12 @@ a cycle (see `precedence`). Its nodes are the operations that took effect or sho
 
 **Plain register.** Real time, and the write that each read saw. There is no choice.
 
-**Fenced register.** Also the order of tokens: if the fence would have refused one write after
-another (strict: its token is not above; inclusive: it is below), then the first came first. A
-`fence` raises the mark as a write does, and no mark forces it to come earlier. A rejected write
-or fence comes after something that had raised the mark above what it could pass: its *cause*.
-The cause is unknown, so every possible one is tried. A write or fence that ended in info took
-effect if it is chosen as a cause. One that was never read and caused nothing need not
-have taken effect: an order that contains it also explains the rest without it.
+**Fenced register.** Also the order of tokens: if the fence would have refused one write after another
+(strict: its token is not above; inclusive: it is below), then the first came first. A `fence` raises the mark
+as a write does, and no mark forces it to come earlier. A rejected write or fence comes after something that
+had raised the mark above what it could pass: its *cause*. The cause is unknown, so every possible one is
+tried. A write or fence that ended in info took effect if it is chosen as a cause. One that was never read and
+caused nothing need not have taken effect: an order that contains it also explains the rest without it.
 
 **With a commit log.** The writes in the log took effect, each once, in the log's order.
 
@@ -70,11 +69,8 @@ class StorageOfOne:
         """Return the writes and fences that must have taken effect, and the chosen causes."""
         certain = {self.source(read) for read in self.reads} | set(causes.values())
         logged = {op.index for op in self.log or ()}
-        return [
-            op
-            for op in chain(self.writes, self.fences)
-            if op.outcome is Outcome.OK or op.index in certain | logged
-        ]
+        known = certain | logged
+        return [op for op in chain(self.writes, self.fences) if op.outcome is Outcome.OK or op.index in known]
 
     def order(self, causes: Mapping[int, Node], late: Op | None = None) -> Precedence:
         """Return the precedence graph with these causes; rejected writes without one are left out.

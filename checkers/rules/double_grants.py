@@ -39,10 +39,8 @@ from checkers.history.records import Op, Outcome
 
 def double_grants(evidence: Evidence) -> Iterator[Conflict]:
     """Yield grants to one owner while another held the lock, at least one of them without a promise."""
-    return (
-        HELD_BY_TWO.conflict(later, other)
-        for later, other in _pairs(evidence, Faults(faults_of(evidence.history.faults)))
-    )
+    pairs = _pairs(evidence, Faults(faults_of(evidence.history.faults)))
+    return (HELD_BY_TWO.conflict(later, other) for later, other in pairs)
 
 
 def under_faults(evidence: Evidence) -> int:
@@ -152,9 +150,7 @@ def _held_by_two_story(n: Narrator, conflict: Conflict) -> Story:
             ),
             step(f"So the lock was given to two clients, unless {session} had ended and nobody recorded it."),
         ),
-        others=chain(
-            n.own(other, other.called, later.returned or 0), n.own(later, later.called, later.returned or 0)
-        ),
+        others=chain(*(n.own(grant, grant.called, later.returned or 0) for grant in (other, later))),
         sentences=(
             took(n, other),
             f"{n.who(later)} was granted it too, at {granted}, and neither had given it back.",

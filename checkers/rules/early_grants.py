@@ -51,9 +51,8 @@ def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
             breach = LEASE_STILL_PROMISED if before in holders else PROMISED_BY_TOKENS
             yield breach.conflict(later.grant, *each_once(later.grant, holder.grant, holder.set_by))
         elif other := promised.in_no_order(later, are_trusted=are_trusted):
-            yield BOTH_PROMISED.conflict(
-                later.grant, *each_once(later.grant, other.grant, other.set_by, later.set_by)
-            )
+            because = each_once(later.grant, other.grant, other.set_by, later.set_by)
+            yield BOTH_PROMISED.conflict(later.grant, *because)
 
 
 @memoized
@@ -72,6 +71,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
         return _both_promised(n, conflict)
     late = CallsBetween.between(n, holder, grant)
     cause = of_early_grant(n, holder, grant, late)
+    is_of_service = cause and cause.fault and cause.fault.client is None
     return Story(
         summary=(
             f"{'' if in_time else 'by its token, '}{n.whom(grant)} was granted {lock_on(grant.resource)}"
@@ -79,16 +79,10 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             f" while {_still(n, holder, setter)}"
         ),
         steps=(
-            *n.grant_steps(holder),
-            _promise(n, setter),
-            _kept_until(n, holder, setter),
+            *_promised(n, holder, setter),
             step(f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.", holder, grant),
             *fault_steps(n, cause),
-            *(
-                []
-                if cause and cause.fault and cause.fault.client is None
-                else [_root(n, conflict, late, cause)]
-            ),
+            *([] if is_of_service else [_root(n, conflict, late, cause)]),
             step(
                 f"So{'' if in_time else ', by the tokens,'} the lock was given to {n.whom(grant)}"
                 f" {n.answered(grant)}, before {n.at(lease)}: too early.",
@@ -122,15 +116,7 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
             " whichever was granted second was too early"
         ),
         steps=(
-            *(
-                step
-                for op in (other, last)
-                for step in (
-                    *n.grant_steps(op),
-                    _promise(n, named[op.owner]),
-                    _kept_until(n, op, named[op.owner]),
-                )
-            ),
+            *chain(*(_promised(n, op, named[op.owner]) for op in (other, last))),
             step(
                 f"Nothing tells which of the two was granted first: {n.whom(last)} had sent its request at"
                 f" {n.at(last.sent)}, before the other grant returned, and no token orders them."
@@ -183,6 +169,11 @@ def _release(n: Narrator, holder: Op, setter: Op) -> Op | None:
 def _end(n: Narrator, holder: Op, setter: Op) -> float:
     """Return the shown end: the earlier of what the setter promised and what all operations did."""
     return min(n.lease(holder), setter.sent + (setter.ttl or 0))
+
+
+def _promised(n: Narrator, holder: Op, setter: Op) -> tuple[Step, ...]:
+    """Say who was granted a lock, and until when it was promised and kept."""
+    return (*n.grant_steps(holder), _promise(n, setter), _kept_until(n, holder, setter))
 
 
 def _promise(n: Narrator, setter: Op) -> Step:
@@ -241,10 +232,8 @@ def _freed_by(n: Narrator, holder: Op, answered: Sequence[Op], *, is_certain: bo
     others = "" if len(answered) == 1 else f", or another {request(named.f)} like it,"
     sent = f"{n.who(named)} sent the {request(named.f)} of another hold {n.sent(named)}"
     freed = _effect(named) if is_certain else f"probably {_effect(named)}"
-    return step(
-        f"{sent}, and it was answered {n.answered(named)}: it{others} {freed} the lock of {n.whom(holder)}.",
-        named,
-    )
+    what = f"it{others} {freed} the lock of {n.whom(holder)}"
+    return step(f"{sent}, and it was answered {n.answered(named)}: {what}.", named)
 
 
 def _effect(late: Op) -> str:

@@ -77,12 +77,11 @@ def _took_effect(n: Narrator, op: Op, shown: Step, why: str, moral: str = "") ->
     cause = of_call(n, op)
     request = f"{n.message(op)}{n.with_token(op)} to {op.resource}"
     sent = f"{n.who(op)} sent {request}, and was answered that it failed."
+    after = f"It took effect all the same: {why}."
     return Story(
         summary=_failed_and_took_effect(n, op),
         steps=(*_failed(n, op, cause, moral), shown),
-        sentences=in_time_order(
-            n, cause, (op.called, sent), (math.inf, f"It took effect all the same: {why}.")
-        ),
+        sentences=in_time_order(n, cause, (op.called, sent), (math.inf, after)),
         cause=cause,
     )
 

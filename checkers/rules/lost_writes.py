@@ -4,10 +4,9 @@
 
 **By what clients saw**, the storage went back for good to what it had held before.
 
-A read that returns a value older than one that had surely been there when it was
-called is a stale-read, as from a lagging replica: the newer value comes back. If it does not
-come back, the storage has lost it. So take a read r that returned u, and w, the last value
-that had certainly been there when r was called:
+A read that returns a value older than one that had surely been there when it was called is a stale-read, as
+from a lagging replica: the newer value comes back. If it does not come back, the storage has lost it. So take
+a read r that returned u, and w, the last value that had certainly been there when r was called:
 
 - w was *replaced by the past* if u had been there before w was even sent. (If u and w
   overlapped, u may have been written over w: nothing is lost then.)
@@ -88,9 +87,8 @@ def with_losses(
     if not suspects:
         return list(conflicts)
     values = values_of()
-    stale = StaleWrites(
-        storage, values, [each.accused for each in conflicts if each.anomaly == "stale-write"]
-    )
+    writes = [each.accused for each in conflicts if each.anomaly == "stale-write"]
+    stale = StaleWrites(storage, values, writes)
     reads = reads_of_suspects(values, storage, suspects)
     losses = losses_of(values, storage, reads, stale)
     lost = [_lost_write(values, *loss) for loss in losses.values()]
@@ -182,6 +180,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
     past = [op for op in conflict.because if op.returned is not None and op.returned < lost.called]
     after = [op for op in conflict.because if op.called > (back.returned or 0)]
     fault = n.restart(lost, back)
+    never = f"No client ever saw {what} again"
     return Story(
         summary=_lost(n, lost, "it went back to what it had held before"),
         steps=(
@@ -196,9 +195,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
                 lost,
             ),
             *(_after(n, op, lost) for op in after),
-            step(
-                f"No client ever saw {what} again: it was gone for good, and no write had replaced it.", lost
-            ),
+            step(f"{never}: it was gone for good, and no write had replaced it.", lost),
         ),
         cause=of_restart(n, lost, back),
         sentences=(
@@ -223,9 +220,8 @@ def _had_written(n: Narrator, lost: Op, seen: Sequence[Op]) -> str:
 
 def _was_there(n: Narrator, op: Op) -> Step:
     if op.f == "read":
-        return step(
-            f"A read by {n.whom(op)} returned {as_read(op)} {n.answered(op)}, so it was there then.", op
-        )
+        returned = f"A read by {n.whom(op)} returned {as_read(op)} {n.answered(op)}"
+        return step(f"{returned}, so it was there then.", op)
     return acceptance(n, (op,))
 
 

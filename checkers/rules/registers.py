@@ -9,25 +9,21 @@ its *level*, is forced, and only four questions remain:
 
 1. Was every value that was read written, with that token, and not later?
 2. Inclusive: can the values of one level be put in order? (see `stale_reads`)
-3. Had each rejected write a *cause*: a level that the mark can have reached
-   before the rejection returned? The lowest such level is the least that the
-   rejection proves. A level can be reached at its *start* at the earliest: when
-   something that raised the mark to it was called. A level that was certainly
-   reached, but started later, hides those above it.
-4. Did anything carry a lower token than what had surely been reached before it
-   was called?
+3. Had each rejected write a *cause*: a level that the mark can have reached before the rejection returned?
+   The lowest such level is the least that the rejection proves. A level can be reached at its *start* at the
+   earliest: when something that raised the mark to it was called. A level that was certainly reached, but
+   started later, hides those above it.
+4. Did anything carry a lower token than what had surely been reached before it was called?
 
-Each condition is necessary, and together they suffice: a rejected write can be put at
-the higher of its cause and the level reached when it was called, which
-keeps real time. So the history is right iff all four hold. With `fence`
-operations they are necessary only, and a commit log must decide the rest.
+Each condition is necessary, and together they suffice: a rejected write can be put at the higher of its cause
+and the level reached when it was called, which keeps real time. So the history is right iff all four hold.
+With `fence` operations they are necessary only, and a commit log must decide the rest.
 
-A certain stale write no longer counts for its level, and a read of its value is judged
-as in a plain register, so one event yields one finding. A write that was in flight when a newer
-token was accepted is stale if this alone explains all reads of its value; it may still be the
-cause of a rejection. Where no fence is promised, tokens are in no order and hide nothing:
-a rejection is false iff nothing with a high enough token can have been accepted
-before it returned.
+A certain stale write no longer counts for its level, and a read of its value is judged as in a plain
+register, so one event yields one finding. A write that was in flight when a newer token was accepted is stale
+if this alone explains all reads of its value; it may still be the cause of a rejection. Where no fence is
+promised, tokens are in no order and hide nothing: a rejection is false iff nothing with a high enough token
+can have been accepted before it returned.
 
 With a commit log the order of writes and reads is not judged here but by the log (see
 `stale_writes` and `commit_order`). The log says which writes took effect, and questions 1 and 3

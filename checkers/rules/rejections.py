@@ -4,14 +4,12 @@ A fence refuses a token because it has met a newer one (strict: or an equal one)
 the tokens of a fenced storage that qualify. If there is none, the rejection was false. If the only
 one is hidden by a level that came too late, one of two answers was wrong (see `false_or_stale`).
 
-Where no fence is promised, tokens are in no order and nothing hides anything: a
-rejection is false iff nothing with a high enough token can have been accepted
-before it returned.
+Where no fence is promised, tokens are in no order and nothing hides anything: a rejection is false iff
+nothing with a high enough token can have been accepted before it returned.
 
-With a commit log the mark is known at each place, whatever raised it. The cause is the first
-place with a high enough mark; the log can have reached it once everything up to it
-had been called. An operation missing from the log can be the cause only if it may have been there
-for a while (see `rejection_causes`).
+With a commit log the mark is known at each place, whatever raised it. The cause is the first place with a
+high enough mark; the log can have reached it once everything up to it had been called. An operation missing
+from the log can be the cause only if it may have been there for a while (see `rejection_causes`).
 """
 
 from __future__ import annotations
@@ -40,9 +38,8 @@ def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:
     """Yield rejections by storages that promise no fence and can have met no newer token."""
     raising = np.concatenate((zones.optional, zones.fences))
     heights = np.concatenate((zones.level, zones.height[raising]))
-    starts = np.concatenate(
-        (called_of_zones(zones, np.arange(len(zones.level))), zones.ranks.called[raising])
-    )
+    called = called_of_zones(zones, np.arange(len(zones.level)))
+    starts = np.concatenate((called, zones.ranks.called[raising]))
     order = stable_order(heights)
     ever = np.append(np.minimum.accumulate(starts[order][::-1])[::-1], UNRANKED)
     least = np.searchsorted(heights[order], refused_heights(zones))

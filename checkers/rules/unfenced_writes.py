@@ -1,9 +1,8 @@
 """Unfenced-write: a storage that is said to be fenced accepted a write without a token.
 
-Such a write takes no part in the order of tokens: it does not raise the mark, and no
-mark can refuse it. It shows only that its value was there. A write that was
-sent with a token and logged without one also got past the fence, but it is a write
-of that token, and stale if it comes after a newer one.
+Such a write takes no part in the order of tokens: it does not raise the mark, and no mark can refuse it. It
+shows only that its value was there. A write that was sent with a token and logged without one also got past
+the fence, but it is a write of that token, and stale if it comes after a newer one.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
 """Untrusted text made safe to show: on a terminal, in JSON, in a page, in a sentence.
 
-A recorded value is whatever a service answered. Printed as it is, it could move the
-cursor, recolour the verdict, begin a line of its own, or show its letters in another
-order. So every character that is not shown as itself is written as an escape: C0 and C1
-controls, newlines, bidirectional controls, zero-width and unassigned characters, halves
-of surrogate pairs. So is the one sign that CI servers obey anywhere in a log, as in
-`##[error]` and `##vso[…]`; `::error::` they obey only at the start of a line. A long
-value is cut, and its length given.
+A recorded value is whatever a service answered. Printed as it is, it could move the cursor, recolour the
+verdict, begin a line of its own, or show its letters in another order. So every character that is not shown
+as itself is written as an escape: C0 and C1 controls, newlines, bidirectional controls, zero-width and
+unassigned characters, halves of surrogate pairs. So is the one sign that CI servers obey anywhere in a log,
+as in `##[error]` and `##vso[…]`; `::error::` they obey only at the start of a line. A long value is cut, and
+its length given.
 
-A newline in a value never ends a line: a message is a list of lines, and a finished message
-is never split.
+A newline in a value never ends a line: a message is a list of lines, and a finished message is never split.
 
 All functions leave safe text alone, so applying them twice does no harm.
 """

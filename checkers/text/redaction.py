@@ -43,10 +43,8 @@ def redacted_document(document: Any, known: Iterable[str] = ()) -> Any:
         return {name: redacted_document(value, known) for name, value in document.items()}
     if isinstance(document, list | tuple):
         options = [False, *(isinstance(word, str) and is_option(word) for word in document)]
-        return [
-            HIDDEN if hidden else redacted_document(value, known)
-            for hidden, value in zip(options, document, strict=False)
-        ]
+        words = zip(options, document, strict=False)
+        return [HIDDEN if hidden else redacted_document(value, known) for hidden, value in words]
     return document
 
 

@@ -44,8 +44,7 @@ def coverage(evidence: Evidence) -> dict[str, int]:
 
     Where the lock gives no tokens, a later hold counts as a higher token (see `hold_order`).
 
-    A strict fence that refuses a holder's own second write has not been
-    challenged: the tokens are equal.
+    A strict fence that refuses a holder's own second write has not been challenged: the tokens are equal.
     """
     counts = dict.fromkeys(COVERAGE, 0)
     counts["grants"] = count_of_grants(evidence)
@@ -59,12 +58,8 @@ def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
     for kind in (*KINDS.values(), *evidence.history.header.faults.values()):
         if kind.count is not None:
             counts[kind.count] = times[kind.count]
-    past_lease = [
-        (each.fault, hit)
-        for each in counting
-        for hit in each.holds
-        if hit.past_lease and hit.whom is Hit.HOLDER
-    ]
+    hits = ((each.fault, hit) for each in counting for hit in each.holds)
+    past_lease = [(fault, hit) for fault, hit in hits if hit.past_lease and hit.whom is Hit.HOLDER]
     counts["pauses_past_lease"] = len({id(fault) for fault, _ in past_lease if fault.kind == "pause"})
     others = {grant for fault, hit in past_lease if fault.healed < math.inf for grant in hit.others}
     counts["grants_to_others"] = len(others)

@@ -1,10 +1,9 @@
 """Cross-check of the clients' view with the storage's own order: which findings remain?
 
-The log decides what took effect and in which order, and the history is judged again with
-that knowledge (see `commit_order` and `registers`). The clients' view says the same with less
-precision. It would accuse a read of a value that a duplicate put back, or a write that was never
-stored: with the log, the finding has another name, or nothing is wrong. Two kinds of findings
-remain:
+The log decides what took effect and in which order, and the history is judged again with that knowledge (see
+`commit_order` and `registers`). The clients' view says the same with less precision. It would accuse a read
+of a value that a duplicate put back, or a write that was never stored: with the log, the finding has another
+name, or nothing is wrong. Two kinds of findings remain:
 
 - Findings that follow from a lost write. The log does not have the lost value, so it cannot
   show that a later write was stale, or that the mark went back.

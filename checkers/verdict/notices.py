@@ -54,12 +54,8 @@ def _never_granted(evidence: Evidence, most: Frequent | None) -> Iterator[str]:
         said += [f"{refused}{of_all} {'was' if refused == 1 else 'were'} refused"]
     if open_at_end:
         said += [f"and {open_at_end} had no answer when the recording ended"]
-    why = (
-        f"; the most frequent reason, {most.times} of {len(acquires)}: {shorten(most.example)}"
-        if most
-        else ""
-    )
-    yield f"the lock was never granted: {', '.join(said)}{why}"
+    reason = f"; the most frequent reason, {most.times} of {len(acquires)}: " if most else ""
+    yield f"the lock was never granted: {', '.join(said)}{reason}{shorten(most.example) if most else ''}"
 
 
 def _reason_for_no_grant(evidence: Evidence) -> Frequent | None:

@@ -84,11 +84,9 @@ def _missed(hazards: HazardsDocument | None, evidence: Evidence) -> Iterator[Rea
     if required and hazards and hazards.unreached and not hazards.possible:
         yield unaimed(hazards.unreached)
     elif required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
-        seen = (
-            summary(hazards.possible or 0, hazards.missed, hazards.untried)
-            if hazards
-            else "no hazard was counted"
-        )
+        seen = "no hazard was counted"
+        if hazards:
+            seen = summary(hazards.possible or 0, hazards.missed, hazards.untried)
         yield Reason(ReasonKind.NOT_EXERCISED, seen, _why(evidence))
 
 
@@ -110,9 +108,6 @@ def unexpected(
     )
     reasons = [Reason(ReasonKind.UNEXPECTED, name) for name in found if name not in allowed]
     if validity is not Validity.UNKNOWN:
-        reasons += [
-            Reason(ReasonKind.NOT_FOUND, name)
-            for name in header.expect
-            if name not in found and not anomalies.get(name)
-        ]
+        missing = (name for name in header.expect if name not in found and not anomalies.get(name))
+        reasons += [Reason(ReasonKind.NOT_FOUND, name) for name in missing]
     return tuple(reasons)

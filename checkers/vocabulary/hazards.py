@@ -1,9 +1,8 @@
 """Hazards: the dangerous moments of a lock, as a finite table of cells.
 
-What makes a fault dangerous is where the lock's holder was when it began, the state of
-the lock when it ended, its target, and the fate of the messages meanwhile. A green run has seen
-a set of these cells, and says nothing about the others.
-M. Kleppmann's "How to do distributed locking" (2016) is about one of them,
+What makes a fault dangerous is where the lock's holder was when it began, the state of the lock when it
+ended, its target, and the fate of the messages meanwhile. A green run has seen a set of these cells, and says
+nothing about the others. M. Kleppmann's "How to do distributed locking" (2016) is about one of them,
 `before-write/superseded/holder`.
 """
 

@@ -5,28 +5,25 @@ list with it had been read: by a read, or by an append before it wrote. It is lo
 
 - it is absent from a list read that was called after that moment (elements from before
   the run: from any list read, see `initial_elements`); or
-- two appends that took effect read the same list, since the later one wrote over the
-  other's element; or
+- two appends that took effect read the same list, since the later one wrote over the other's element; or
 - the commit log has a list without it after a list with it.
 
-**Which append dropped it.** Each list was written by one append, which had read another list,
-and so on: from a list that lacks the element, this chain leads back to the append that
-read before the element came, and wrote after. The chain ends before an append that
-certainly came before the element. That is one whose list the element's own append built on,
-or that returned before that append's call, or, behind a fence, that has a lower token
-(unless it was called when the element was known, and so was a stale write). The last append
-in the chain is accused. If the chain is empty, no append overwrote the element: the reader got a list from
+**Which append dropped it.** Each list was written by one append, which had read another list, and so on: from
+a list that lacks the element, this chain leads back to the append that read before the element came, and
+wrote after. The chain ends before an append that certainly came before the element. That is one whose list
+the element's own append built on, or that returned before that append's call, or, behind a fence, that has a
+lower token (unless it was called when the element was known, and so was a stale write). The last append in
+the chain is accused. If the chain is empty, no append overwrote the element: the reader got a list from
 before it, and is accused itself.
 
-**Which losses are violations.** A fence lets tokens through in order, and that is not enough. A
-holder reads, and an older holder's write arrives late, with a token that is still good. Then
-the new holder writes what it had read and its own element. Neither the lock service nor
-the storage did anything wrong. So a lost update is only counted if an append in the chain
-explains it: its token is not below the lost append's, and it was called before
-the element was known, so it can have read before the element came. In a right run
-the append that dropped the element is one of these, so a right run is never accused.
-Nothing explains an append that had read the element and left it out. Where the lock gives no tokens,
-the append's hold must not surely precede the lost append's (see `hold_order`).
+**Which losses are violations.** A fence lets tokens through in order, and that is not enough. A holder reads,
+and an older holder's write arrives late, with a token that is still good. Then the new holder writes what it
+had read and its own element. Neither the lock service nor the storage did anything wrong. So a lost update is
+only counted if an append in the chain explains it: its token is not below the lost append's, and it was
+called before the element was known, so it can have read before the element came. In a right run the append
+that dropped the element is one of these, so a right run is never accused. Nothing explains an append that had
+read the element and left it out. Where the lock gives no tokens, the append's hold must not surely precede
+the lost append's (see `hold_order`).
 
 If a new holder raises the fence before it reads (`fence_on_acquire`), no older holder's
 write can come in between. Then only an append of the same token explains it: the
@@ -142,10 +139,9 @@ def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Itera
         if known is not None:
             lost = lists.appender[element]
             way = list(lists.way_back(after, lost, known))
-            is_explained = lists.explains((write,), by, _known_of(lists, by)) or lists.explains(
-                way, lost, known.time
-            )
-            yield element, LOGGED_WITHOUT.conflict(write, lost, known.by, counted=is_explained)
+            is_late = lists.explains((write,), by, _known_of(lists, by))
+            counted = is_late or lists.explains(way, lost, known.time)
+            yield element, LOGGED_WITHOUT.conflict(write, lost, known.by, counted=counted)
 
 
 def _known_of(lists: Lists, append: Op) -> float:

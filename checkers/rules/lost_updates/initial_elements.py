@@ -32,12 +32,8 @@ def lost_by_readers(lists: Lists) -> Iterator[tuple[Element, Conflict]]:
         for element in [each for each in left if each not in shown]:
             del left[element]
             way = _way_back(lists, element, shown)
-            yield (
-                element,
-                INITIAL_WRITTEN_WITHOUT.conflict(way[-1], reader)
-                if way
-                else INITIAL_READ_WITHOUT.conflict(reader),
-            )
+            unwritten = INITIAL_READ_WITHOUT.conflict(reader)
+            yield element, INITIAL_WRITTEN_WITHOUT.conflict(way[-1], reader) if way else unwritten
 
 
 def lost_in_log(lists: Lists, written: Iterable[Op]) -> Iterator[tuple[Element, Conflict]]:

@@ -49,10 +49,8 @@ def _written(n: Narrator, element: Element | None, reader: Op, dropped_by: Op | 
     if by is not None:
         yield step(f"That list was written by {n.whom(by)}, which {_appended(n, by, element)}.", by)
     if dropped_by not in {by, None}:
-        yield step(
-            f"It goes back to a list by {n.whom(dropped_by)}, which {_appended(n, dropped_by, element)}.",
-            dropped_by,
-        )
+        appended = _appended(n, dropped_by, element)
+        yield step(f"It goes back to a list by {n.whom(dropped_by)}, which {appended}.", dropped_by)
 
 
 def _appended(n: Narrator, by: Op, element: Element | None) -> str:
@@ -182,13 +180,8 @@ def _known(n: Narrator, lost: Op, shown: Op) -> tuple[Step, ...]:
     sent = f"{n.who(lost)} appended {content(lost.element)}{n.with_token(lost)} {n.sent(lost)}"
     if shown is lost:
         return (step(f"{sent}, and the storage said ok {n.answered(lost)}.", lost),)
-    return (
-        step(f"{sent}.", lost),
-        step(
-            f"A list that {n.whom(shown)} read had it {n.answered(shown)}, so it had been stored by then.",
-            shown,
-        ),
-    )
+    found = f"A list that {n.whom(shown)} read had it {n.answered(shown)}"
+    return (step(f"{sent}.", lost), step(f"{found}, so it had been stored by then.", shown))
 
 
 def _built_on(append: Op) -> List:

@@ -1,10 +1,9 @@
 """Non-linearizable or stale-read: the storage's own order contradicts real time, reads or refusals.
 
-The log fixes the place of every write and fence. A read comes after the write whose value it
-returned and before the next write. So the log explains the clients' history iff no operation
-returned before the call of another one with a lower place (see `log_order`).
-A read is a stale-read if a write with a newer token had replaced its value. If only a refusal
-contradicts a read, either the refusal was false or the read was stale.
+The log fixes the place of every write and fence. A read comes after the write whose value it returned and
+before the next write. So the log explains the clients' history iff no operation returned before the call of
+another one with a lower place (see `log_order`). A read is a stale-read if a write with a newer token had
+replaced its value. If only a refusal contradicts a read, either the refusal was false or the read was stale.
 """
 
 from __future__ import annotations
@@ -112,13 +111,8 @@ def _short_story(n: Narrator, op: Op, later: Op, by: Op, cause: Cause | None) ->
     if cause is not None:
         replaced = f"{n.who(later)} replaced {old} on {op.resource} with {content(later.value)}, {accepted}."
         return in_time_order(n, cause, (later.called, replaced), (op.called, still))
-    return (
-        f"At first, {op.resource} held {old}."
-        if write is None
-        else f"{n.who(write)} wrote {old} to {op.resource}.",
-        replaced,
-        still,
-    )
+    held = f"At first, {op.resource} held {old}."
+    return (held if write is None else f"{n.who(write)} wrote {old} to {op.resource}.", replaced, still)
 
 
 def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[Step, ...]:

@@ -1,9 +1,8 @@
 """Non-linearizable: either a rejection was false, or what came after it was stale.
 
-If a rejection had a cause, the mark had been reached when it returned at the latest, and nothing
-that was called after that can have taken effect below it. A rejection is weaker evidence than
-an accepted operation, so such a conflict is neither a stale-write nor a
-stale-read nor a false-rejection: one of the two is wrong.
+If a rejection had a cause, the mark had been reached when it returned at the latest, and nothing that was
+called after that can have taken effect below it. A rejection is weaker evidence than an accepted operation,
+so such a conflict is neither a stale-write nor a stale-read nor a false-rejection: one of the two is wrong.
 """
 
 from __future__ import annotations

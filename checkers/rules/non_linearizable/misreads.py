@@ -1,9 +1,8 @@
 """Non-linearizable: a read that no write explains.
 
-Written values are unique, so a read belongs to one write. It is wrong if no client wrote that
-value there, if it was written with another token, or if it was written only after the read had
-returned. It is also wrong if the write is missing from the log, was never acknowledged, and cannot
-have been undone by a restart.
+Written values are unique, so a read belongs to one write. It is wrong if no client wrote that value there, if
+it was written with another token, or if it was written only after the read had returned. It is also wrong if
+the write is missing from the log, was never acknowledged, and cannot have been undone by a restart.
 """
 
 from __future__ import annotations

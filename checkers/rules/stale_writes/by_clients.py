@@ -1,10 +1,9 @@
 """Stale writes by what clients saw.
 
 A write is stale if it was called after a newer token had surely been accepted or fenced. A write called
-before that is stale if it was read after the newer value had been there, and does not surely precede
-it. With a fence, this must alone explain all reads of its value; otherwise the reads are stale
-(see `held_values`). Of several accepted writes with one token, a strict fence wrongly let
-all but one pass.
+before that is stale if it was read after the newer value had been there, and does not surely precede it. With
+a fence, this must alone explain all reads of its value; otherwise the reads are stale (see `held_values`). Of
+several accepted writes with one token, a strict fence wrongly let all but one pass.
 
 An append reads a list before it writes one. So the list that it read had certainly been accepted by
 then, as if a read had returned it. If that list was written with a newer token (strict: or the
@@ -141,9 +140,8 @@ def alone_after_newer(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[C
     suspects, newer = _read_after_newer(zones, odd)
     alone = not_written_late(zones, suspects, odd) == NOWHERE
     late[suspects[alone]] = True
-    yield from (
-        _seen(zones, *each) for each in zip(suspects[alone].tolist(), newer[alone].tolist(), strict=True)
-    )
+    pairs = zip(suspects[alone].tolist(), newer[alone].tolist(), strict=True)
+    yield from (_seen(zones, *pair) for pair in pairs)
 
 
 def _read_after_newer(zones: ZoneColumns, known: Flags) -> tuple[Ints, Ints]:

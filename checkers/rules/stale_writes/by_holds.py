@@ -47,9 +47,8 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
     for position in log.by_first_commit(known[stale]).tolist():
         place = int(np.searchsorted(known, position))
         newer = int(first[place - 1])
-        yield LOGGED_AFTER_LATER.conflict(
-            log.op(position), log.op(int(known[newer])), *holds.operations(grant[[place, newer]])
-        )
+        grants = holds.operations(grant[[place, newer]])
+        yield LOGGED_AFTER_LATER.conflict(log.op(position), log.op(int(known[newer])), *grants)
 
 
 def sent_after_later(evidence: Evidence) -> Iterator[Conflict]:

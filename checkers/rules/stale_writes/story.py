@@ -51,11 +51,8 @@ def short_story(n: Narrator, write: Op, newer: Op, cause: Cause | None) -> tuple
         return (capitalized(between), happened(n, fault), late)
     held_up = "" if own is None else was_held_up(n, cause, own)
     if fault is None:
-        return (
-            "" if own is None else took(n, own),
-            capitalized(f"{held_up}; {between}" if held_up else between),
-            late,
-        )
+        between = capitalized(f"{held_up}; {between}" if held_up else between)
+        return ("" if own is None else took(n, own), between, late)
     if fault.kind == "pause" and fault.healed <= write.over:
         late = f"Then {whom} woke up, and its older write {came}."
     during = f"{held_up}; {_when(n, newer, fault)} {between}"
