@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from checkers.text.durations import UNITS
+from checkers.text.limits import UNITS
 
 _FINE = 10  # a run shorter than this part of a unit is shown in the next smaller one
 _DIGITS = (3, 6, 9)  # after the point; 9 of a second are ns

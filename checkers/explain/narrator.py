@@ -14,11 +14,11 @@ from typing import TypeVar
 
 from checkers.explain.clock import Clock
 from checkers.explain.story import Step, clients_left, lock_on, restarted, step
-from checkers.facts.by_call import ByCall
 from checkers.facts.evidence import Evidence
 from checkers.facts.history_index import HistoryIndex
 from checkers.facts.hits import hits_of
 from checkers.facts.holds import HoldIndex, holds_of
+from checkers.facts.late_calls import ByCall
 from checkers.facts.leases import ENDS
 from checkers.facts.recorded import restarts_of_storage
 from checkers.facts.surroundings import GrantStops

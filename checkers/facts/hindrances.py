@@ -11,7 +11,7 @@ from checkers.facts.hits import HoldHit, hits_of
 from checkers.facts.holds import holds_of
 from checkers.history.columns import ABSENT, ACQUIRE, OK, Ints
 from checkers.history.faults import Fault, faults_of
-from checkers.text.durations import SHORTEST_LEASE, brief
+from checkers.text.limits import SHORTEST_LEASE, brief
 from checkers.vocabulary.hazards import End, Hit
 
 _FAR = 10  # a lease that is shorter than the target's ttl by this factor is in another unit

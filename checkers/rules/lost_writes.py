@@ -21,7 +21,9 @@ w was lost for good iff r shows that it was replaced by the past, it is not back
 holds: the past stayed, it was acted on, or the storage was restarted after w had been sent and
 before r returned. The finding is **lost-write**.
 
-Where there is a fence, the mark may have gone back, too: **high-water-regression**. The later reads
+Where there is a fence, the mark may have gone back, too: **high-water-regression**. Each loss accuses one
+read of it: the first of a lower token that was called after another read had returned a higher one. If the
+higher mark comes back, it is a stale-read. The later reads
 of the past show the effect of the loss, and are not wrong by themselves. Stale writes
 that the lower mark lets through are wrong: they name the loss as their cause.
 """
@@ -41,11 +43,11 @@ from checkers.explain.story import Step, Story, as_read, step
 from checkers.explain.telling import happened
 from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import Evidence
-from checkers.facts.held_values import Values
-from checkers.facts.losses import (
+from checkers.facts.held_values import (
     Relapse,
     StaleWrites,
     StorageFacts,
+    Values,
     is_after_restart,
     losses_of,
     reads_of_suspects,
@@ -54,7 +56,6 @@ from checkers.facts.missing import missing
 from checkers.history.columns import ABSENT, NEVER
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
-from checkers.rules.high_water_regressions import high_water_regression
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.phantom_accepts import FENCE_NEVER_RAISED
 from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
@@ -267,3 +268,42 @@ GONE_FOR_GOOD = Breach("lost-write", "gone-for-good", _gone_for_good)
 GONE_FROM_LOG = Breach("lost-write", "gone-from-log", _gone_from_log)
 
 CHECKER = Checker("lost-write", "committed", lost_in_log, compares_only=True)
+
+
+def high_water_regression(values: Values, lost: Conflict, own: Iterable[Relapse]) -> Conflict | None:
+    """Return the loss's first read of a lower mark after another read had returned a higher one."""
+    for read in sorted(own, key=lambda each: each.op.index):
+        higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])
+        if higher is not None:
+            because = each_once(read.op, higher, lost.accused, *lost.because)
+            return MARK_WENT_BACK.conflict(read.op, *because, cause=lost)
+    return None
+
+
+def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
+    read, higher = conflict.accused, conflict.because[0]
+    fault = n.restart(higher, read)
+    forgot = f"the storage of {read.resource} forgot token {higher.token}"
+    return Story(
+        summary=f"{forgot}: {n.whom(read)} read {as_read(read)} after that",
+        steps=(
+            step(f"A read by {n.whom(higher)} returned {as_read(higher)} {n.answered(higher)}.", higher),
+            *n.restart_steps(fault, higher),
+            step(f"Then {n.whom(read)} called a read {n.sent(read)}.", read),
+            step(
+                f"It returned {as_read(read)} {n.answered(read)}, and the higher token did not come back:"
+                " the storage's highest token had gone down.",
+                read,
+            ),
+        ),
+        cause=of_restart(n, higher, read),
+        sentences=(
+            f"{n.who(higher)} read {as_read(higher)} from {higher.resource}.",
+            happened(n, fault),
+            f"Then {n.whom(read)} read {as_read(read)}: the storage has forgotten the higher token.",
+        ),
+    )
+
+
+# because: the higher read, what was lost, what shows that
+MARK_WENT_BACK = Breach("high-water-regression", "mark-went-back", _mark_went_back)

@@ -44,9 +44,8 @@ import numpy as np
 from checkers.explain.conflict import Checker, Conflict, firsts
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence, memoized_as_seen
-from checkers.facts.held_values import of_columns
+from checkers.facts.held_values import StorageFacts, of_columns
 from checkers.facts.log_order import order_of
-from checkers.facts.losses import StorageFacts
 from checkers.facts.rejection_causes import were_shut_out
 from checkers.history.columns import indices
 from checkers.history.memoized import memoized

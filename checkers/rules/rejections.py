@@ -20,7 +20,7 @@ from itertools import chain
 import numpy as np
 
 from checkers.explain.conflict import Breach, Conflict
-from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
+from checkers.explain.effects import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Step, Story, capitalized, step
 from checkers.facts.cluster_columns import ZoneColumns, zones_of

@@ -1,4 +1,4 @@
-"""Size limits of files that are read; a run of an hour stays far below each of them."""
+"""Sizes and durations in words, and the limits of files; a run of an hour stays far below each of them."""
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -15,6 +15,9 @@ VERDICT = 256 * MIB  # some hundred thousand findings
 VALUES = 10_000_000  # of a JSON file, by its commas and brackets; each takes up to 120 bytes of memory
 REPORT = 64 * MIB
 
+SHORTEST_LEASE = 100_000_000  # ns; the shortest that Fencepost's own locks accept
+UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))  # ns
+
 SPLIT = "judge one resource at a time, each from a file with the header and its lines"
 """The advice for a history that is too large."""
 
@@ -25,3 +28,11 @@ def described(size: int) -> str:
         if size >= unit:
             return f"{size / unit:.4g} {name}"
     return f"{size} bytes"
+
+
+def brief(length: int) -> str:
+    """Format a setting (ns): "2 s", "1.5 ms"."""
+    for size, name in UNITS:
+        if length >= size:
+            return f"{length / size:g} {name}"
+    return f"{length} ns"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from checkers.text.durations import SHORTEST_LEASE
+from checkers.text.limits import SHORTEST_LEASE
 from harness.core.duration import NS
 from harness.core.fields import Duration, at_most
 

@@ -16,7 +16,7 @@ import numpy as np
 from checkers.explain.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.edges import Refusal
-from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
+from checkers.explain.effects import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story
 from checkers.facts.cluster_columns import ZoneColumns
