@@ -9,7 +9,7 @@ import pytest
 
 from checkers.facts.evidence import gather
 from checkers.history.records import Commit, Header, History, Op
-from checkers.verdict.attempts import attempts
+from checkers.verdict.coverage import attempts
 from tests.support.brute_force import operation
 from tests.support.lock_requests import fault
 

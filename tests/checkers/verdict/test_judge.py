@@ -216,7 +216,7 @@ def test_if_no_client_got_the_lock_a_notice_says_what_they_heard() -> None:
 def test_a_run_in_which_no_acquire_returned_says_so() -> None:
     asked = Op(index=0, process=0, f="acquire", resource="r0", called=0, owner="a")
 
-    assert judge(run([asked])).reasons == (NO_RETURN.reason,)
+    assert judge(run([asked])).reasons == (NO_RETURN,)
     assert judge(run([operation("read", 1, 0, 1)])).reasons[0].endswith("run longer, or with faults")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checkers.facts.grant_stops import GrantStops
+from checkers.facts.surroundings import GrantStops
 from checkers.history.columns import ABSENT, Operations
 from checkers.history.faults import faults_of
 from checkers.history.reader import parse
