@@ -103,8 +103,8 @@ def capitalized(text: str) -> str:
 
 
 def restarted(fault: Fault) -> str:
-    """Say what a restart of any kind did."""
-    return f"{part_of_run(fault.target)} {_AT_ONCE[fault.kind]}"
+    """Say what a restart of any kind did, or a script that may have restarted it."""
+    return f"{part_of_run(fault.target)} {_AT_ONCE.get(fault.kind, fault.words.lasting)}"
 
 
 def seen_over(fault: Fault) -> str:

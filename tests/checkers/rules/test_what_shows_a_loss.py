@@ -96,6 +96,18 @@ def test_only_what_a_value_surely_replaced_is_older(returned: int, is_lost: bool
     assert ("lost-write" in {each.anomaly for each in conflicts}) == is_lost
 
 
+@pytest.mark.parametrize(("kind", "did"), [("kill", "was killed"), ("script", "was hit by script")])
+def test_a_loss_names_what_happened_to_the_storage(kind: str, did: str) -> None:
+    operations = history_of(renumbered([write(0, 1, 0, 1), write(1, 2, 8, 9)])).operations
+    lines = tuple(replace(op, lines=(2 + 2 * op.index, 3 + 2 * op.index)) for op in operations)
+    history = replace(history_of(()), operations=lines, faults=tuple(fault("storage", 4, 5, kind)))
+
+    (lost,) = judge(history, log((2, "v1")), same_run=True).findings
+
+    assert lost.account.doubt == ""
+    assert any(f"the storage {did} at " in step for step in lost.steps)
+
+
 KILLED, UP_AGAIN = 8, 9
 
 
