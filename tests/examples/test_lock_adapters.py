@@ -1,4 +1,4 @@
-"""The adapters of `examples/locks` in Go, Java and Node: short, and they follow the line protocol on real servers."""
+"""The adapters of `examples/locks` in Go, Java and Node follow the line protocol on real servers."""
 
 from __future__ import annotations
 
@@ -128,21 +128,3 @@ def test_the_adapter_in_node_follows_the_protocol(tmp_path: Path) -> None:
     build("npm install --no-package-lock --silent", folder)
 
     assert_fits(folder, "redis", "node redlock.mjs")
-
-
-LANGUAGES = {".py", ".go", ".java", ".mjs"}
-BUILT = {".venv", "node_modules", "target"}
-LONGEST, LONGEST_PROTOCOL = 60, 80  # lines
-
-
-def test_no_protocol_file_or_adapter_is_too_long() -> None:
-    lengths = {
-        path.relative_to(ADAPTERS): len(path.read_text(encoding="utf-8").splitlines())
-        for path in ADAPTERS.rglob("*.*")
-        if path.suffix in LANGUAGES and not BUILT & {*path.parts}
-    }
-
-    protocols = {path for path in lengths if path.stem.lower() == "protocol"}
-    assert {path.suffix for path in protocols} == LANGUAGES
-    limits = {path: LONGEST_PROTOCOL if path in protocols else LONGEST for path in lengths}
-    assert {str(path): lines for path, lines in lengths.items() if lines > limits[path]} == {}

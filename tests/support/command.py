@@ -18,7 +18,13 @@ from tests.support.warm_command import WarmCommand
 FENCEPOST = [sys.executable, "-m", "harness.cli"]
 DEADLINE = 300  # s; a guard, far beyond what a call takes on a slow machine
 STARTS_CLIENTS = {"run", "zoo", "campaign", "shrink"}
-STARTS_NONE = {"--dry-run", "--no-runs", "merge", "recheck", "seeds"}  # options of these commands, and subcommands
+STARTS_NONE = {
+    "--dry-run",
+    "--no-runs",
+    "merge",
+    "recheck",
+    "seeds",
+}  # options of these commands, and subcommands
 warm = WarmCommand()
 
 

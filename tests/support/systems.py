@@ -12,11 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Cluster, Engine
 from harness.network.topology import Address, ServerSpec, Topology
 from tests.support.missing import need
 from tests.support.waiting import PATIENCE
 from workloads.client import Grant, Lock, Storage
+from workloads.locks import connect
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings, Login, RedisLockSettings, StorageSettings
 from workloads.storages import load_kind
@@ -169,6 +171,28 @@ def hand_over(first: Lock, second: Lock, resource: str) -> tuple[Grant, int, Gra
     first.release(resource, "0-1")
     waiting.join(timeout=PATIENCE)
     return held, asked, granted[0]
+
+
+@contextmanager
+def lock_clients() -> Iterator[Callable[..., tuple[Any, Memory]]]:
+    """Give a function that opens clients, each with what its renewals record; close them all at the end."""
+    opened: list[Lock] = []
+
+    def open_one(
+        kind: str,
+        endpoints: Any,
+        client: int = 0,
+        granted: Any = lambda _resource, _owner: None,
+        **settings: Any,
+    ) -> tuple[Lock, Memory]:
+        memory = Memory()
+        session = RecordedSession(memory, process=10 + client, stride=100, granted=granted)
+        opened.append(connect(lock_settings(kind, endpoints, client=client, **settings), session))
+        return opened[-1], memory
+
+    yield open_one
+    for lock in opened:
+        lock.close()
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from tests.support.systems import (
     Memory,
     commits_of,
     endpoints,
-    lock_settings,
+    lock_clients,
     names,
     started,
     storage_clients,
@@ -36,7 +36,7 @@ from tests.support.systems import (
 from tests.support.tap import Tap
 from tests.support.waiting import wait_for
 from workloads.client import NotApplied, Stale, Unknown
-from workloads.locks import connect, etcd_lock_service, redlock
+from workloads.locks import etcd_lock_service, redlock
 from workloads.storages import load_kind
 
 pytestmark = pytest.mark.engine
@@ -109,19 +109,12 @@ def stopping(system: Any, servers: Any) -> Iterator[tuple[Callable[[], None], Ca
 def open_lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(etcd_lock_service, "PATIENCE", 0.25)  # TTLs
     monkeypatch.setattr(redlock, "SERVER_TIMEOUT", 0.4)  # seconds; a busy machine's disk may need them
-    opened = []
+    with lock_clients() as open_one:
 
-    def open_one(kind: Any, endpoints: Any, client: int = 0, ttl: int = TTL) -> Any:
-        memory = Memory()
-        settings = lock_settings(
-            kind, endpoints, client=client, timeout=TIMEOUT, token=LOCKS[kind][2], ttl=ttl
-        )
-        opened.append(connect(settings, RecordedSession(memory, process=10, stride=100)))
-        return opened[-1], memory
+        def open_with_token(kind: str, endpoints: Any, client: int = 0, ttl: int = TTL) -> Any:
+            return open_one(kind, endpoints, client, timeout=TIMEOUT, token=LOCKS[kind][2], ttl=ttl)
 
-    yield open_one
-    for lock in opened:
-        lock.close()
+        yield open_with_token
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,24 +48,15 @@ def endpoint(addresses: dict[Any, str]) -> str:
 
 @pytest.fixture
 def open_lock(addresses: dict[Any, str]) -> Iterator[Any]:
-    opened = []
+    with systems.lock_clients() as open_any:
 
-    def open_one(
-        client: Any = 0,
-        timeout: float = 2.0,
-        token: str = "czxid",
-        servers: tuple[str] = ("zookeeper-storage",),
-    ) -> Any:
-        memory = systems.Memory()
-        session = RecordedSession(memory, process=10 + client, stride=100)
-        endpoints = [addresses[name] for name in servers]
-        settings = systems.lock_settings("zookeeper", endpoints, client=client, timeout=timeout, token=token)
-        opened.append(locks.connect(settings, session))
-        return opened[-1], memory
+        def open_one(
+            client: int = 0, servers: Sequence[str] = ("zookeeper-storage",), **settings: Any
+        ) -> Any:
+            at = [addresses[name] for name in servers]
+            return open_any("zookeeper", at, client, **{"timeout": 2.0, "token": "czxid", **settings})
 
-    yield open_one
-    for lock in opened:
-        lock.close()
+        yield open_one
 
 
 @pytest.fixture

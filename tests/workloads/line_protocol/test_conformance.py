@@ -76,133 +76,118 @@ def test_a_correct_program_fits(played: Any) -> None:
 HANGS = "no answer in time: every call needs a deadline; the rest was not played"
 
 
-@pytest.mark.parametrize(
-    ("side", "old", "new", "found"),
-    [
-        (
-            "storage",
-            "def read(self, request: Any) -> dict[str, Any]:",
-            "def read(self, _):\n        time.sleep(60)",
-            f"read: {HANGS}",
-        ),
-        (
-            "lock",
-            "def release(self, request: Any) -> dict[str, str]:",
-            "def release(self, request):\n        time.sleep(60)",
-            f"revoke: {HANGS}",  # it is the same method
-        ),
-        (
-            "lock",
-            "    revoke = release\n",
-            """
+MISTAKES = {
+    "hangs in read": (
+        "storage",
+        "def read(self, request: Any) -> dict[str, Any]:",
+        "def read(self, _):\n        time.sleep(60)",
+        f"read: {HANGS}",
+    ),
+    "hangs in release": (
+        "lock",
+        "def release(self, request: Any) -> dict[str, str]:",
+        "def release(self, request):\n        time.sleep(60)",
+        f"revoke: {HANGS}",  # it is the same method
+    ),
+    "revokes the lock of others": (
+        "lock",
+        "    revoke = release\n",
+        """
     def revoke(self, request):
         self.database.execute("UPDATE lease SET ends = 0 WHERE resource = :resource", request)
         return {"outcome": "ok"}
 """,
-            "acquire of a held lock after the revoke of another owner: ok; expected failed",
-        ),
-        (
-            "lock",
-            "resource = ? AND owner = ? AND ends > ?",
-            "resource = ? AND length(?) AND ends > ?",
-            "acquire of a held lock after the release by another owner: ok; expected failed",
-        ),
-        (
-            "lock",
-            "            time.sleep(0.02)\n",
-            """
+        "acquire of a held lock after the revoke of another owner: ok; expected failed",
+    ),
+    "releases the lock of others": (
+        "lock",
+        "resource = ? AND owner = ? AND ends > ?",
+        "resource = ? AND length(?) AND ends > ?",
+        "acquire of a held lock after the release by another owner: ok; expected failed",
+    ),
+    "reports renewals of a lock that it was refused": (
+        "lock",
+        "            time.sleep(0.02)\n",
+        """
             say(event="renewed", resource=request["resource"], owner=request["owner"], ttl_ms=9, called_ns=now)
             time.sleep(0.02)
 """,
-            "renewed: by 1-8 of r0, which 0-5 holds: only its holder renews a lock",
-        ),
-        (
-            "lock",
-            "            time.sleep(0.02)\n",
-            """
+        "renewed: by 1-8 of r0, which 0-5 holds: only its holder renews a lock",
+    ),
+    "renews the lock that it waits for": (
+        "lock",
+        "            time.sleep(0.02)\n",
+        """
             self.database.execute(
                 "UPDATE lease SET ends = ? WHERE resource = ?", (now + 2 * 10**9, request["resource"])
             )
             time.sleep(0.02)
 """,
-            "acquire after the holder was killed: .*; does another owner renew it?",
-        ),
-        (
-            "storage",
-            "mark < :token OR",
-            "CAST(mark AS real) < CAST(:token AS real) OR",
-            "write with the next token above 2^53: stale; expected ok: many JSON libraries round numbers above",
-        ),
-        (
-            "storage",
-            '"value": value, "token": token}',
-            '"value": value, "token": int(float(token))}',
-            "read of a token above 2^53: .*: many JSON libraries round numbers above 2^53",
-        ),
-        (
-            "storage",
-            "mark < :token OR",
-            "mark < :token - 3 OR",
-            "write with the next token: stale; expected ok",
-        ),
-        (
-            "storage",
-            'say(id=request["id"], **(handler',
-            'say(id=request["id"], outcome="unsupported"); say(id=request["id"], **(handler',
-            "answers: a second answer to the same request: ",
-        ),
-        (
-            "storage",
-            'else {"outcome": "unsupported"}))',
-            'else {"outcome": "ok"}))',
-            "an unknown request: ok; expected unsupported",
-        ),
-        (
-            "storage",
-            "def reconnect(self, _request: Any) -> dict[str, str]:",
-            'def reconnect(self, request):\n        if len(request) > 3: return {"outcome": "failed", "reason": "?"}',
-            "an unknown field: failed (?); expected ok",
-        ),
-        (
-            "storage",
-            "        request = json.loads(line)\n        handler",
-            "        try: request = json.loads(line) | {}\n        except Exception: time.sleep(60)\n        handler",
-            f"no-such-request after the line not JSON: {HANGS}",
-        ),
-        (
-            "storage",
-            "        request = json.loads(line)\n        handler",
-            """        try: request = {"id": 0} | json.loads(line)
+        "acquire after the holder was killed: .*; does another owner renew it?",
+    ),
+    "compares tokens as doubles": (
+        "storage",
+        "mark < :token OR",
+        "CAST(mark AS real) < CAST(:token AS real) OR",
+        "write with the next token above 2^53: stale; expected ok: many JSON libraries round numbers above",
+    ),
+    "rounds the tokens that it answers": (
+        "storage",
+        '"value": value, "token": token}',
+        '"value": value, "token": int(float(token))}',
+        "read of a token above 2^53: .*: many JSON libraries round numbers above 2^53",
+    ),
+    "refuses the next token": (
+        "storage",
+        "mark < :token OR",
+        "mark < :token - 3 OR",
+        "write with the next token: stale; expected ok",
+    ),
+    "answers twice": (
+        "storage",
+        'say(id=request["id"], **(handler',
+        'say(id=request["id"], outcome="unsupported"); say(id=request["id"], **(handler',
+        "answers: a second answer to the same request: ",
+    ),
+    "accepts every request": (
+        "storage",
+        'else {"outcome": "unsupported"}))',
+        'else {"outcome": "ok"}))',
+        "an unknown request: ok; expected unsupported",
+    ),
+    "refuses a new field": (
+        "storage",
+        "def reconnect(self, _request: Any) -> dict[str, str]:",
+        'def reconnect(self, request):\n        if len(request) > 3: return {"outcome": "failed", "reason": "?"}',
+        "an unknown field: failed (?); expected ok",
+    ),
+    "hangs after garbage": (
+        "storage",
+        "        request = json.loads(line)\n        handler",
+        "        try: request = json.loads(line) | {}\n        except Exception: time.sleep(60)\n        handler",
+        f"no-such-request after the line not JSON: {HANGS}",
+    ),
+    "answers garbage": (
+        "storage",
+        "        request = json.loads(line)\n        handler",
+        """        try: request = {"id": 0} | json.loads(line)
         except Exception: say(id=request["id"] + 1, outcome="ok"); continue
         handler""",
-            "the line not JSON: .*",  # read as an answer to the next request, or before that was sent
-        ),
-        (
-            "storage",
-            '"value": value, "token": token}',
-            '"value": value, "token": str(token) + "."}',
-            "read: the program said .*got `str`",
-        ),
-    ],
-    ids=[
-        "hangs in read",
-        "hangs in release",
-        "revokes the lock of others",
-        "releases the lock of others",
-        "reports renewals of a lock that it was refused",
-        "renews the lock that it waits for",
-        "compares tokens as doubles",
-        "rounds the tokens that it answers",
-        "refuses the next token",
-        "answers twice",
-        "accepts every request",
-        "refuses a new field",
-        "hangs after garbage",
-        "answers garbage",
-        "token is no number",
-    ],
-)
-def test_a_mistake_is_named(played: Any, side: str, old: str, new: str, found: str) -> None:
+        "the line not JSON: .*",  # read as an answer to the next request, or before that was sent
+    ),
+    "token is no number": (
+        "storage",
+        '"value": value, "token": token}',
+        '"value": value, "token": str(token) + "."}',
+        "read: the program said .*got `str`",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named(played: Any, mistake: str) -> None:
+    side, old, new, found = MISTAKES[mistake]
+
     wrong = played(old, new, side)
 
     assert [each for each in wrong if matches(found, each)], wrong

@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from checkers.history.records import Outcome
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Cluster
 from tests.support.stopped import frozen
-from tests.support.systems import TTL, Memory, lock_settings
+from tests.support.systems import Memory, lock_clients, lock_settings
 from tests.support.systems import endpoints as endpoints_of
 from tests.support.tap import Tap
 from tests.support.waiting import LONG_TTL, SOON, wait_for
@@ -31,19 +32,8 @@ def endpoints(servers: Cluster) -> list[str]:
 
 @pytest.fixture
 def open_lock(endpoints: list[str]) -> Iterator[Any]:
-    locks = []
-
-    def open_one(client: Any = 0, timeout: float = 1.0, ttl: int = TTL) -> Any:
-        memory = Memory()
-        session = RecordedSession(memory, process=10 + client, stride=100)
-        settings = lock_settings("etcd", endpoints, client=client, timeout=timeout, ttl=ttl)
-        lock = etcd.connect(settings, session)
-        locks.append(lock)
-        return lock, memory
-
-    yield open_one
-    for lock in locks:
-        lock.close()
+    with lock_clients() as open_one:
+        yield partial(open_one, "etcd", endpoints)
 
 
 @pytest.fixture

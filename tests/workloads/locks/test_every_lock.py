@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -40,31 +41,9 @@ def servers(
 @pytest.fixture
 def open_lock(kind: Any, servers: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(redlock, "SERVER_TIMEOUT", 1)  # second; a healthy server of a busy machine needs that
-    opened = []
     system, _, token = systems.LOCKS[kind]
-
-    def open_one(
-        client: Any = 0,
-        timeout: float = 1.0,
-        granted: Any = lambda _resource, _owner: None,
-        ttl: int = systems.TTL,
-    ) -> Any:
-        memory = systems.Memory()
-        session = RecordedSession(memory, process=10 + client, stride=100, granted=granted)
-        settings = systems.lock_settings(
-            kind, systems.endpoints(servers, system), client=client, timeout=timeout, token=token, ttl=ttl
-        )
-        opened.append(connect(settings, session))
-        return opened[-1], memory
-
-    yield open_one
-    for lock in opened:
-        lock.close()
-
-
-@pytest.fixture
-def resource() -> str:
-    return next(systems.names)
+    with systems.lock_clients() as open_one:
+        yield partial(open_one, kind, systems.endpoints(servers, system), token=token)
 
 
 def test_the_token_rises_with_each_grant(open_lock: Any, resource: str) -> None:

@@ -13,7 +13,6 @@ import docker
 import docker.errors
 import pytest
 
-from harness.clients.recorder import RecordedSession
 from harness.engines.built_images import our_image
 from harness.engines.readiness import is_ready
 from harness.network.ports import free_addresses
@@ -24,10 +23,9 @@ from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_ch
 from tests.support.command import run_target
 from tests.support.repository import ROOT
 from tests.support.scripts import started
-from tests.support.systems import TTL, Memory, lock_settings
+from tests.support.systems import TTL, lock_clients
 from workloads.client import NotApplied, Unknown
 from workloads.http_connection import HttpConnection
-from workloads.locks import connect
 from workloads.locks.kahuna import KahunaLockService
 
 IMAGE = "kahunakv/kahuna:latest"
@@ -64,16 +62,8 @@ def service(address: Address) -> Iterator[Any]:
 
 @pytest.fixture
 def open_lock(address: Address) -> Iterator[Any]:
-    opened = []
-
-    def open_one(client: Any = 0) -> Any:
-        settings = lock_settings("kahuna", [str(address)], client=client)
-        opened.append(connect(settings, RecordedSession(Memory(), 10 + client, 100)))
-        return opened[-1]
-
-    yield open_one
-    for lock in opened:
-        lock.close()
+    with lock_clients() as open_one:
+        yield lambda client=0: open_one("kahuna", [str(address)], client)[0]
 
 
 def test_the_first_token_of_a_resource_is_0(open_lock: Any) -> None:

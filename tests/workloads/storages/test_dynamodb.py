@@ -43,11 +43,6 @@ def open_storage(endpoint: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def resource() -> str:
-    return next(systems.names)
-
-
-@pytest.fixture
 def commits_of(endpoint: str) -> systems.CommitsOf:
     return partial(systems.commits_of, "dynamodb", [endpoint])
 

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec
 from tests.support import systems
 from workloads.client import NotApplied, Stale
-from workloads.locks import connect
 from workloads.settings import EtcdStorageSettings
 from workloads.storages import etcd
 
@@ -29,16 +27,9 @@ def address(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(params=["etcd", "etcd-lock"])
 def open_lock(request: pytest.FixtureRequest, address: list[str]) -> Iterator[Callable[[], Any]]:
-    opened: list[Any] = []
-
-    def open_one() -> Any:
-        settings = systems.lock_settings(request.param, address, client=len(opened), token="create-revision")
-        opened.append(connect(settings, RecordedSession(systems.Memory(), process=0, stride=1)))
-        return opened[-1]
-
-    yield open_one
-    for lock in opened:
-        lock.close()
+    clients = itertools.count()
+    with systems.lock_clients() as open_one:
+        yield lambda: open_one(request.param, address, next(clients), token="create-revision")[0]
 
 
 @pytest.fixture

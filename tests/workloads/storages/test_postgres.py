@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from typing import Any
 
 import psutil
@@ -40,15 +41,13 @@ def conninfo(settings: StorageSettings) -> str:
 @pytest.fixture
 def open_storage(conninfo: str) -> Iterator[Any]:
     """Make clients of the test's own resource, set up for each way to fence as in a run."""
-    wires = []
+    with ExitStack() as stack:
 
-    def open_one(fencing: str, policy: str = "strict", timeout: float = 1.0) -> PostgresStorage:
-        wires.append(PostgresConnection(conninfo, timeout))
-        return PostgresStorage(wires[-1], fencing, policy)
+        def open_one(fencing: str, policy: str = "strict", timeout: float = 1.0) -> PostgresStorage:
+            wire = stack.enter_context(closing(PostgresConnection(conninfo, timeout)))
+            return PostgresStorage(wire, fencing, policy)
 
-    yield open_one
-    for wire in wires:
-        wire.close()
+        yield open_one
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from typing import Any
 
@@ -45,26 +46,14 @@ def open_storage(endpoint: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def resource() -> str:
-    return next(systems.names)
-
-
-@pytest.fixture
 def commits_of(endpoint: str) -> systems.CommitsOf:
     return partial(systems.commits_of, "s3", [endpoint])
 
 
 @pytest.fixture
 def open_tap(endpoint: str) -> Iterator[Callable[[], Tap]]:
-    opened: list[Tap] = []
-
-    def open_one() -> Tap:
-        opened.append(Tap("s3", [endpoint]))
-        return opened[-1]
-
-    yield open_one
-    for tap in opened:
-        tap.close()
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(closing(Tap("s3", [endpoint])))
 
 
 def of_a_user(endpoint: str, bucket: str) -> StorageSettings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
@@ -23,12 +24,5 @@ def cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture
 def exhibit(cluster: Cluster) -> Iterator[Any]:
-    opened = []
-
-    def open_one(name: Any) -> Exhibit:
-        opened.append(Exhibit(name, cluster))
-        return opened[-1]
-
-    yield open_one
-    for each in opened:
-        each.close()
+    with ExitStack() as stack:
+        yield lambda name: stack.enter_context(closing(Exhibit(name, cluster)))

@@ -10,13 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.clients.recorder import RecordedSession
-from harness.engines.engine import Engine
-from harness.network.topology import ServerSpec
 from tests.support import systems
 from tests.support.tap import Tap
 from workloads.client import Stale, Unknown
-from workloads.locks import connect
 from workloads.settings import host_and_port
 from workloads.storages import load_kind
 
@@ -25,32 +21,11 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]  # its servers run only in c
 LONG = 600 * systems.SECOND
 
 
-@pytest.fixture(scope="module")
-def endpoint(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    server = ServerSpec(name="s3", system="s3")
-    with systems.started(docker_engine, tmp_path_factory.mktemp("run"), server) as cluster:
-        yield systems.endpoints(cluster, "s3")[0]
-
-
 @pytest.fixture
-def open_lock(endpoint: str) -> Iterator[Any]:
-    opened = []
-
-    def open_one(kind: str, client: int = 0, ttl: int = LONG) -> Any:
-        session = RecordedSession(systems.Memory(), process=10 + client, stride=100)
-        opened.append(
-            connect(systems.lock_settings(kind, [endpoint], client=client, ttl=ttl, timeout=5.0), session)
-        )
-        return opened[-1]
-
-    yield open_one
-    for lock in opened:
-        lock.close()
-
-
-@pytest.fixture
-def resource() -> str:
-    return next(systems.names)
+def open_lock(s3_endpoint: str) -> Iterator[Any]:
+    with systems.lock_clients() as open_one:
+        common: dict[str, Any] = {"ttl": LONG, "timeout": 5.0}
+        yield lambda kind, client=0, **more: open_one(kind, [s3_endpoint], client, **common | more)[0]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +47,7 @@ def test_an_epoch_that_a_release_deletes_starts_again(
 
 def test_a_renewal_of_the_same_bytes_does_not_keep_a_waiter_out(open_lock: Any, resource: str) -> None:
     kind = "workloads.zoo.renewal_without_a_nonce:RenewalWithoutANonce"
-    first, second = open_lock(kind, 0, systems.SECOND), open_lock(kind, 1, systems.SECOND)
+    first, second = (open_lock(kind, client, ttl=systems.SECOND) for client in range(2))
     held = first.acquire(resource, "0-1")
     called = time.monotonic_ns()
 
@@ -93,9 +68,9 @@ def test_a_clock_an_hour_ahead_takes_a_lock_that_is_held(open_lock: Any, resourc
     assert taken.attempt < held.attempt + held.ttl
 
 
-def length_of_the_answer_to_a_read(endpoint: str, resource: str) -> int:
+def length_of_the_answer_to_a_read(s3_endpoint: str, resource: str) -> int:
     """How many bytes say that there is no such object."""
-    with socket.create_connection(host_and_port(endpoint)) as connection:
+    with socket.create_connection(host_and_port(s3_endpoint)) as connection:
         connection.sendall(
             f"GET /fencepost/fencepost-register/{resource} HTTP/1.1\r\nHost: s3\r\n\r\n".encode()
         )
@@ -110,21 +85,21 @@ def length_of_the_answer_to_a_read(endpoint: str, resource: str) -> int:
     ids=["bug", "twin"],
 )
 def test_a_write_that_is_sent_again_is_refused_because_of_itself(
-    endpoint: str, resource: str, kind: str, is_called_stale: bool
+    s3_endpoint: str, resource: str, kind: str, is_called_stale: bool
 ) -> None:
-    tap = Tap("s3", [endpoint])
-    tap.cut_after = length_of_the_answer_to_a_read(endpoint, resource) + 1
+    tap = Tap("s3", [s3_endpoint])
+    tap.cut_after = length_of_the_answer_to_a_read(s3_endpoint, resource) + 1
     storage: Any = load_kind(kind).connect(
         systems.storage_settings(kind, tap.endpoints, fencing="if-match", timeout=30.0)
     )
-    load_kind("s3").set_up(systems.storage_settings("s3", [endpoint]), [])
+    load_kind("s3").set_up(systems.storage_settings("s3", [s3_endpoint]), [])
 
     tap.stop_before(2, lambda: setattr(tap, "cut_after", sys.maxsize))
     with pytest.raises(Stale if is_called_stale else Unknown):
         storage.write(resource, 1, "landed", systems.nothing)
     tap.close()
 
-    assert systems.commits_of("s3", [endpoint], resource) == [(1, "landed")]
+    assert systems.commits_of("s3", [s3_endpoint], resource) == [(1, "landed")]
 
 
 @pytest.mark.parametrize(
@@ -133,9 +108,9 @@ def test_a_write_that_is_sent_again_is_refused_because_of_itself(
     ids=["bug", "twin"],
 )
 def test_a_mark_in_another_object_is_out_of_date_once_it_is_raised(
-    endpoint: str, resource: str, monkeypatch: pytest.MonkeyPatch, fencing: str, log: list[tuple[int, str]]
+    s3_endpoint: str, resource: str, monkeypatch: pytest.MonkeyPatch, fencing: str, log: list[tuple[int, str]]
 ) -> None:
-    settings = systems.storage_settings("s3", [endpoint], fencing=fencing)
+    settings = systems.storage_settings("s3", [s3_endpoint], fencing=fencing)
     load_kind("s3").set_up(settings, [])
     slow, other = (load_kind("s3").connect(settings) for _ in range(2))
     put = slow._bucket._put  # type: ignore[attr-defined]  # of its clients, only that of S3 has one
@@ -152,4 +127,4 @@ def test_a_mark_in_another_object_is_out_of_date_once_it_is_raised(
     except Stale:
         assert fencing == "if-match"
 
-    assert systems.commits_of("s3", [endpoint], resource) == log
+    assert systems.commits_of("s3", [s3_endpoint], resource) == log

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec
-from tests.support.systems import SECOND, Memory, endpoints, lock_settings, names, started
+from tests.support.systems import SECOND, endpoints, lock_clients, started
 from tests.support.waiting import wait_for
 from workloads.client import NotApplied
 from workloads.etcd_api import Connection
-from workloads.locks import connect, polling
+from workloads.locks import polling
 from workloads.locks.redis import lock_key
 from workloads.redis_connection import RedisConnection
 from workloads.zoo import get_then_del_unlock, redlock_one_clock_jumped
@@ -56,28 +55,9 @@ def zookeeper(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def resource() -> str:
-    return next(names)
-
-
-@pytest.fixture
 def open_lock() -> Iterator[Any]:
-    opened = []
-
-    def open_one(
-        kind: Any,
-        servers: Any,
-        client: Any = 0,
-        granted: Any = lambda _resource, _owner: None,
-        **settings: Any,
-    ) -> Any:
-        session = RecordedSession(Memory(), process=10 + client, stride=100, granted=granted)
-        opened.append(connect(lock_settings(kind, servers, client=client, **settings), session))
-        return opened[-1]
-
-    yield open_one
-    for lock in opened:
-        lock.close()
+    with lock_clients() as open_one:
+        yield lambda *what, **settings: open_one(*what, **settings)[0]
 
 
 @pytest.fixture
