@@ -50,10 +50,12 @@ def fencepost(
     )
 
 
-def refused(folder: Path, *arguments: str | Path, timeout: float = DEADLINE) -> CompletedProcess[str]:
+def refused(
+    folder: Path, *arguments: str | Path, timeout: float = DEADLINE, **environment: str
+) -> CompletedProcess[str]:
     """Run a command that is refused before any client starts."""
     words = [str(each) for each in arguments]
-    return warm(words, folder, os.environ | {"PYTHONPATH": str(ROOT)}, timeout)
+    return warm(words, folder, os.environ | {"PYTHONPATH": str(ROOT)} | environment, timeout)
 
 
 def refusal(folder: Path, *arguments: str | Path) -> str:

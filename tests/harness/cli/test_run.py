@@ -235,7 +235,7 @@ def test_every_command_refuses_it_with_the_same_exit_code(tmp_path: Path, comman
 
 
 def test_a_machine_without_docker_lacks_the_engine_that_a_target_needs(tmp_path: Path) -> None:
-    done = fencepost(tmp_path, "run", "etcd-postgres-patroni", DOCKER_HOST="unix:///nowhere")
+    done = refused(tmp_path, "run", "etcd-postgres-patroni", DOCKER_HOST="unix:///nowhere")
 
     assert done.returncode == 3, done.stderr
     assert "Docker does not answer at unix:///nowhere" in done.stderr

@@ -14,9 +14,9 @@ import pytest
 
 from harness.files.logs import CUT, MOST
 from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_challenged
-from tests.support.command import run_target
+from tests.support.command import refusal, run_target, run_words
 from tests.support.repository import ROOT
-from tests.support.selection import nightly
+from tests.support.selection import nightly, slow
 from tests.support.target_files import SUPERSEDED, target_text
 
 PROGRAM = ROOT / "tests/support/line_program.py"
@@ -176,33 +176,35 @@ def test_a_pause_at_write_sent_follows_the_programs_event(run: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "said"),
+    ("program", "where"), [("no-such-program", "on PATH"), ("./not-here", "from the current folder, /")]
+)
+def test_a_program_that_is_not_there_is_refused_before_the_run(
+    tmp_path: Path, program: str, where: str
+) -> None:
+    write_target(tmp_path, [program])
+
+    said = refusal(tmp_path, *run_words("mine.toml"))
+
+    assert f"mine: client.command: there is no executable program {program} {where}" in said
+    assert "harness/" not in said, "no traceback of ours"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
     [
-        (
-            ["no-such-program"],
-            4,
-            "mine: client.command: there is no executable program no-such-program on PATH",
+        *slow(
+            ([sys.executable, "nothing.py"], "ended with status 2; its last lines:"),
+            (["echo", "hello"], "did not become ready: the program said hello: "),
         ),
-        (
-            ["./not-here"],
-            4,
-            "mine: client.command: there is no executable program ./not-here from the current folder, /",
-        ),
-        pytest.param(
-            [sys.executable, "nothing.py"], 3, "ended with status 2; its last lines:", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            ["echo", "hello"], 3, "did not become ready: the program said hello: ", marks=pytest.mark.slow
-        ),
-        ([sys.executable, "-c", "raise RuntimeError('my words')"], 3, "RuntimeError: my words"),
+        ([sys.executable, "-c", "raise RuntimeError('my words')"], "RuntimeError: my words"),
     ],
 )
 def test_a_command_that_is_not_a_client_is_reported_in_one_sentence(
-    run: Any, command: list[str], code: int, said: str
+    run: Any, command: list[str], said: str
 ) -> None:
     done = run(command)
 
-    assert done.returncode == code
+    assert done.returncode == 3
     assert said in done.stderr
     assert "harness/" not in done.stderr, "no traceback of ours"
 

@@ -1,23 +1,29 @@
-"""Faults that wait for the state of a lock, as clients publish it."""
+"""When faults begin: as the seed draws it, or as a lock's state has it that clients publish."""
 
 import multiprocessing
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.clients.process import SharedProgress
 from harness.clients.shared_state import SharedState
 from harness.core.errors import ConfigurationError
+from harness.nemesis.failover import FailoverSpec
+from harness.nemesis.kill import KillSpec
 from harness.nemesis.moments import ENDING, holders
 from harness.nemesis.nemesis import Nemesis, latest_begin
 from harness.nemesis.observer import Observer
+from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
-from harness.nemesis.plan import PlanLog, PlannedFault
+from harness.nemesis.plan import PlanLog, PlannedFault, plan
 from harness.nemesis.reach import FaultReach
 from harness.spec.reading import load_text
 from tests.support.target_files import SMALL
@@ -181,3 +187,67 @@ def test_only_faults_that_wait_for_another_holder_end_their_stops_early(fault: s
     (spec,) = load_text(text(fault), "t.toml").faults
 
     assert latest_begin(spec, 20 * SECOND, 2 * SECOND) == latest * SECOND
+
+
+TTL = 2 * SECOND
+OUTSIDE = PauseSpec(kind="pause", target="holder", every="3s", lasts="1.2 ttl")
+LOCK_CUT = PartitionSpec.model_validate(
+    {"kind": "partition", "target": "client:1", "from": "both", "every": "4s", "lasts": "1s"}
+)
+AIMED = PauseSpec(kind="pause", target="holder", at="before-write", until="superseded")
+FAILOVER = FailoverSpec(kind="failover", target="lock", held="2s")
+CLIENT_KILL = KillSpec(kind="kill", target="storage", every="5s", lasts="1s")
+ONCE = KillSpec(kind="kill", target="lock", lasts="1s")
+
+
+@given(st.integers(0, 2**32))
+def test_the_same_seed_gives_the_same_plan(seed: int) -> None:
+    faults = (OUTSIDE, LOCK_CUT, AIMED, FAILOVER, CLIENT_KILL, ONCE)
+
+    assert plan(faults, seed, TTL, 20 * SECOND) == plan(faults, seed, TTL, 20 * SECOND)
+
+
+def test_another_seed_gives_other_moments() -> None:
+    assert len({plan((OUTSIDE,), seed, TTL, 20 * SECOND)[0].moments for seed in range(20)}) == 20
+
+
+@given(st.integers(0, 2**32), st.integers(4, 60))
+def test_each_fault_ends_before_the_next_and_before_the_run(seed: int, seconds: int) -> None:
+    duration = seconds * SECOND
+    (planned,) = plan((LOCK_CUT,), seed, TTL, duration)
+
+    assert len(planned.moments) == seconds // 4
+    for stretch, moment in enumerate(planned.moments):
+        assert 4 * stretch * SECOND <= moment
+        assert moment + SECOND <= min(4 * (stretch + 1) * SECOND, duration)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([FAILOVER, ONCE]))
+def test_a_single_server_fault_is_in_the_second_fifth(seed: int, fault: FailoverSpec | KillSpec) -> None:
+    (planned,) = plan((fault,), seed, TTL, 20 * SECOND)
+
+    (moment,) = planned.moments
+    assert 4 * SECOND <= moment < 8 * SECOND
+
+
+def test_a_fault_at_a_stop_point_has_no_moments() -> None:
+    (planned,) = plan((AIMED,), 7, TTL, 20 * SECOND)
+
+    assert (planned.at, planned.moments) == ("before-write", ())
+
+
+def test_a_fault_on_servers_strikes_at_a_stop_point_once_in_each_interval() -> None:
+    aimed = KillSpec(kind="kill", target="lock:leader", at="write-sent", every="5s", lasts="1s")
+
+    (planned,) = plan((aimed,), 7, TTL, 20 * SECOND)
+
+    assert planned == replace(
+        plan((CLIENT_KILL,), 7, TTL, 20 * SECOND)[0], target="lock:leader", at="write-sent"
+    )
+
+
+@pytest.mark.parametrize("seconds", [1, 2, 3])
+def test_a_run_shorter_than_one_interval_has_no_outside_fault(seconds: int) -> None:
+    (planned,) = plan((LOCK_CUT,), 7, TTL, seconds * SECOND)
+
+    assert planned.moments == ()
