@@ -17,7 +17,7 @@ from checkers.formats.initial_values import HAS_INITIAL, first_writes, start_of
 from checkers.formats.keys import name_of
 from checkers.formats.operations import VOCABULARY, operations, token, with_article
 from checkers.formats.other_operations import counted, not_kept, operations_of
-from checkers.formats.values import written
+from checkers.formats.values import INT64, written
 from checkers.history.operation import NO_VALUE
 from checkers.history.records import History, Op, Outcome
 from checkers.text.errors import HistoryError
@@ -29,7 +29,6 @@ WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etc
 """The formats of other tools, with their writers."""
 
 _NO_INITIAL = "history.jsonl has an initial value only for a register, with --model register"
-_INT64 = 1 << 63
 _MOST_KEYS = 20  # in the message about an unknown key
 
 
@@ -158,7 +157,7 @@ def _register(history: Foreign, calls: Sequence[Call], initial: object) -> Histo
 
 
 def _value(file: str, line: int, value: object) -> str | int | None:
-    if value is None or isinstance(value, str) or (isinstance(value, int) and abs(value) < _INT64):
+    if value is None or isinstance(value, str) or (isinstance(value, int) and abs(value) < INT64):
         return value
     if isinstance(value, Keyword):
         return repr(value)
@@ -167,7 +166,7 @@ def _value(file: str, line: int, value: object) -> str | int | None:
 
 def _lines(history: History) -> Iterator[str]:
     for op in history.operations:
-        if max(op.called, op.learned or 0) >= _INT64:
+        if max(op.called, op.learned or 0) >= INT64:
             problem = "made to rise, its time is beyond 64 bits"
             raise HistoryError(history.header.target, op.lines[-1], problem)
     rules = {"fenced": False, "policy": "inclusive", "require": {"stale_writes_attempted": 0}}

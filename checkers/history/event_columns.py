@@ -242,10 +242,7 @@ class _Presence:
     @classmethod
     def of(cls, name: str) -> _Presence:
         """Return the presence of a field, from the types of the lines."""
-        of_kinds = [
-            next((each for each in msgspec.structs.fields(kind) if each.name == name), None)
-            for kind in _KINDS
-        ]
+        of_kinds = [{each.name: each for each in msgspec.structs.fields(kind)}.get(name) for kind in _KINDS]
         return cls(
             allowed=np.array([each is not None for each in of_kinds]),
             required=np.array([each is not None and each.required for each in of_kinds]),

@@ -46,9 +46,8 @@ def _rank_times(columns: Columns) -> Ranks:
     ranks[order], start = _by_resource(times[order], resources[order], len(columns.resources))
     returned = np.full(len(columns), UNRANKED, dtype=np.int64)
     returned[answered] = ranks[len(columns) :]
-    return Ranks(
-        called=ranks[: len(columns)], returned=returned, start=start, size=int(ranks.max(initial=0)) + 1
-    )
+    size = int(ranks.max(initial=0)) + 1
+    return Ranks(called=ranks[: len(columns)], returned=returned, start=start, size=size)
 
 
 def _rank_lines(columns: Columns) -> Ranks:
