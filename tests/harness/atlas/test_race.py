@@ -86,7 +86,7 @@ def cell(*races: Race, operation: Operation = Operation.CREATE) -> Cell:
         ((), 0, False),
     ],
 )
-def test_a_race_is_decided_if_all_lost(
+def test_a_race_is_decided_if_no_other_can_have_won(
     statuses: tuple[int | None, ...], winners: int, is_decided: bool
 ) -> None:
     assert (race(*statuses).winners, race(*statuses).is_decided) == (winners, is_decided)

@@ -69,9 +69,7 @@ def test_a_target_that_is_no_name_makes_no_entry(run: Path, tmp_path: Path, targ
 
 @pytest.mark.parametrize("name", ["minimal.toml", "minimal-plan.json", "plan.json", "target.toml"])
 @pytest.mark.parametrize("leads_to", ["secret", "pipe", "/dev/zero"])
-def test_no_link_of_a_received_run_enters_a_corpus(
-    run: Path, tmp_path: Path, name: str, leads_to: str
-) -> None:
+def test_no_link_of_received_runs_enters_corpora(run: Path, tmp_path: Path, name: str, leads_to: str) -> None:
     (tmp_path / "secret").write_text("my private key")
     os.mkfifo(tmp_path / "pipe")
     (run / name).unlink(missing_ok=True)
@@ -154,9 +152,7 @@ def test_an_entry_that_cannot_be_judged_stops_no_other(run: Path, tmp_path: Path
     assert "expected.json" in found["broken"]
 
 
-def test_a_file_that_grows_without_end_is_refused(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_without_end_is_refused(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus.add(run, tmp_path / "corpus")
     monkeypatch.setattr(corpus, "_MOST_JUDGED", 100)
 

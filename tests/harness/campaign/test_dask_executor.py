@@ -63,9 +63,7 @@ def delivered(*members: tuple[str, str]) -> _Delivery:
         ("plan.json", "exists and was not overwritten"),
     ],
 )
-def test_what_a_worker_sends_replaces_nothing_and_stays(
-    night: Night, tmp_path: Path, name: str, why: str
-) -> None:
+def test_what_a_worker_sends_stays_in_new_files(night: Night, tmp_path: Path, name: str, why: str) -> None:
     (night.path / "runs" / "way").symlink_to(tmp_path)
     before = {file: file.read_text() for file in tmp_path.rglob("*") if file.is_file()}
 

@@ -157,7 +157,7 @@ def test_lock_then_incr_is_not_atomic_and_refuses_late_releases(local_engine: En
 
 @pytest.mark.engine
 @pytest.mark.parametrize("retakes", ["renew", *slow("release")])
-def test_a_lock_that_retakes_an_expired_one_is_silent(
+def test_an_expired_lock_taken_again_does_not_tell(
     local_engine: Engine, tmp_path: Path, retakes: str
 ) -> None:
     program = ROOT / "tests/support/retaking_lock.py"

@@ -55,9 +55,7 @@ def test_recheck_lists_formats_for_what_is_no_history(refusal: Any, tmp_path: Pa
     assert "looks like" not in said
 
 
-def test_an_unfit_model_for_an_export_says_what_to_do(
-    fencepost: Any, recorded_run: Any, tmp_path: Path
-) -> None:
+def test_an_unfit_model_of_exports_names_a_way_out(fencepost: Any, recorded_run: Any, tmp_path: Path) -> None:
     run, file = recorded_run("etcd-postgres"), tmp_path / "history.edn"
     fencepost("export", run, "--to", "jepsen-edn", "-o", file)
 
@@ -175,9 +173,7 @@ def test_a_refused_import_does_not_change_an_existing_file(refusal: Any, tmp_pat
         ["export", OURS, "--to", "jepsen-edn"],
     ],
 )
-def test_no_file_is_overwritten_unless_forced(
-    fencepost: Any, tmp_path: Path, command: list[Path | str]
-) -> None:
+def test_no_file_is_overwritten_by_default(fencepost: Any, tmp_path: Path, command: list[Path | str]) -> None:
     kept = tmp_path / "keep"
     kept.write_text("recorded\n")
 

@@ -210,7 +210,7 @@ def test_a_run_without_a_seed_says_so(received: Path, tmp_path: Path) -> None:
     assert "has no seed in header.json to run again: give --no-runs" in said
 
 
-def test_what_has_run_elsewhere_is_not_trusted(
+def test_what_has_run_in_another_folder_is_not_trusted_here(
     received: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (received / "target.toml").write_text(OWN_PROGRAM)

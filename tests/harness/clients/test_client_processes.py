@@ -274,9 +274,7 @@ def test_an_error_has_its_place_if_it_is_a_mistake(recorder: Recorder, action: A
     assert error_of(recorder, action) == said
 
 
-def test_the_log_has_tracebacks_but_no_passwords(
-    recorder: Recorder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_logs_have_tracebacks_but_no_password(recorder: Recorder, capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> NoReturn:
         raise KeyError("hunter22")
 

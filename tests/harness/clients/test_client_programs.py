@@ -178,9 +178,7 @@ def test_a_pause_at_write_sent_follows_the_programs_event(run: Any, tmp_path: Pa
 @pytest.mark.parametrize(
     ("program", "where"), [("no-such-program", "on PATH"), ("./not-here", "from the current folder, /")]
 )
-def test_a_program_that_is_not_there_is_refused_before_the_run(
-    tmp_path: Path, program: str, where: str
-) -> None:
+def test_a_missing_program_is_refused_before_the_run(tmp_path: Path, program: str, where: str) -> None:
     write_target(tmp_path, [program])
 
     said = refusal(tmp_path, *run_words("mine.toml"))
@@ -199,9 +197,7 @@ def test_a_program_that_is_not_there_is_refused_before_the_run(
         ([sys.executable, "-c", "raise RuntimeError('my words')"], "RuntimeError: my words"),
     ],
 )
-def test_a_command_that_is_not_a_client_is_reported_in_one_sentence(
-    run: Any, command: list[str], said: str
-) -> None:
+def test_a_command_that_is_no_client_is_reported(run: Any, command: list[str], said: str) -> None:
     done = run(command)
 
     assert done.returncode == 3

@@ -128,7 +128,7 @@ def test_the_script_of_a_wheel_is_no_program(
 
 
 @pytest.mark.parametrize("words", [ETCD.replace("{}", "3.3.25"), "usage: etcd FOLDER"])
-def test_an_old_program_or_one_without_version_is_passed(
+def test_a_program_that_is_too_old_or_says_no_version_is_passed_over(
     path_of_programs: Path, etcd_wheel: Path, words: str
 ) -> None:
     program_that_says(path_of_programs / "etcd", words, "")
@@ -150,9 +150,7 @@ def test_the_newest_release_outside_of_path_is_taken(path_of_programs: Path, tmp
     assert server_programs.find(source).path == on_path
 
 
-def test_without_a_program_the_error_has_remedies(
-    path_of_programs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_program_has_each_remedy(path_of_programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = program_that_says(path_of_programs / "redis-server", REDIS, "5.0.7")
     monkeypatch.setattr(server_programs, "folder_of", lambda _package: None)
 

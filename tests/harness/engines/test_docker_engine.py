@@ -129,9 +129,7 @@ def test_a_sweep_cleans_up_after_a_harness_killed_during_the_start(
 
 
 @pytest.mark.slow
-def test_a_run_in_progress_is_untouched(
-    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
-) -> None:
+def test_runs_in_progress_are_kept(things: Any, docker_engine: Engine, run_id: str, tmp_path: Path) -> None:
     with running_harness(docker_engine.name, run_id, tmp_path) as process:
         wait_for_line(process, "up")
         before = len(things(run_id))

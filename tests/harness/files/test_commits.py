@@ -42,7 +42,7 @@ def test_fencepost_and_no_repository_are_not_tested(tmp_path: Path, monkeypatch:
         assert environment.tested_commit() is None
 
 
-def test_a_package_in_its_users_repository_is_none(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_in_a_repository_have_no_commit(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = repository / "venv/harness/files/environment.py"
     installed.parent.mkdir(parents=True)
     installed.write_text("")

@@ -72,9 +72,7 @@ def write(connection: socket.socket, key: str) -> None:
     connection.sendall(f"SET {key} 1\r\n".encode())
 
 
-def test_refused_connections_are_closed_for_good(
-    servers: Relayed, server: str, client: socket.socket
-) -> None:
+def test_refused_connections_stay_closed(servers: Relayed, server: str, client: socket.socket) -> None:
     at = servers.cluster.edge(0, server)
     with (
         socket.create_connection((at.host, at.port)) as unused,
@@ -113,7 +111,7 @@ def test_a_cut_loses_requests_and_healing_closes(
     assert not servers.has(key)
 
 
-def test_a_request_lands_as_its_answer_is_lost(
+def test_a_request_lands_while_its_answer_is_lost(
     servers: Relayed, server: str, client: socket.socket, key: str
 ) -> None:
     with partition(servers.cluster, 0, [server], "to-client"):
@@ -156,9 +154,7 @@ def test_a_held_write_lands_although_its_client_has_gone(
 
 
 @pytest.mark.parametrize("closing", CLOSINGS)
-def test_a_held_write_of_a_new_connection_lands(
-    servers: Relayed, server: str, key: str, closing: str
-) -> None:
+def test_held_writes_of_new_connections_land(servers: Relayed, server: str, key: str, closing: str) -> None:
     at = servers.cluster.edge(0, server)
     with delay(servers.cluster, 0, [server], lambda: None):
         connection = socket.create_connection((at.host, at.port))
@@ -172,9 +168,7 @@ def test_a_held_write_of_a_new_connection_lands(
     connection.close()
 
 
-def test_held_requests_and_answers_arrive_in_order(
-    servers: Relayed, server: str, client: socket.socket
-) -> None:
+def test_held_requests_get_answers_in_order(servers: Relayed, server: str, client: socket.socket) -> None:
     with delay(servers.cluster, 0, [server], lambda: None):
         for number in range(200):
             client.sendall(f"ECHO {number}\r\n".encode())

@@ -136,7 +136,7 @@ def test_two_servers_are_not_mixed_up(
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-def test_proxies_of_the_environment_are_ignored(
+def test_proxy_settings_in_the_environment_are_ignored(
     toxiproxy: Any, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     for name in ("NO_PROXY", "no_proxy"):

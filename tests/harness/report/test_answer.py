@@ -139,9 +139,7 @@ def test_each_reason_for_an_undecided_run_has_its_own_remedy() -> None:
         ),
     ],
 )
-def test_a_run_that_shows_nothing_has_the_remedy_of_its_reason(
-    reason: Any, headline: str, remedy: str
-) -> None:
+def test_a_run_that_shows_nothing_has_its_reasons_remedy(reason: Any, headline: str, remedy: str) -> None:
     said = answer(verdict("unknown", reasons=[reason]), "mine")
 
     assert said.headline == headline

@@ -225,9 +225,7 @@ def etcd(local_engine: Engine, certificates: Certificates, tmp_path: Path) -> It
             process.kill()
 
 
-def test_an_etcd_that_demands_certificates_works(
-    etcd: str, certificates: Certificates, tmp_path: Path
-) -> None:
+def test_etcds_that_demand_certificates_work(etcd: str, certificates: Certificates, tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(target(etcd))
 
     def run(duration: str) -> Any:

@@ -203,9 +203,7 @@ def test_a_run_killed_during_a_fault_leaves_nothing_behind(
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
-def test_a_run_killed_before_patroni_acts_leaves_nothing(
-    tmp_path: Path, own_folders: tuple[Path, Path]
-) -> None:
+def test_a_kill_before_patroni_acts_leaves_nothing(tmp_path: Path, own_folders: tuple[Path, Path]) -> None:
     target = "etcd-postgres-patroni"
     process = start("run", target, "--engine", "docker", "--seed", FAILS_EARLY, cwd=tmp_path)
     latest = tmp_path / "runs" / target / "latest"

@@ -40,7 +40,7 @@ KILLED = target_text(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", BOTH_ENGINES)
-def test_acknowledged_writes_survive_kills(
+def test_acknowledged_writes_survive_kills_of_both_sides(
     request: pytest.FixtureRequest, tmp_path: Path, engine: str
 ) -> None:
     need(request.getfixturevalue(f"{engine}_engine"), SERVERS)

@@ -172,9 +172,7 @@ def test_a_smaller_target_need_show_only_one_of_the_expected_anomalies(smaller: 
     assert (smaller.target.expected, smaller.target.may) == (("stale-write",), ("early-grant",))
 
 
-def test_an_interrupted_search_keeps_the_smallest(
-    smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupts_keep_the_smallest_target(smaller: SmallerTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     def shows(_: SmallerTarget, target: Target, _seed: int) -> tuple[bool]:
         if not target.faults or target.workload.clients < smaller.target.workload.clients:
             raise KeyboardInterrupt

@@ -140,9 +140,7 @@ ONE_OF_THEM = 'lock.version = "3.6.7": cannot be combined with lock.image: give 
         ("zookeeper-postgres", ["lock.ttl=2h"], 'lock.ttl = "2h": must be at most 1h\n'),
     ],
 )
-def test_settings_that_contradict_a_shipped_target_are_refused(
-    target: str, settings: list[str], problem: str
-) -> None:
+def test_what_contradicts_its_target_is_refused(target: str, settings: list[str], problem: str) -> None:
     (error,) = errors_of(target, *settings)
 
     assert problem in f"{error}\n"

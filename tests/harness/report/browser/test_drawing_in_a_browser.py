@@ -199,9 +199,7 @@ def test_every_badge_can_be_reached_with_the_keyboard_and_says_what_it_is(page: 
     assert "write" in (mark(page, 4).get_attribute("aria-label") or "")
 
 
-def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
-    visitor: Visitor, recorded_run: Unpack
-) -> None:
+def test_a_token_that_no_browser_counts_is_shown_exactly(visitor: Visitor, recorded_run: Unpack) -> None:
     folder = recorded_run("etcd-postgres-unfenced")
     beyond = 2**53
     for name in ("history.jsonl", "commits.jsonl"):

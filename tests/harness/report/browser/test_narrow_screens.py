@@ -43,9 +43,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
 
 
 @pytest.mark.parametrize("width", [*nightly(1400, 390), 320])
-def test_step_numbers_are_whole_in_the_table_of_operations(
-    visitor: Visitor, reported: Unpack, width: int
-) -> None:
+def test_step_numbers_are_whole_in_the_operations(visitor: Visitor, reported: Unpack, width: int) -> None:
     report = reported("etcd-postgres-unfenced")
     page = visitor.drawing(report, viewport={"width": width, "height": 900})
 
