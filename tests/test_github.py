@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.command import ran
 from tests.support.repository import PYTHONS, ROOT
 
 GITHUB = ROOT / ".github"
@@ -27,7 +28,7 @@ SCHEMAS = {
 
 def module(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", name, *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return ran(command)
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
@@ -125,11 +126,7 @@ def test_the_pre_commit_hooks_are_those_of_make_check() -> None:
 
     (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     hooks = [hook["entry"].replace(" --force-exclude", "") for hook in local["hooks"]]
-    steps = subprocess.run(
-        ["make", "--dry-run", "--no-print-directory", "--old-file=.venv/installed", "check"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
+    steps = ran(
+        ["make", "--dry-run", "--no-print-directory", "--old-file=.venv/installed", "check"], check=True
     )
     assert hooks == steps.stdout.splitlines()

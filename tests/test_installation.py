@@ -2,10 +2,10 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from harness.cli import diagnostics
+from tests.support.command import ran
 from tests.support.repository import PROJECT, PYTHONS, ROOT
 
 BY_NAME = re.compile(r"""\binstall +(-\S+ +)*['"]?fencepost\b(?![/.])""")
@@ -23,13 +23,8 @@ def test_the_first_line_says_how_long_it_takes_and_the_last_what_is_next(tmp_pat
     python.write_text(MAKES_NO_ENVIRONMENT)
     python.chmod(0o755)
 
-    made = subprocess.run(
-        ["make", "--no-print-directory", "install", f"PYTHON={python}"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
+    made = ran(
+        ["make", "--no-print-directory", "install", f"PYTHON={python}"], cwd=tmp_path, timeout=60, check=True
     )
 
     assert made.stdout == (

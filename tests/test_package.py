@@ -18,6 +18,7 @@ import pytest
 
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
+from tests.support.command import ran
 from tests.support.repository import PROJECT, PYTHONS, ROOT
 from tests.support.selection import nightly
 
@@ -53,9 +54,7 @@ def only(pattern: str, folder: Path) -> Path:
 
 
 def committed(checkout: Path, *folders: str) -> set[str]:
-    listed = subprocess.run(
-        ["git", "ls-files", *folders], cwd=checkout, check=True, capture_output=True, text=True
-    )
+    listed = ran(["git", "ls-files", *folders], cwd=checkout, check=True)
     return set(listed.stdout.splitlines())
 
 
@@ -147,11 +146,4 @@ def run_in(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command as it is outside of any checkout, on a machine without Docker."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return subprocess.run(
-        [program, *arguments],
-        cwd=folder,
-        env=inherited | {"DOCKER_HOST": NO_DOCKER} | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ran([program, *arguments], cwd=folder, env=inherited | {"DOCKER_HOST": NO_DOCKER} | environment)

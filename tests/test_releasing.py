@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.command import ran
 from tests.support.console_blocks import follow, shell
 from tests.support.repository import PROJECT, ROOT
 
@@ -44,9 +45,7 @@ def demanded_of(tag: str, clone: Path) -> int:
 
 
 def test_the_steps_leave_a_clean_tagged_commit(released: Path) -> None:
-    seen = subprocess.run(
-        ["git", "describe", "--dirty"], cwd=released, check=True, capture_output=True, text=True
-    )
+    seen = ran(["git", "describe", "--dirty"], cwd=released, check=True)
 
     assert seen.stdout == "v0.2.0\n"
 

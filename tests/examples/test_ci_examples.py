@@ -19,6 +19,7 @@ import yaml
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
 from tests.support.ci_steps import ACTION, CI, steps_of_gitlab, steps_of_jenkins, steps_of_the_action
+from tests.support.command import ran
 from tests.support.repository import ROOT
 
 WORKFLOWS = (CI / "github-nightly.yml", CI / "github-image.yml")
@@ -53,7 +54,7 @@ storage = ["sqlite:conditional-update"]
 def test_each_file_is_valid_by_its_schema(schema: str, file: Path) -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]
     command += ["--data-transform", "gitlab-ci"] if schema == "vendor.gitlab-ci" else []
-    checked = subprocess.run([*command, file], capture_output=True, text=True, check=False)
+    checked = ran([*command, file])
 
     assert checked.returncode == 0, checked.stdout
 
@@ -149,6 +150,4 @@ def test_the_shell_steps_run_in_a_clean_clone(
 
 def run(script: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[Any]:
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=900
-    )
+    return ran(command, cwd=folder, env=environment, timeout=900)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from harness.core.exit_codes import ExitCode
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec, Topology
 from tests.support.challenged import repeated
-from tests.support.command import run_target
+from tests.support.command import ran, run_target
 from tests.support.missing import miss, need
 from tests.support.repository import ROOT
 
@@ -29,9 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, local_engine: Engine) -> Pa
     if not shutil.which("go"):
         miss("the example of etcd's Mutex needs Go")
     copy = shutil.copytree(ROOT / "examples" / "etcd-mutex", tmp_path_factory.mktemp("go") / "etcd-mutex")
-    built = subprocess.run(
-        ["go", "build"], cwd=copy, capture_output=True, text=True, timeout=500, check=False
-    )
+    built = ran(["go", "build"], cwd=copy, timeout=500)
     assert built.returncode == 0, built.stderr
     return copy
 

@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -18,7 +17,7 @@ from checkers.vocabulary.anomalies import VIOLATIONS
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec, Topology
 from tests.support.challenged import run_until_challenged
-from tests.support.command import fencepost, run_target
+from tests.support.command import fencepost, ran, run_target
 from tests.support.console_blocks import follow, shell
 from tests.support.missing import miss, need
 from tests.support.repository import ROOT
@@ -156,7 +155,7 @@ def java_client(tmp_path_factory: pytest.TempPathFactory, local_engine: Engine) 
     if local_engine.refusal(topology("postgres")) or not (shutil.which("mvn") and shutil.which("javac")):
         miss("the Java example needs PostgreSQL, Maven and a JDK")
     folder = shutil.copytree(EXAMPLES / "java-client", tmp_path_factory.mktemp("java") / "java-client")
-    built = subprocess.run(BUILD, cwd=folder, capture_output=True, text=True, timeout=500, check=False)
+    built = ran(BUILD, cwd=folder, timeout=500)
     assert built.returncode == 0, built.stdout
     return folder
 

@@ -16,7 +16,7 @@ from harness.engines.engine import Engine
 from harness.nemesis.partition import partition
 from harness.run import deployment
 from harness.spec import load
-from tests.support.command import fencepost
+from tests.support.command import fencepost, ran
 from tests.support.missing import miss
 from tests.support.repository import ROOT
 
@@ -45,9 +45,7 @@ def assert_fits(folder: Path, lock: str, command: str, engine: str = "local") ->
 
 
 def build(command: str, folder: Path) -> None:
-    done = subprocess.run(
-        command.split(), cwd=folder, capture_output=True, text=True, timeout=500, check=False
-    )
+    done = ran(command.split(), cwd=folder, timeout=500)
 
     assert done.returncode == 0, done.stderr
 

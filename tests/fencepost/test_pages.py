@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.command import ran
 from tests.support.repository import ROOT
 
 PRIVATE = "checkers|workloads|harness"
@@ -83,14 +83,7 @@ def test_the_examples_of_a_page_print_what_they_say(
 def test_the_commands_that_repeat_the_comparisons_find_their_tests(command: str) -> None:
     collect = command.replace(".venv/bin/pytest", f"{sys.executable} -m pytest --collect-only -q")
 
-    done = subprocess.run(
-        ["bash", "-c", collect],
-        cwd=ROOT,
-        env=os.environ | {"PYTEST_ADDOPTS": "-n 0"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(["bash", "-c", collect], env=os.environ | {"PYTEST_ADDOPTS": "-n 0"})
 
     assert done.returncode == 0, done.stdout
     assert re.search(r"^\d+(/\d+)? tests collected", done.stdout, re.MULTILINE)

@@ -6,7 +6,6 @@ import ast
 import inspect
 import json
 import re
-import subprocess
 import sys
 import typing
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import pytest
 import fencepost
 from fencepost import ConfigurationError, Event, FaultObserved, RunJudged, RunStarted, Validity
 from tests.support.challenged import repeated, was_not_exercised
+from tests.support.command import ran
 from tests.support.repository import HISTORIES, ROOT
 
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(), re.DOTALL)
@@ -30,9 +30,7 @@ def printed(example: str) -> list[str]:
 
 
 def called(script: Path, folder: Path) -> CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, script], cwd=folder, capture_output=True, text=True, timeout=300, check=False
-    )
+    return ran([sys.executable, script], cwd=folder)
 
 
 def printed_by(done: CompletedProcess[str]) -> list[str]:
@@ -139,7 +137,7 @@ def test_the_documented_pytest_test_passes(tmp_path: Path) -> None:
 
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
     done = repeated(
-        lambda: subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False),
+        lambda: ran(words, cwd=tmp_path),
         lambda done: "not exercised" in done.stdout,
     )
 
@@ -154,7 +152,7 @@ OURS = ("checkers", "workloads", "harness", "compose")
 def imported_by(statement: str) -> set[str]:
     """The modules that a statement adds to those of a bare interpreter, without the standard library's."""
     script = f"import sys; before = set(sys.modules); {statement}; print(*set(sys.modules) - before)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = ran([sys.executable, "-c", script], check=True)
     return {name for name in done.stdout.split() if name.partition(".")[0] not in sys.stdlib_module_names}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import pytest
 from fuzzing import campaign, sandbox
 from fuzzing.edits import Edit, edited
 from fuzzing.surfaces import SURFACES, Surface
-from tests.support.repository import ROOT
+from tests.support.command import ran
 
 
 @pytest.mark.slow
@@ -23,9 +22,7 @@ from tests.support.repository import ROOT
 def test_hostile_input_ends_in_a_sentence_and_a_documented_exit_code(surface: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fuzzing", surface, "--seed", "1", "--cases", "20"]
 
-    ended = subprocess.run(
-        [*command, "--keep", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    ended = ran([*command, "--keep", str(tmp_path)])
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert re.search(r"(?<!\d)20 cases", ended.stdout)

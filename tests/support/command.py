@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess, Popen
+from typing import Any
 
 from harness.core.exit_codes import ExitCode
 from tests.support.repository import ROOT
@@ -28,6 +29,20 @@ STARTS_NONE = {
 warm = WarmCommand()
 
 
+def ran(
+    words: Sequence[str | Path],
+    *,
+    cwd: Path | str = ROOT,
+    timeout: float = DEADLINE,
+    check: bool = False,
+    **more: Any,
+) -> CompletedProcess[str]:
+    """Run any program, and keep what it prints; `more` is for `subprocess.run`."""
+    return subprocess.run(
+        words, cwd=cwd, timeout=timeout, check=check, capture_output=True, text=True, **more
+    )
+
+
 def fencepost(
     folder: Path, *arguments: str | Path, timeout: float = DEADLINE, **environment: str
 ) -> CompletedProcess[str]:
@@ -39,15 +54,7 @@ def fencepost(
     variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
     if not STARTS_CLIENTS & set(words[:1]) or STARTS_NONE & set(words[1:]):
         return warm(words, folder, variables, timeout)
-    return subprocess.run(
-        [*FENCEPOST, *words],
-        cwd=folder,
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    return ran([*FENCEPOST, *words], cwd=folder, env=variables, timeout=timeout)
 
 
 def refused(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.command import ran
 from tests.support.repository import ROOT
 from tools.commit_subjects import wrong
 
@@ -23,7 +23,7 @@ class Repository:
     def git(self, *arguments: str) -> str:
         identity = ["-c", "user.name=maintainer", "-c", "user.email=maintainer@localhost"]
         command = ["git", "-C", str(self._folder), *identity, *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        return ran(command, check=True).stdout.strip()
 
     def commit(self, message: str) -> str:
         """Return the new commit's name."""
@@ -103,12 +103,7 @@ def test_if_nothing_earlier_is_known_only_the_newest_is_checked(repository: Repo
 def test_the_command_names_what_is_wrong_and_fails(repository: Repository) -> None:
     repository.commit("Fix docs")
 
-    checked = subprocess.run(
-        [sys.executable, ROOT / "tools/commit_subjects.py", "HEAD", "HEAD~1"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    checked = ran([sys.executable, ROOT / "tools/commit_subjects.py", "HEAD", "HEAD~1"], cwd=".")
 
     assert (checked.returncode, checked.stdout) == (1, "")
     assert checked.stderr.endswith(": Fix docs\n")

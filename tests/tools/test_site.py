@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 from playwright.sync_api import Browser
 
+from tests.support.command import ran
 from tests.support.repository import ROOT
 from tools.site_pages import ROOT_PAGES, repository
 
@@ -24,13 +24,9 @@ SHAPES = ("h2", "h3", "li", "table", "tr", "td", "pre", "img")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as `make docs` does."""
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
-        cwd=ROOT,
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     return folder
@@ -181,13 +177,7 @@ def test_a_link_to_nothing_fails_the_build(tmp_path: Path) -> None:
     }
     (tmp_path / "mkdocs.yml").write_text(str(configuration).replace("False", "false"))
 
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=tmp_path)
 
     assert done.returncode != 0
     assert "broken.md links to harness/gone.py, which does not exist" in done.stderr

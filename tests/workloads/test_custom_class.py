@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -14,7 +13,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from tests.support.challenged import run_until_challenged
-from tests.support.command import DEADLINE, fencepost, refused, run_target, run_words
+from tests.support.command import fencepost, ran, refused, run_target, run_words
 from tests.support.repository import ROOT
 
 EXAMPLE = ROOT / "examples/own-class"
@@ -251,22 +250,10 @@ class Around:
 
 
 HOSTILE = (
-    "json.py",
-    "socket.py",
-    "signal.py",
-    "selectors.py",
-    "random.py",
-    "msgspec.py",
-    "psutil.py",
-    "numpy.py",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "multiprocessing/__init__.py",
-    "harness/__init__.py",
-    "harness/processes/fork_server_setup.py",
-    "harness/processes/cleanup_process.py",
-    "workloads/__init__.py",
-    "checkers/__init__.py",
+    *("json.py", "socket.py", "signal.py", "selectors.py", "random.py"),
+    *("msgspec.py", "psutil.py", "numpy.py", "sitecustomize.py", "usercustomize.py"),
+    *("multiprocessing/__init__.py", "harness/__init__.py", "harness/processes/fork_server_setup.py"),
+    *("harness/processes/cleanup_process.py", "workloads/__init__.py", "checkers/__init__.py"),
 )
 LEAVES_A_MARK = """
 import os, sys
@@ -290,15 +277,7 @@ def hostile(folder: Path, tmp_path: Path) -> Path:
 def called_as_installed(folder: Path, *words: str) -> CompletedProcess[str]:
     """Call the command without anything of ours in its environment."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    return subprocess.run(
-        [Path(sys.executable).with_name("fencepost"), *words],
-        cwd=folder,
-        env=clean,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-        check=False,
-    )
+    return ran([Path(sys.executable).with_name("fencepost"), *words], cwd=folder, env=clean)
 
 
 @pytest.mark.slow

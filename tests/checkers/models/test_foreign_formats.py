@@ -164,18 +164,14 @@ def granted(*answers: str) -> str:
 @pytest.mark.parametrize(
     "form",
     [
-        "{:owner 7, :token %s}",
-        '{"token" %s}',
-        "{:fence %s}",
-        "{:fencing-token %s}",
-        '{"fencing_token" %s}',
-        '{"fencingToken" %s, :host "a"}',
-        "{:fence %s, :ttl 3}",
-        "{:lock/token %s}",
-        "#:lock{:owner 7, :fencing-token %s}",
-        '["A" %s]',
-        "[9 %s]",
-        "%s",
+        *("{:owner 7, :token %s}", '{"token" %s}', "{:fence %s}", "{:fencing-token %s}"),
+        *(
+            '{"fencing_token" %s}',
+            '{"fencingToken" %s, :host "a"}',
+            "{:fence %s, :ttl 3}",
+            "{:lock/token %s}",
+        ),
+        *("#:lock{:owner 7, :fencing-token %s}", '["A" %s]', "[9 %s]", "%s"),
     ],
 )
 @pytest.mark.parametrize("model", ["fenced-mutex", "reentrant-fenced-mutex"])
@@ -219,14 +215,8 @@ def test_keys_that_are_written_alike_are_different_locks(file: WriteFile, first:
 @pytest.mark.parametrize(
     "answer",
     [
-        '"7"',
-        "7.0",
-        "true",
-        '{:fence "7"}',
-        '{:fence 7, "fence" 8}',
-        "{:fence 7, :token 8}",
-        "[7]",
-        '["A" "7"]',
+        *('"7"', "7.0", "true", "[7]", '["A" "7"]'),
+        *('{:fence "7"}', '{:fence 7, "fence" 8}', "{:fence 7, :token 8}"),
     ],
 )
 def test_a_token_that_is_no_whole_number_is_refused(file: WriteFile, answer: str) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,6 +13,7 @@ import pytest
 
 from checkers.models.judge import judge_foreign
 from checkers.vocabulary.verdict import Validity
+from tests.support.command import ran
 from tests.support.repository import ROOT
 
 REQUIRED = "FENCEPOST_REQUIRE_PORCUPINE"
@@ -25,10 +25,7 @@ def porcupine_module() -> Path:
     go = shutil.which("go")
     if go is None:
         _miss("no go is on PATH")
-    found = subprocess.run(
-        [go, "mod", "download", "-json", PORCUPINE],
-        capture_output=True, text=True, check=False, cwd="/", timeout=300,
-    )  # fmt: skip
+    found = ran([go, "mod", "download", "-json", PORCUPINE], cwd="/")  # fmt: skip
     if found.returncode:
         _miss(f"{PORCUPINE} cannot be had: {found.stderr[-200:] or found.stdout[-200:]}")
     return Path(json.loads(found.stdout)["Dir"])
@@ -71,13 +68,6 @@ def test_the_peer_that_benchmarks_run_passes_its_own_tests(porcupine_module: Pat
     assert porcupine_module.exists()
     folder = ROOT / "benchmarks" / "porcupine"
 
-    tested = subprocess.run(
-        ["go", "test", "-count=1", "./..."],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    tested = ran(["go", "test", "-count=1", "./..."], cwd=folder)
 
     assert tested.returncode == 0, tested.stdout + tested.stderr

@@ -14,19 +14,16 @@ from checkers.text.redaction import HIDDEN, redacted, redacted_document
 from checkers.text.repeated import repeated
 
 PASSWORDS = [
-    "plain-and-simple",
-    'with "quotes"',
-    "it's o'clock",
-    "C:\\temp\\new",
-    "\\\\\\\\\\\\\\\\",
-    "trailing\\",
-    "schlüssel-für-größe",
-    "pass😀word",
-    "a/b?c=d&e",
-    "100% + 7 <x>",
-    "tab\tand\nline",
-    "both ' and \"",
-    "a/b",
+    *("plain-and-simple", 'with "quotes"', "it's o'clock", "C:\\temp\\new", "\\\\\\\\\\\\\\\\", "trailing\\"),
+    *(
+        "schlüssel-für-größe",
+        "pass😀word",
+        "a/b?c=d&e",
+        "100% + 7 <x>",
+        "tab\tand\nline",
+        "both ' and \"",
+        "a/b",
+    ),
 ]
 
 

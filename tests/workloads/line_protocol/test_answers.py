@@ -125,22 +125,25 @@ def test_a_grant_may_promise_no_length(speak: Any) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        "ttl_ms=2000",
-        "token=5",
-        'token="five", ttl_ms=2000',
-        'token="5.0", ttl_ms=2000',
-        'token=" 5", ttl_ms=2000',
-        'token="", ttl_ms=2000',
-        "token=str(2**63), ttl_ms=2000",
-        'token=5, ttl_ms="2000"',
-        "token=5.0, ttl_ms=2000",
-        "token=True, ttl_ms=2000",
-        "token=-1, ttl_ms=2000",
-        "token=2**63, ttl_ms=2000",
-        "token=5, ttl_ms=0",
-        'token=5, ttl_ms="2s"',
-        "token=5, ttl_ms=2000, attempt_ns=time.time_ns()",
-        "token=5, ttl_ms=2000, attempt_ns=1",
+        *("ttl_ms=2000", "token=5", 'token="five", ttl_ms=2000', 'token="5.0", ttl_ms=2000'),
+        *(
+            'token=" 5", ttl_ms=2000',
+            'token="", ttl_ms=2000',
+            "token=str(2**63), ttl_ms=2000",
+            'token=5, ttl_ms="2000"',
+        ),
+        *(
+            "token=5.0, ttl_ms=2000",
+            "token=True, ttl_ms=2000",
+            "token=-1, ttl_ms=2000",
+            "token=2**63, ttl_ms=2000",
+            "token=5, ttl_ms=0",
+        ),
+        *(
+            'token=5, ttl_ms="2s"',
+            "token=5, ttl_ms=2000, attempt_ns=time.time_ns()",
+            "token=5, ttl_ms=2000, attempt_ns=1",
+        ),
     ],
 )
 def test_an_ok_with_invalid_fields_is_not_a_grant(speak: Any, fields: str) -> None:
