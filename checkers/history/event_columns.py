@@ -7,7 +7,7 @@ line by line. It also reads what this reader does not support: other layouts, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, BinaryIO, get_args
@@ -62,7 +62,7 @@ class _Events:
 
     def __init__(self, initial: Value) -> None:
         self._line = 1  # the number of the last line read: the header's
-        self._tables = Tables(initial)
+        self._tables = tables_of(initial)
         self._events = GrowingColumns()
         self._faults: list[tuple[int, FaultLine]] = []  # with their line numbers
         self._half_written: int | None = None  # the last line of the file, if it is only half written
@@ -76,7 +76,7 @@ class _Events:
         ends = _completions(events["process"], events["type"])[rows]
         _check_repeats(events, rows[ends >= 0], ends[ends >= 0])
         _check_carries(events, rows[ends >= 0], ends[ends >= 0])
-        initial = self._tables.value[header.initial_value]
+        initial = self._tables["value"][header.initial_value]
         written = np.bincount(events["value"][rows[events["f"][rows] == WRITE]], minlength=initial + 1)
         require(int(written.max()) <= 1 and written[initial] == 0)
         columns = self._join(events, rows, ends, initial)
@@ -164,10 +164,10 @@ class _Events:
             error=np.where(completed, events.pop("error")[ends], ABSENT),
             invoked_line=line[rows],
             completed_line=np.where(completed, line[ends], ABSENT),
-            resources=list(self._tables.resource),
-            owners=list(self._tables.owner),
-            values=list(self._tables.value),
-            errors=list(self._tables.error),
+            resources=list(self._tables["resource"]),
+            owners=list(self._tables["owner"]),
+            values=list(self._tables["value"]),
+            errors=list(self._tables["error"]),
             initial=initial,
         )
 
@@ -221,14 +221,9 @@ def _check_carries(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
     require(not np.any(outside & (attempt != ABSENT)))
 
 
-class Tables:
-    """The names and values that numbers in the columns denote; ABSENT denotes a missing field."""
-
-    def __init__(self, initial: Value) -> None:
-        self.resource = Numbers()
-        self.owner = Numbers()
-        self.value = Numbers(None, initial)
-        self.error = Numbers()
+def tables_of(initial: Value) -> dict[str, Numbers]:
+    """Return tables for the names and values that numbers in columns denote; ABSENT is a missing field."""
+    return {"resource": Numbers(), "owner": Numbers(), "value": Numbers(None, initial), "error": Numbers()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +248,7 @@ class _Presence:
 _PRESENCE = {name: _Presence.of(name) for kind in _KINDS for name in kind.__struct_fields__}
 
 
-def read_chunk(chunk: bytes, tables: Tables) -> dict[str, Ints]:
+def read_chunk(chunk: bytes, tables: Mapping[str, Numbers]) -> dict[str, Ints]:
     """Return the columns of complete lines of clients, each with its newline.
 
     Raises:
@@ -265,10 +260,10 @@ def read_chunk(chunk: bytes, tables: Tables) -> dict[str, Ints]:
     columns = {"f": f, "type": _named(found, "type", _TYPES)}
     for name in ("time", "process", "token", "ttl", "attempt"):
         columns[name] = _present(found, name, f, found.fields[name].integers())
-    for name in ("resource", "owner", "value", "error"):
-        columns[name] = _present(found, name, f, found.fields[name].numbers(getattr(tables, name)))
+    for name, table in tables.items():
+        columns[name] = _present(found, name, f, found.fields[name].numbers(table))
     value = found.fields["value"]
-    columns["value"][value.lines[value.is_null]] = tables.value[None]
+    columns["value"][value.lines[value.is_null]] = tables["value"][None]
     has_token = np.zeros(found.count, dtype=np.bool_)
     has_token[found.fields["token"].lines] = True
     answers_token = ((f == ACQUIRE) | (f == READ)) & (columns["type"] == OK)  # null if there is none

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from checkers.history import plain_text
 from checkers.history.columns import ABSENT, FUNCTIONS, OUTCOMES, Numbers
-from checkers.history.event_columns import Tables, read_chunk
+from checkers.history.event_columns import read_chunk, tables_of
 from checkers.history.jsonl import Line, decode
 from checkers.history.lines import PlainLine
 from checkers.history.plain_text import IrregularError
@@ -51,11 +51,9 @@ HOSTILE = [
 
 def scanned(text: bytes) -> dict[str, list[Any]]:
     """The fields of all lines by the scanner; ABSENT where a line lacks one."""
-    tables = Tables(initial="start")
+    tables = tables_of("start")
     found = {name: column.tolist() for name, column in read_chunk(text, tables).items()}
-    names: dict[str, Sequence[Any]] = {
-        name: list(getattr(tables, name)) for name in ("resource", "owner", "value", "error")
-    }
+    names: dict[str, Sequence[Any]] = {name: list(table) for name, table in tables.items()}
     names |= {"f": FUNCTIONS, "type": (*OUTCOMES, "invoke")}
     for name, table in names.items():
         found[name] = [ABSENT if number == ABSENT else table[number] for number in found[name]]
