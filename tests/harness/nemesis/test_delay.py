@@ -18,7 +18,6 @@ from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN, SYSTEMS
 from harness.network.topology import NetworkEdge
 from tests.support.crossed import Crossed
-from tests.support.target_files import error_in, read, target_text
 from tests.support.waiting import SOON, wait_for
 from workloads.client import Unknown
 from workloads.storages.postgres import conninfo
@@ -229,27 +228,3 @@ def test_a_network_that_stays_fast_is_not_slow(local_cluster: Cluster, monkeypat
         slow(Crossed(local_cluster), 0, ["etcd-1"], jitter=10 * JITTER, rate=None),
     ):
         pass
-
-
-def slowed(keys: str) -> str:
-    fault = '[[faults]]\nkind = "slow"\ntarget = "holder"\nto = "both"\nlasts = "1 ttl"'
-    return target_text(f"{fault}\n{keys}")
-
-
-def test_a_slow_network_is_read_with_its_jitter_and_rate() -> None:
-    (fault,) = read(slowed('jitter = "300ms"\nrate = "10KB/s"\n')).faults
-
-    assert (fault.jitter, fault.rate, fault.aim()) == (300 * NS["ms"], 10, ("lock", "storage"))
-
-
-@pytest.mark.parametrize(
-    ("keys", "problem"),
-    [
-        ("", "needs jitter, or rate, or both"),
-        ('jitter = "1ms"\n', "jitter must be 50ms to 10s"),
-        ('rate = "10"\n', "whole number of kilobytes a second"),
-        ('rate = "0KB/s"\n', "whole number of kilobytes a second"),
-    ],
-)
-def test_an_impossible_slow_network_is_refused(keys: str, problem: str) -> None:
-    assert problem in error_in(slowed(keys))

@@ -1,4 +1,4 @@
-"""Delays and partitions between members in target files: valid and impossible combinations."""
+"""Delays, slow networks and partitions in target files: valid and impossible combinations."""
 
 from typing import Any
 
@@ -193,3 +193,27 @@ def test_the_local_engine_refuses_to_divide_etcd() -> None:
 
     assert "cannot cut the members of a cluster off from each other" in str(refused)
     assert "use Docker (run with --engine docker where a Docker engine answers" in str(refused)
+
+
+def slowed(keys: str) -> str:
+    fault = '[[faults]]\nkind = "slow"\ntarget = "holder"\nto = "both"\nlasts = "1 ttl"'
+    return target_text(f"{fault}\n{keys}")
+
+
+def test_a_slow_network_is_read_with_its_jitter_and_rate() -> None:
+    (fault,) = read(slowed('jitter = "300ms"\nrate = "10KB/s"\n')).faults
+
+    assert (fault.jitter, fault.rate, fault.aim()) == (300 * NS["ms"], 10, ("lock", "storage"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ("", "needs jitter, or rate, or both"),
+        ('jitter = "1ms"\n', "jitter must be 50ms to 10s"),
+        ('rate = "10"\n', "whole number of kilobytes a second"),
+        ('rate = "0KB/s"\n', "whole number of kilobytes a second"),
+    ],
+)
+def test_an_impossible_slow_network_is_refused(keys: str, problem: str) -> None:
+    assert problem in error_in(slowed(keys))
