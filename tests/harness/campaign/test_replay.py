@@ -236,12 +236,24 @@ def test_another_cell_or_shape_is_another_failure(cell: str, document: dict[str,
     assert fingerprint(cell, document) != fingerprint("a", STALE)
 
 
+def test_a_bug_that_was_not_found_has_a_fingerprint_too() -> None:
+    assert fingerprint("a", NOT_FOUND) != fingerprint("a", NOT_FOUND | {"expected": ["lost-update"]})
+
+
 def test_what_follows_from_another_finding_makes_no_difference() -> None:
     lost = verdict("lost", anomaly="lost-write", rule="gone-from-log", accused=[2, 3])
     stale = verdict("stale", accused=[4, 5], against=[2, 3])
     both = [*stale["findings"], *lost["findings"]]
 
     assert fingerprint("a", lost | {"findings": both}) == fingerprint("a", lost)
+
+
+def test_findings_that_rest_on_each_other_all_count() -> None:
+    one = verdict("one", accused=[2, 3], against=[4, 5])
+    other = verdict("other", anomaly="stale-read", accused=[4, 5], against=[2, 3])
+    both = [*other["findings"], *one["findings"]]
+
+    assert fingerprint("a", one | {"findings": both}) == fingerprint("a", one)
 
 
 @pytest.mark.parametrize(
