@@ -31,19 +31,13 @@ class AdminClient:
     log: Path  # of its standard error
 
     def set_up(self, resources: Sequence[str]) -> Mapping[str, str]:
-        """Let it prepare for the first acquire; return the versions that it names.
-
-        Raises InfrastructureError if that fails.
-        """
+        """Let it prepare for the first acquire; return its versions. Raises InfrastructureError."""
         with self._program("set_up") as program:
             set_up(program, resources)
             return program.versions
 
     def committed(self, recorded: int) -> list[Commit] | None:
-        """Ask it for the order of accepted writes; None if it knows none.
-
-        `recorded` is the size (bytes) of what the clients recorded.
-        """
+        """Ask for the order of accepted writes, or None; the clients recorded `recorded` bytes."""
         with self._program("committed") as program:
             return committed(program, CommitRoom(recorded))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from traceback import format_exception
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -18,6 +18,7 @@ from checkers.history.records import RAISED, Outcome
 from checkers.text import limits
 from checkers.text.printable import in_16_bits
 from checkers.text.redaction import redacted
+from harness.clients.shared_state import SharedProgress
 from harness.core import exhaustion
 from harness.files.logs import open_log
 from workloads.client import Answer, outcome_of
@@ -47,10 +48,7 @@ class Recorder:
         self._failure: OSError | None = None
 
     def record(self, event: dict[str, Any]) -> None:
-        """Append one event, in the form of history.jsonl.
-
-        Raises ResourceExhaustedError if the disk is full, and EventTooLongError.
-        """
+        """Append an event of history.jsonl; ResourceExhaustedError for a full disk, or EventTooLongError."""
         line = self._encode(event)
         if not line.isascii() or b"\x7f" in line:
             line = in_16_bits(line.decode()).encode()
@@ -76,25 +74,6 @@ class Recorder:
         os.close(self._file)
 
 
-class Leases(Protocol):
-    """Receives the progress of a client's leases."""
-
-    def renewing(self, resource: str, owner: str) -> None:
-        """A renewal was recorded, and its request is about to leave."""
-
-    def renewed(self) -> None:
-        """A renewal is over, however it ended."""
-
-    def releasing(self) -> None:
-        """A release was recorded, and its request is about to leave."""
-
-    def granted_from(self, sent: int) -> None:
-        """The lock was granted; the request that was granted was sent then (ns), at the earliest."""
-
-    def promised(self, end: int) -> None:
-        """The service has promised the lease until then (ns)."""
-
-
 class RecordedSession:
     """One sequential thread of operations: implements `workloads.client.Session`.
 
@@ -109,7 +88,7 @@ class RecordedSession:
         stride: int,
         ended: Callable[[str, Answer], None] = lambda _f, _answer: None,
         granted: Callable[[str, str], None] = lambda _resource, _owner: None,
-        leases: Leases | None = None,
+        leases: SharedProgress | None = None,
     ) -> None:
         self._recorder = recorder
         self._process = process
@@ -157,7 +136,7 @@ class RecordedSession:
             self._explained += 1
             sys.stderr.write(redacted("".join(format_exception(error)), self._recorder.passwords))
 
-    def _report(self, leases: Leases, f: str, called: int, answer: Answer) -> None:
+    def _report(self, leases: SharedProgress, f: str, called: int, answer: Answer) -> None:
         sent = answer.fields.get("attempt") or called
         if answer.ok and f == "acquire":
             leases.granted_from(sent)

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
+import signal
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from multiprocessing.context import ForkServerContext
 from typing import Any
 
+from checkers.history.records import WRITES
+from workloads.client import STALE, Answer
+
+_POLL = 0.0005  # seconds
+_AWAITED = 0.9  # TTLs in which a holder waits for a renewal: then its lease is nearly over
 NOBODY = -1
 ANY = -1
 STOP_POINTS = ("granted", "acquired", "list-read", "before-write", "write-sent", "before-release", "renewing")
@@ -35,10 +43,7 @@ class _Client(ctypes.Structure):
         ("granted", ctypes.c_int64),  # ns; when the client knew that it was granted
         ("owner", ctypes.c_char * 32),
         ("lease_end", ctypes.c_int64),  # ns; as the last answer about its lease promised it; 0: not known
-        (
-            "taken",
-            ctypes.c_int64,
-        ),  # reserved by a fault, from before it is in force until it was observed healed
+        ("taken", ctypes.c_int64),  # by a fault, from before it is in force until it was observed healed
         ("renewing", ctypes.c_int64),  # ns; when the renewal was sent that is in flight; 0: none is
         ("released", ctypes.c_int64),  # ns; when the release of its hold was called; 0: not yet
         ("stopped", ctypes.c_int64),  # set by the client before it stops itself
@@ -85,10 +90,7 @@ class Held:
     granted: int  # ns
 
     def precedes(self, other: Any) -> bool:
-        """Is this a later hold of the same lock? Tokens do not decide against real time.
-
-        Without a token it is later if it was granted later.
-        """
+        """Is this a later hold? Tokens do not decide against real time; without one, the later grant does."""
         if self.token == NO_TOKEN:
             return bool(other.granted > self.granted)
         return bool(other.sent > self.granted or (other.token > self.token and other.granted >= self.sent))
@@ -109,11 +111,9 @@ class SharedState:
     resources: int
 
     @classmethod
-    def create(
-        cls, context: ForkServerContext, clients: int, resources: int, stop_requests: int
-    ) -> SharedState:
+    def create(cls, context: ForkServerContext, clients: int, resources: int, requests: int) -> SharedState:
         """Allocate the state in memory that child processes share."""
-        unset = [(0, ANY, ANY, NOBODY, NOBODY)] * max(1, stop_requests)
+        unset = [(0, ANY, ANY, NOBODY, NOBODY)] * max(1, requests)
         return cls(
             run=context.RawValue(_Run),
             clients=context.RawArray(_Client, clients),
@@ -185,3 +185,126 @@ class SharedState:
         """The last hold of each client in which a write to a resource was accepted."""
         of_each: Sequence[Any] = self.written[resource :: self.resources]
         return of_each
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProgress:
+    """Reports this client's progress, and stops where the nemesis requests it."""
+
+    state: SharedState
+    client: int
+    resources: tuple[str, ...]
+    ttl: float = math.inf  # ns; a holder waits no longer for a renewal
+
+    def waiting(self, resource: str) -> None:
+        """Announce that this client asks for a lock."""
+        mine = self.state.clients[self.client]
+        mine.lease_end = mine.renewing = mine.released = 0  # those were of an earlier hold
+        mine.sent = time.monotonic_ns()
+        mine.awaited = self.resources.index(resource) + 1
+
+    def reached(self, point: str, resource: str, owner: str, token: int | None) -> None:
+        """Announce a stop point, and stop there if the nemesis requested it."""
+        mine = self.state.clients[self.client]
+        place = self.resources.index(resource)
+        phase = STOP_POINTS.index(point) + 1
+        if mine.owner != (known := owner.encode()[:31]):
+            mine.granted = time.monotonic_ns()
+        mine.resource, mine.token, mine.owner = place, NO_TOKEN if token is None else token, known
+        mine.phase = phase
+        mine.awaited = 0
+        self._count(self.state.came, point)
+        self._stop_if_asked(phase, place)
+        if phase == ACQUIRED:
+            self._await_renewal(place)
+
+    def granted(self, resource: str, owner: str) -> None:
+        """Announce the stop point inside an acquire, where the token may not be known yet."""
+        self.reached("granted", resource, owner, None)
+
+    def renewing(self, resource: str, owner: str) -> None:
+        """Announce that the lease of a held lock is about to be renewed, in a thread beside the holder's."""
+        self._count(self.state.came, "renewing")
+        mine = self.state.clients[self.client]
+        if mine.phase != OUTSIDE and mine.owner == owner.encode()[:31]:
+            mine.renewing = time.monotonic_ns()
+            self._stop_if_asked(RENEWING, self.resources.index(resource))
+
+    def renewed(self) -> None:
+        """Report that a renewal is over, however it ended."""
+        self.state.clients[self.client].renewing = 0
+
+    def granted_from(self, sent: int) -> None:
+        """Report when the request was sent that was granted (ns); a renewal meanwhile is no such request."""
+        self.state.clients[self.client].sent = sent
+
+    def promised(self, end: int) -> None:
+        """Report the end of the lease (ns)."""
+        self.state.clients[self.client].lease_end = end
+
+    def releasing(self) -> None:
+        """Announce that the request to release the lock is about to leave."""
+        self.state.clients[self.client].released = time.monotonic_ns()
+
+    def _stop_if_asked(self, point: int, place: int) -> None:
+        for request in self.state.stop_requests:
+            if request.point == point and self._is_asked_by(request, place):
+                self.state.clients[self.client].stopped = 1
+                request.stopped_client = self.client
+                self._stop()
+                return
+
+    def _await_renewal(self, place: int) -> None:
+        """Hold the lock for longer, if a stop is requested during a renewal: most holds end before one.
+
+        A holder that was not stopped meanwhile, and sent none, had a chance to renew its lease.
+        """
+        until = time.monotonic_ns() + _AWAITED * self.ttl
+        for request in self.state.stop_requests:
+            while request.point == RENEWING and self._is_asked_by(request, place):
+                if self.state.run.stop:
+                    return
+                if time.monotonic_ns() > until:
+                    self._count(self.state.chances, "renewing")
+                    return
+                time.sleep(_POLL)
+
+    def _is_asked_by(self, request: Any, resource: int) -> bool:
+        if self.state.clients[self.client].taken:
+            return False
+        if request.stopped_client != NOBODY or request.client not in (ANY, self.client):
+            return False
+        if request.resource == ANY:
+            return all(other.reserved_resource != resource for other in self.state.stop_requests)
+        return bool(request.resource == resource)
+
+    def _stop(self) -> None:
+        mine = self.state.clients[self.client]
+        os.kill(os.getpid(), signal.SIGSTOP)
+        while mine.stopped and not self.state.run.stop:
+            time.sleep(_POLL)
+
+    def accepted(self, resource: str, token: int | None) -> None:
+        """Report an accepted write: it may supersede others."""
+        mine = self.state.clients[self.client]
+        written = self.state.written[self.client * self.state.resources + self.resources.index(resource)]
+        written.token = NO_TOKEN if token is None else token
+        written.sent, written.granted = mine.sent, mine.granted
+
+    def exited(self) -> None:
+        """Report the end of the critical section."""
+        self.state.clients[self.client].awaited = 0
+        self.state.clients[self.client].phase = OUTSIDE
+
+    def ended(self, f: str, answer: Answer) -> None:
+        """Count an operation: for the progress display, and to learn which stop points are reported."""
+        self.state.operations[self.client] += 1
+        if answer.ok and f == "acquire":
+            self._count(self.state.chances, "granted")
+        if answer.ok and f in WRITES:
+            self._count(self.state.chances, "write-sent")
+        if f in WRITES and (answer.ok or answer.fields.get("error") == STALE):
+            self.state.writes[2 * self.client + (not answer.ok)] += 1
+
+    def _count(self, counts: Any, point: str) -> None:
+        counts[self.client * len(STOP_POINTS) + STOP_POINTS.index(point)] += 1

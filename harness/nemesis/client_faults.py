@@ -14,26 +14,16 @@ from functools import partial
 
 from checkers.vocabulary.hazards import End
 from harness.clients.shared_state import NOBODY, SharedState
+from harness.nemesis import windows
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
 from harness.nemesis.fault import InForce, then
-from harness.nemesis.faults import ClientFault, hits_servers, name_of, sides_hit
+from harness.nemesis.faults import ClientFault, ServerFault, hits_servers, name_of, sides_hit
 from harness.nemesis.fields import WAITER
-from harness.nemesis.observer import NO_HOLD, Hold, Observer
+from harness.nemesis.plan import NO_HOLD, Hold, Observer
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import NOTHING, Needs, Reservations
 from harness.nemesis.stop_points import aim_of
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
-from harness.nemesis.windows import (
-    LOST,
-    NO_HOLDER,
-    NO_MOMENT,
-    NO_STOP,
-    NO_WAITER,
-    Tally,
-    each_moment,
-    had_servers,
-    had_victim,
-)
 from harness.processes.process_tree import continue_all, is_stopped, wait_until_stopped
 
 PATIENCE = 4  # per TTL; how long a stopped holder waits for another client to wait for its lock
@@ -55,7 +45,7 @@ class ClientFaults:
     overlap: bool = True  # may several faults be in force on one side?
     unreached: Callable[[], AbstractSet[str]] = frozenset  # the stop points to which clients never come
 
-    def strike_at_each_stop(self, index: int, fault: ClientFault, last: int, window: Tally) -> None:
+    def strike_at_each_stop(self, index: int, fault: ClientFault, last: int, window: windows.Tally) -> None:
         """Hit the clients that reach the stop point, one at a time; request no stop after `last` (ns).
 
         A fault on servers, or on a waiter, begins while a holder is there.
@@ -65,11 +55,11 @@ class ClientFaults:
             self.strike_once(fault, request, last, window)
 
     def strike_at_next_stop(
-        self, index: int, fault: ClientFault, moments: Sequence[int], last: int, window: Tally
+        self, index: int, fault: ClientFault, moments: Sequence[int], last: int, window: windows.Tally
     ) -> None:
         """Hit the client that reaches the stop point next after each moment (ns), as above."""
         request = self._request(index, fault)
-        for _ in each_moment(moments, self.over.is_set, window):
+        for _ in windows.each_moment(moments, self.over.is_set, window):
             self.strike_once(fault, request, last, window, drawn=True)
 
     def _is_in_vain(self, request: StopRequest) -> bool:
@@ -84,7 +74,7 @@ class ClientFaults:
         fault: ClientFault,
         request: StopRequest,
         last: int,
-        window: Tally,
+        window: windows.Tally,
         *,
         first_of_hold: bool = False,
         drawn: bool = False,
@@ -95,8 +85,8 @@ class ClientFaults:
         next one is awaited; so is with `first_of_hold` one at which other faults aim.
         `drawn`: it is a window of its own, also if no client comes.
         """
-        missed: str | None = LOST
-        while missed == LOST:
+        missed: str | None = windows.LOST
+        while missed == windows.LOST:
             came, missed = self._strike_next(fault, request, last, first_of_hold=first_of_hold)
         if came or drawn:
             window(missed)
@@ -107,18 +97,18 @@ class ClientFaults:
     ) -> tuple[bool, str | None]:
         """Hit the client that stops next; return whether one came, and why it was missed."""
         if not wait_until(lambda: self.is_free(fault), last, self.over.is_set):
-            return False, had_servers(self._in_the_way(fault))
+            return False, windows.had_servers(self._in_the_way(fault))
         requested = time.monotonic_ns()
         with request.armed():
             wait_until(lambda: request.stopped_client != NOBODY, last, partial(self._is_in_vain, request))
         came = request.stopped_client != NOBODY
         client, other = self.reserve_stopped(request, fault, partial(self.needs, fault))
-        missed: str | None = had_victim(other) if came else NO_STOP
+        missed: str | None = windows.had_victim(other) if came else windows.NO_STOP
         endangers_holder = not hits_servers(fault) and fault.target != WAITER
         if client != NOBODY:
             victim, missed = None, None
             if (first_of_hold or endangers_holder) and self.is_lost(client):
-                missed = LOST
+                missed = windows.LOST
             elif fault.target == WAITER:
                 victim, missed = self._reserve_waiter(fault, client)
             if missed:
@@ -126,20 +116,17 @@ class ClientFaults:
             else:
                 end = self._hit_stopped(fault, client, requested, request, victim)
                 if end is None:
-                    missed = LOST
+                    missed = windows.LOST
                 elif fault.until or first_of_hold:  # else whatever happens meanwhile is fine
                     missed = why_missed(aim_of(fault), end)
         request.forget()
         return came, missed
 
     def strike(
-        self, fault: ClientFault, moments: Sequence[int], last: int, rng: random.Random, window: Tally
+        self, fault: ClientFault, moments: Sequence[int], last: int, rng: random.Random, window: windows.Tally
     ) -> None:
-        """Hit a holder, or the named client, at each moment (ns), or as soon after it as possible.
-
-        It begins at `last` at the latest.
-        """
-        for moment in each_moment(moments, self.over.is_set, window):
+        """Hit a holder, or the named client, at each moment (ns) or soon after; by `last` at the latest."""
+        for moment in windows.each_moment(moments, self.over.is_set, window):
             client, missed = self._reserve_victim(fault, last, rng)
             if client is None or self._hits(fault, client, moment):
                 window(missed)
@@ -164,9 +151,10 @@ class ClientFaults:
     def needs(self, fault: ClientFault, client: int) -> Needs:
         """Return everything that a fault reserves, but the client; for servers, that is any."""
         needs = fault.needs(self.reach) if hits_servers(fault) else fault.needs(self.reach, client)
-        return needs | self._sides(fault)
+        return needs | self.sides(fault)
 
-    def _sides(self, fault: ClientFault) -> Needs:
+    def sides(self, fault: ClientFault | ServerFault) -> Needs:
+        """Return the sides that a fault reserves."""
         return NOTHING if self.overlap else sides_hit(fault, self.reach.sides)
 
     def is_free(self, fault: ClientFault) -> bool:
@@ -175,7 +163,7 @@ class ClientFaults:
 
     def _in_the_way(self, fault: ClientFault) -> str | None:
         servers = fault.needs(self.reach) if hits_servers(fault) else NOTHING
-        return self.reservations.in_the_way(None, servers | self._sides(fault))
+        return self.reservations.in_the_way(None, servers | self.sides(fault))
 
     def _hit_stopped(
         self, fault: ClientFault, client: int, requested: int, request: StopRequest, victim: int | None
@@ -220,7 +208,7 @@ class ClientFaults:
             return [client for client, what in awaited if client != holder and what == resource + 1]
 
         until = time.monotonic_ns() + self.ttl // PATIENCE
-        return self._reserve_first(fault, waiting, lambda _: NOTHING, until, NO_WAITER)
+        return self._reserve_first(fault, waiting, lambda _: NOTHING, until, windows.NO_WAITER)
 
     def _reserve_first(
         self,
@@ -230,10 +218,7 @@ class ClientFaults:
         last: int,
         why: str,
     ) -> Reserved:
-        """Reserve the first fitting client that is free by then, with its needs.
-
-        Otherwise return why not: `why`, if none ever fitted.
-        """
+        """Reserve the first fitting client that is free by then; else say why not: `why`, if none fitted."""
         found: list[int] = []
 
         def is_reserved() -> bool:
@@ -245,7 +230,7 @@ class ClientFaults:
                     if self.reservations.reserve(name_of(fault), client, needs(client)):
                         found.append(client)
                         return True
-                    why = had_victim(self.reservations.in_the_way(client, needs(client)))
+                    why = windows.had_victim(self.reservations.in_the_way(client, needs(client)))
             return False
 
         wait_until(is_reserved, last, self.over.is_set)
@@ -306,7 +291,7 @@ class ClientFaults:
             client = victim.among_holders(self.state, fault.when, rng)
             return () if client is None or (victim.is_any and self.is_lost(client)) else (client,)
 
-        why = NO_HOLDER if fault.when is None else NO_MOMENT
+        why = windows.NO_HOLDER if fault.when is None else windows.NO_MOMENT
         return self._reserve_first(fault, fitting, partial(self.needs, fault), last, why)
 
     def endangered(self, client: int) -> EndangeredHold:

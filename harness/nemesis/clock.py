@@ -63,7 +63,6 @@ class ClockSpec(BaseModel):
     neutral: ClassVar[Mapping[str, object]] = {"target": "lock", "jump": "1h", "drift": 0.0}
     engine_need: ClassVar[Literal["clocks"]] = "clocks"
     at: ClassVar[None] = None
-    aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 
     kind: Literal["clock"]

@@ -129,10 +129,6 @@ class AnyFault(NamedFault, Protocol):
         """It strikes once in each interval of this length."""
 
     @property
-    def aimed_by(self) -> str:
-        """The key that names what it hits."""
-
-    @property
     def neutral(self) -> Mapping[str, object]:
         """Settings that contradict nothing."""
 
@@ -188,6 +184,12 @@ def hits_servers(fault: NamedFault) -> bool:
     return not is_victim(fault.target) and (fault.kind, fault.target) != ("pause", WAITER)
 
 
+def aimed_by(fault: AnyFault) -> str:
+    """Return the key that names the servers: those that are hit, or from which or to which a client is."""
+    keys = () if hits_servers(fault) else ("to", "from")
+    return next((key for key in keys if key in fault.neutral), "target")
+
+
 def sides(sections: OtherSections) -> Mapping[str, LockSection | StorageSection | None]:
     """Return [lock] and [storage] by their names."""
     return {"lock": sections.lock, "storage": sections.storage}
@@ -219,7 +221,7 @@ def missing_victim(key: Key, target: str, sections: OtherSections) -> Iterator[S
 
 def _servers(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield servers that are not started: they can be neither hit nor cut off."""
-    key = ("faults", index, fault.aimed_by)
+    key = ("faults", index, aimed_by(fault))
     known = [name for side in sides(sections).values() if side for name in side.servers]
     for named in fault.aim():
         if named in sides(sections):
@@ -227,7 +229,7 @@ def _servers(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[S
             if side and not side.servers:
                 yield SettingConflict(key, _unserved(fault, named, side, sections))
         elif named not in known:
-            words = [*sides(sections), str(fault.neutral[fault.aimed_by])]
+            words = [*sides(sections), str(fault.neutral[aimed_by(fault)])]
             if None not in sides(sections).values():
                 suggestion = did_you_mean(named, dict.fromkeys([*known, *words]))
                 yield SettingConflict(key, f"this target has no server {named}{suggestion}")

@@ -28,7 +28,8 @@ from harness.nemesis.member_partition import never_split
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
-from harness.nemesis.stop_points import Until, check_aimed_servers, check_times, never_granted, never_read
+from harness.nemesis.stop_points import Until, check_aimed_servers, check_times, never_reached
+from harness.network.probe import requests
 from harness.network.topology import NetworkEdge
 
 LONGEST = 50 * NS["s"]
@@ -106,11 +107,6 @@ class DelaySpec(BaseModel):
         return "split" if hits_servers(self) else "partitions"
 
     @property
-    def aimed_by(self) -> str:
-        """The key that names the servers."""
-        return "target" if hits_servers(self) else "to"
-
-    @property
     def unserved(self) -> str:
         """The error if no server is started for it."""
         if hits_servers(self):
@@ -141,8 +137,7 @@ class DelaySpec(BaseModel):
 
     def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield stop points that are never reached, members without others, and delays that are too long."""
-        yield from never_granted(index, self, sections)
-        yield from never_read(index, self, sections)
+        yield from never_reached(index, self, sections)
         lasts, every = ns(self.lasts, sections.lock), ns(self.every, sections.lock)
         if hits_servers(self):
             yield from never_split(index, self.target, None, sections, "delayed")
@@ -175,18 +170,19 @@ def delay(cluster: Cluster, client: int, servers: Sequence[str], go_on: GoOn) ->
         shown = {str(toxiproxy.hold(edge, "to-server")) for edge in probes.edges}
         since = time.monotonic_ns()
         go_on()
-        with probes.held() as held:
-            silence = held.prove_silent(before)
+        with requests(probes.edges) as sent:
+            silence = probes.prove_held(sent, before)
+            size = max(each.size for each in sent.values())
             evidence = (
                 f"messages to {', '.join(servers)} are held back: Toxiproxy shows {', '.join(shown)}; "
-                f"answers took {ms(before)} before, and a request of {held.size} bytes to each got none in "
+                f"answers took {ms(before)} before, and a request of {size} bytes to each got none in "
                 f"{ms(silence)} since"
             )
             fault = InjectedFault("delay", target, evidence=evidence, since=since)
             yield fault
             fault.until = time.monotonic_ns()  # from here on messages may arrive
             probes.heal(toxiproxy)
-            delivered = held.prove_delivered()
+            delivered = probes.prove_delivered(sent)
     finally:
         probes.heal(toxiproxy)
         taken = probes.prove_whole_again()

@@ -13,7 +13,7 @@ from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster
 from harness.nemesis.fault import InjectedFault
 from harness.network.members import keeps_silence
-from harness.network.probe import SentProbe, answers, replies, requests
+from harness.network.probe import SentProbe, answers, replies
 from harness.network.topology import Address, Link, NetworkEdge, Way
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ class Probes:
         """Return the time of the slowest answer (s): without answers, silence would prove nothing."""
         answers = replies(self.edges, ANSWER_TIMEOUT)
         if silent := [edge for edge, seconds in answers.items() if seconds is None]:
-            raise FaultNotInstalledError(
-                self.kind, self.target, f"{_list(silent)} did not answer before the {self._what} either"
-            )
+            what = "cut" if self.kind == "partition" else self.kind
+            seen = f"{_list(silent)} did not answer before the {what} either"
+            raise FaultNotInstalledError(self.kind, self.target, seen)
         return max((seconds for seconds in answers.values() if seconds is not None), default=0.0)
 
     def prove_silent(self, before: float, at_most: float = math.inf) -> float:
@@ -108,42 +108,18 @@ class Probes:
         """Say what the probes showed after the fault, which took so long (s)."""
         return f", and every server answered within {ms(taken)}" if self.edges else ""
 
-    @contextmanager
-    def held(self) -> Iterator[HeldRequests]:
-        """Send one request over each edge, where it is held back."""
-        with requests(self.edges) as sent:
-            yield HeldRequests(kind=self.kind, target=self.target, sent=sent)
-
-    @property
-    def _what(self) -> str:
-        return "cut" if self.kind == "partition" else self.kind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldRequests:
-    """A request on each edge that holds messages back. Every method may raise FaultNotInstalledError."""
-
-    kind: str
-    target: str
-    sent: Mapping[Way, SentProbe]
-
-    @property
-    def size(self) -> int:
-        """The bytes of the largest request."""
-        return max(request.size for request in self.sent.values())
-
-    def prove_silent(self, before: float) -> float:
-        """Return how long there was silence (s); `before` (s) is the slowest answer before the fault."""
+    def prove_held(self, sent: Mapping[Way, SentProbe], before: float) -> float:
+        """Return how long what was sent on each edge had no answer (s); `before` (s) is as above."""
         silence = silence_after(before)
-        if answered := answers(self.sent, silence, at_least=1):
+        if answered := answers(sent, silence, at_least=1):
             raise FaultNotInstalledError(self.kind, self.target, f"{_list(answered)} still answers")
         return silence
 
-    def prove_delivered(self) -> float:
-        """Wait until each request is answered, and return how long that took (s)."""
+    def prove_delivered(self, sent: Mapping[Way, SentProbe]) -> float:
+        """Wait until all that was held back is answered, and return how long that took (s)."""
         started = time.monotonic()
-        answered = answers(self.sent, HEALING, at_least=len(self.sent))
-        if lost := self.sent.keys() - answered:
+        answered = answers(sent, HEALING, at_least=len(sent))
+        if lost := sent.keys() - answered:
             seen = f"what was held back on {_list(lost)} had no answer"
             raise FaultNotInstalledError(f"end of the {self.kind}", self.target, seen)
         return time.monotonic() - started

@@ -7,7 +7,9 @@ to the replica stays open, and nothing arrives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -15,16 +17,20 @@ from pydantic import BaseModel, Field, model_validator
 
 from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.duration import NS, format_duration
+from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
+from harness.engines.engine import Cluster
 from harness.nemesis import patroni_failover
 from harness.nemesis.contradictions import OtherSections, SettingConflict, ns, sides
-from harness.nemesis.fault import InForce, Wait
+from harness.nemesis.edge_probes import Probes, held_link, proxies_of
+from harness.nemesis.fault import InForce, InjectedFault, Wait, polls
 from harness.nemesis.moments import When
 from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
 from harness.nemesis.reach import FaultReach
-from harness.nemesis.redis_failover import redis_failover
 from harness.nemesis.reservations import Needs
-from harness.network.topology import REPLICA, STANDBY, Link
+from harness.network import redis_server
+from harness.network.redis_server import RedisRole
+from harness.network.topology import REPLICA, STANDBY, Link, NetworkEdge, Server
 
 LONGEST_HELD = 50 * NS["s"]
 REPLICATION: Mapping[str, tuple[str, str]] = {
@@ -47,7 +53,6 @@ class FailoverSpec(BaseModel):
     neutral: ClassVar[Mapping[str, object]] = {"target": "lock"}
     engine_need: ClassVar[None] = None
     at: ClassVar[None] = None
-    aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
     every: ClassVar[None] = None
 
@@ -144,3 +149,73 @@ class FailoverSpec(BaseModel):
                 f"{what} shorter than half the run: workload.duration is "
                 f"{format_duration(sections.workload.duration)}",
             )
+
+
+SETTLING = 20.0  # s until a server of Redis must have its new role; it takes at most 1
+POLL = 0.02  # s
+
+
+@contextmanager
+def redis_failover(
+    cluster: Cluster, target: str, link: Link, clients: Iterable[int], hold: Callable[[], None] | None
+) -> Iterator[InjectedFault]:
+    """Promote the replica of a link, and redirect the clients' edges to it permanently.
+
+    With `hold`, the link is held until that returns. In force means: the replica reports the role
+    master, and answers over each edge that led to the old primary. Healed means: the old primary
+    follows the new one, and has dropped the data that only it had.
+    Raises FaultNotInstalledError if that is not observed.
+    """
+    toxiproxy = proxies_of(cluster, "failover", target)
+    probes = Probes.of(cluster, "failover", target, [NetworkEdge(client, link.server) for client in clients])
+    servers = {server.name: server for server in cluster.servers}
+    primary, replica = servers[link.server], servers[link.source]
+    _prove_following(target, replica, "failover")
+    promoted = False
+    try:
+        held = "its link was up" if hold is None else held_link(toxiproxy, link, hold)
+        for edge in probes.edges:
+            toxiproxy.close(edge)
+        behind = redis_server.role(primary.address).offset - redis_server.role(replica.address).offset
+        promoted = True
+        redis_server.follow(replica.address, None)
+        _settle("failover", target, replica, lambda role: role.role == "master")
+        since = time.monotonic_ns()
+        for edge in probes.edges:
+            toxiproxy.redirect(edge, replica.upstream)
+        seen = _prove_promoted(target, probes, replica)
+        evidence = f"{held}, it lacked {behind} bytes of what {link.server} had, and {seen}"
+        fault = InjectedFault("failover", target, evidence=evidence, since=since)
+        yield fault
+    finally:
+        if promoted:  # the old primary follows the new one, over the same link
+            toxiproxy.replace(link, replica.upstream)
+            redis_server.follow(primary.address, replica.follows)
+        else:
+            toxiproxy.heal(link)
+            for edge in probes.edges:
+                toxiproxy.redirect(edge, primary.upstream)
+    fault.healed = _prove_following(target, primary, "end of the failover")
+
+
+def _prove_promoted(target: str, probes: Probes, replica: Server) -> str:
+    """Check that the replica answers over each edge, and return the evidence."""
+    probes.prove_whole_again()
+    expected = redis_server.run_id(replica.address)
+    for edge, (address, _) in probes.edges.items():
+        if (found := redis_server.run_id(address)) != expected:
+            raise FaultNotInstalledError("failover", target, f"{edge} leads to process {found}")
+    return f"{replica.name} reports role master and answers over every edge (run_id {expected})"
+
+
+def _prove_following(target: str, server: Server, what: str) -> str:
+    """Wait until a server is a replica that has caught up, and return the evidence."""
+    _settle(what, target, server, lambda role: (role.role, role.link) == ("slave", "up"))
+    return f"{server.name} reports role slave, and its link is up"
+
+
+def _settle(what: str, target: str, server: Server, is_done: Callable[[RedisRole], bool]) -> None:
+    for _ in polls(SETTLING, POLL):
+        if is_done(role := redis_server.role(server.address)):
+            return
+    raise FaultNotInstalledError(what, target, f"{server.name} is {role}")

@@ -39,3 +39,12 @@ def then(in_force: InForce, go_on: GoOn) -> Iterator[InjectedFault]:
             fault.since = time.monotonic_ns()  # the holder is still there
         go_on()
         yield fault
+
+
+def polls(within: float, every: float) -> Iterator[None]:
+    """Yield at once, and then every so often until the time is over (both in s)."""
+    deadline = time.monotonic() + within
+    yield
+    while time.monotonic() < deadline:
+        time.sleep(every)
+        yield

@@ -23,9 +23,9 @@ from checkers.vocabulary.hazards import Cell, End, Hit, Point
 from harness.clients.shared_state import ANY
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.faults import FaultSpec, aims_at_hazards
-from harness.nemesis.hazard_order import BY_LUCK, FIRST, TAKES, are_alike
 from harness.nemesis.line_up import LineUp, Place
 from harness.nemesis.pause import PauseSpec
+from harness.nemesis.plan import BY_LUCK, FIRST, TAKES, are_alike
 from harness.nemesis.triggers import StopRequest, Victim, wait_until
 from harness.nemesis.windows import Tally
 

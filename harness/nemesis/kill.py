@@ -23,7 +23,7 @@ from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
-from harness.nemesis.stop_points import StopPoint, check_aimed_servers, never_granted, never_read
+from harness.nemesis.stop_points import StopPoint, check_aimed_servers, never_reached
 from harness.network.topology import NetworkEdge
 from harness.processes import process_tree
 
@@ -40,7 +40,6 @@ class KillSpec(BaseModel):
     counts: ClassVar[tuple[str, ...]] = ("kills",)
     neutral: ClassVar[Mapping[str, object]] = {"target": "storage"}
     until: ClassVar[None] = None
-    aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 
     kind: Literal["kill"]
@@ -90,8 +89,7 @@ class KillSpec(BaseModel):
 
     def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield a leader among servers that have none, and stop points that are never reached."""
-        yield from never_granted(index, self, sections)
-        yield from never_read(index, self, sections)
+        yield from never_reached(index, self, sections)
         yield from unlike_servers(index, self.target, sections)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
+from harness.nemesis.fault import polls
 from harness.nemesis.fields import names_in
 from harness.nemesis.reach import FaultReach
 from harness.network.systems import SYSTEMS
@@ -37,18 +37,13 @@ def servers_now(reach: FaultReach, target: str) -> tuple[str, tuple[str, ...]]:
 
 
 def leader_of(cluster: Cluster, servers: Sequence[str]) -> str:
-    """Return the name of the server that leads now, by its own account.
-
-    Raises FaultNotInstalledError if none does for as long as an election may take.
-    """
+    """Return the server that leads by its own account; FaultNotInstalledError if an election elects none."""
     members = [server for server in cluster.servers if server.name in servers]
-    deadline = time.monotonic() + ELECTION
-    while time.monotonic() < deadline:
+    for _ in polls(ELECTION, POLL):
         for server in members:
             leads = SYSTEMS[server.system].leads
             if leads is not None and leads(server.address):
                 return server.name
-        time.sleep(POLL)
     raise FaultNotInstalledError("fault on the leader", ", ".join(servers), "none of them says that it leads")
 
 

@@ -13,19 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.core.duration import NS, Span, format_duration
-from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster
 from harness.nemesis.edge_probes import ms
 from harness.nemesis.fault import InjectedFault, Wait
-from harness.nemesis.member_links import (
-    MemberDirection,
-    Sides,
-    heal,
-    links_between,
-    probes_of,
-    prove_one_cluster,
-    reports,
-)
+from harness.nemesis.member_links import MemberDirection, Sides, links_between, links_hit, probes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,49 +50,29 @@ def delay_members(
     """Delay messages between a member and the others until the block ends; they are delivered then.
 
     In force means: Toxiproxy shows every latency, and each link that answered just before is silent for
-    a part of it. Healed means: Toxiproxy shows none, each link answers again, every member serves
-    requests, and one of them leads. The evidence says what the members reported just before it was healed.
-    Raises FaultNotInstalledError or ServerNotReadyError if that is not observed.
+    a part of it. Healed means what `links_hit` says.
     """
-    toxiproxy = cluster.toxiproxy
-    everything = Sides((member,), tuple(others))
-    links = links_between(cluster, everything, late.direction)
-    if toxiproxy is None or not links:
-        raise FaultNotInstalledError("delay", target, f"there are no proxies between {everything}")
-    members = [server for server in cluster.servers if server.name in everything.members]
-    probes = probes_of(cluster, "delay", target, links)
-    before, led = probes.prove_whole(), reports(members)
     in_turn = tuple(steps(member, others, late))
     shown: set[str] = set()
-    began, since = time.monotonic_ns(), None
-    try:
+    with links_hit(cluster, "delay", target, Sides((member,), tuple(others)), late.direction) as hit:
+        began, since = time.monotonic_ns(), None
         for nth, (sides, direction) in enumerate(in_turn):
             if late.over:
                 due = began + late.over * nth // max(len(in_turn) - 1, 1)
                 wait(Span(ns=max(due - time.monotonic_ns(), 0)))
-            hit = links_between(cluster, sides, direction)
-            shown |= {str(toxiproxy.delay(link, way, late.by // NS["ms"])) for link, way in hit.items()}
+            links = links_between(cluster, sides, direction)
+            shown |= {str(hit.toxiproxy.delay(link, way, late.by // NS["ms"])) for link, way in links.items()}
             since = since or time.monotonic_ns()
-            silence = probes_of(cluster, "delay", target, hit).prove_silent(before, late.by / NS["s"] / 2)
+            probes = probes_of(cluster, "delay", target, links)
+            silence = probes.prove_silent(hit.before, late.by / NS["s"] / 2)
+        after = f", one after another over {format_duration(late.over)}" if late.over else ""
         evidence = (
             f"messages between {member} and {', '.join(others)} are {format_duration(late.by)} late "
-            f"({late.direction}; links: {len(links)}{_in_turn(late)}): "
-            f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(before)} before, "
-            f"none came in {ms(silence)} since; before it, {led}"
+            f"({late.direction}; links: {len(hit.links)}{after}): "
+            f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(hit.before)} before, "
+            f"none came in {ms(silence)} since; before it, {hit.led}"
         )
         fault = InjectedFault("delay", target, evidence=evidence, since=since)
         yield fault
         fault.until = time.monotonic_ns()  # from here on messages arrive
-        meanwhile = reports(members)
-    finally:
-        heal(toxiproxy, probes, tuple(links))
-        taken = probes.prove_whole_again()
-    prove_one_cluster(cluster, "delay", members)
-    fault.healed = (
-        f"just before, {meanwhile}; now Toxiproxy shows no toxic, every link answered within {ms(taken)}, "
-        f"and {reports(members)}"
-    )
-
-
-def _in_turn(late: MemberDelay) -> str:
-    return f", one after another over {format_duration(late.over)}" if late.over else ""
+    fault.healed = hit.healed

@@ -6,14 +6,16 @@ sends is in both directions of links.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster
 from harness.files.logs import not_ready
-from harness.nemesis.edge_probes import HEALING, Probes
+from harness.nemesis.edge_probes import HEALING, Probes, ms
+from harness.nemesis.fault import polls
 from harness.network.members import MEMBERS, members_of
 from harness.network.systems import SYSTEMS
 from harness.network.topology import Address, Direction, Link, NetworkEdge, Server, Way
@@ -79,6 +81,54 @@ def probes_of(
     return Probes(kind=kind, target=target, edges={**of_links, **of_edges.edges})
 
 
+@dataclass(slots=True, kw_only=True)
+class LinksHit:
+    """Links between two sides during a fault; `healed` is the evidence of its end."""
+
+    toxiproxy: Toxiproxy
+    links: Mapping[Link, Direction]
+    probes: Probes
+    before: float  # s; the slowest answer before it
+    led: str  # what the members reported then
+    healed: str = ""
+
+
+@contextmanager
+def links_hit(
+    cluster: Cluster,
+    kind: str,
+    target: str,
+    sides: Sides,
+    direction: MemberDirection,
+    edges: Sequence[NetworkEdge] = (),
+) -> Iterator[LinksHit]:
+    """Let a fault hit the links between two sides, and edges, until the block ends, and prove that it ended.
+
+    Healed means: Toxiproxy shows no toxic, each link and edge answers again, every member serves requests,
+    and one of them leads. The evidence says what the members reported just before it was healed.
+    Raises FaultNotInstalledError or ServerNotReadyError if that is not observed.
+    """
+    toxiproxy, links = cluster.toxiproxy, links_between(cluster, sides, direction)
+    if toxiproxy is None or not links:
+        raise FaultNotInstalledError(kind, target, f"there are no proxies between {sides}")
+    members = [server for server in cluster.servers if server.name in sides.members]
+    probes = probes_of(cluster, kind, target, links, edges)
+    before, led = probes.prove_whole(), reports(members)
+    hit = LinksHit(toxiproxy=toxiproxy, links=links, probes=probes, before=before, led=led)
+    try:
+        yield hit
+        meanwhile = reports(members)
+    finally:
+        heal(toxiproxy, probes, tuple(links))
+        taken = probes.prove_whole_again()
+    prove_one_cluster(cluster, kind, members)
+    every = "link and edge" if kind == "partition" else "link"
+    hit.healed = (
+        f"just before, {meanwhile}; now Toxiproxy shows no toxic, every {every} answered within {ms(taken)}, "
+        f"and {reports(members)}"
+    )
+
+
 def heal(toxiproxy: Toxiproxy, probes: Probes, links: Sequence[Link]) -> None:
     """Heal everything that was hit: some links cannot be probed."""
     unprobed = {link: None for link in links if link not in probes.edges}
@@ -104,12 +154,11 @@ def _report(member: Server) -> str:
 
 def prove_one_cluster(cluster: Cluster, kind: str, members: Sequence[Server]) -> None:
     """Wait until every member serves requests, and exactly one leads, if any of them does."""
-    deadline = time.monotonic() + HEALING
-    while unwell := _outside(members):
-        if time.monotonic() > deadline:
-            seen = f"is not part of one cluster {HEALING:g} s after a {kind}: {reports(members)}"
-            raise not_ready(unwell[0], seen, cluster.logs()[unwell[0]])
-        time.sleep(POLL)
+    for _ in polls(HEALING, POLL):
+        if not (unwell := _outside(members)):
+            return
+    seen = f"is not part of one cluster {HEALING:g} s after a {kind}: {reports(members)}"
+    raise not_ready(unwell[0], seen, cluster.logs()[unwell[0]])
 
 
 def _outside(members: Sequence[Server]) -> list[str]:

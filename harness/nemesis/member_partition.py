@@ -7,7 +7,6 @@ rest, as when a network falls into two parts.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
@@ -17,17 +16,9 @@ from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
 from harness.nemesis.edge_probes import ms
-from harness.nemesis.fault import InjectedFault
+from harness.nemesis.fault import InjectedFault, polls
 from harness.nemesis.leader import never_leads, side_of
-from harness.nemesis.member_links import (
-    MemberDirection,
-    Sides,
-    heal,
-    links_between,
-    probes_of,
-    prove_one_cluster,
-    reports,
-)
+from harness.nemesis.member_links import MemberDirection, Sides, links_hit
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.triggers import Victim
 from harness.network.members import MEMBERS
@@ -69,12 +60,10 @@ def divided(reach: FaultReach, sides: Sides, along: str) -> tuple[NetworkEdge, .
 def _client(reach: FaultReach, victim: Victim, along: str) -> int:
     if victim.client != ANY:
         return victim.client
-    deadline = time.monotonic() + HOLDER
-    while reach.state and time.monotonic() < deadline:
-        for client, resource, _ in reach.state.holders():
+    for _ in polls(HOLDER, POLL):
+        for client, resource, _token in reach.state.holders() if reach.state else ():
             if victim.resource in (ANY, resource):
                 return client
-        time.sleep(POLL)
     raise FaultNotInstalledError("partition", along, "no client holds the lock")
 
 
@@ -107,38 +96,21 @@ def partition_members(
     """Cut the links between two sides, and some edges of clients, until the block ends.
 
     In force means: Toxiproxy shows every cut, and each link and edge that answered just before is
-    silent. Healed means: Toxiproxy shows no cut, each answers again, every member serves requests,
-    and one of them leads. The evidence says what the members reported just before it was healed.
-    Raises FaultNotInstalledError or ServerNotReadyError if that is not observed.
+    silent. Healed means what `links_hit` says.
     """
-    toxiproxy = cluster.toxiproxy
-    cuts = links_between(cluster, sides, direction)
-    if toxiproxy is None or not cuts:
-        raise FaultNotInstalledError("partition", target, f"there are no proxies between {sides}")
-    members = [server for server in cluster.servers if server.name in sides.members]
-    probes = probes_of(cluster, "partition", target, cuts, cut_edges)
-    before, led = probes.prove_whole(), reports(members)
-    try:
-        shown = {str(toxiproxy.cut(way, lost)) for way, lost in cuts.items()}
-        shown |= {str(toxiproxy.cut(edge, "both")) for edge in cut_edges}
-        silence = probes.prove_silent(before)
+    with links_hit(cluster, "partition", target, sides, direction, cut_edges) as hit:
+        shown = {str(hit.toxiproxy.cut(way, lost)) for way, lost in hit.links.items()}
+        shown |= {str(hit.toxiproxy.cut(edge, "both")) for edge in cut_edges}
+        silence = hit.probes.prove_silent(hit.before)
         evidence = (
-            f"cut {sides} ({direction}; links: {len(cuts)}, edges of clients: {len(cut_edges)}"
+            f"cut {sides} ({direction}; links: {len(hit.links)}, edges of clients: {len(cut_edges)}"
             f"{_along(sides, cut_edges)}): "
-            f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(before)} before, "
-            f"none came in {ms(silence)} since; before it, {led}"
+            f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(hit.before)} before, "
+            f"none came in {ms(silence)} since; before it, {hit.led}"
         )
         fault = InjectedFault("partition", target, evidence=evidence)
         yield fault
-        meanwhile = reports(members)
-    finally:
-        heal(toxiproxy, probes, tuple(cuts))
-        taken = probes.prove_whole_again()
-    prove_one_cluster(cluster, "partition", members)
-    fault.healed = (
-        f"just before, {meanwhile}; now Toxiproxy shows no toxic, every link and edge answered within "
-        f"{ms(taken)}, and {reports(members)}"
-    )
+    fault.healed = hit.healed
 
 
 def _along(sides: Sides, cut_edges: Sequence[NetworkEdge]) -> str:

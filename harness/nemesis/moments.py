@@ -29,26 +29,19 @@ When = Annotated[
 
 ENDING = 200 * NS["ms"]
 WAITERS = 2
-_UNKNOWN = 0  # the end of a lease that nothing has promised
 
 
 def holders(state: SharedState, moment: Moment | None) -> Iterator[tuple[int, int]]:
     """Yield (client, resource) of each holder of whose lock the moment is true now; None: of all holders."""
     for client, resource, _ in state.holders():
-        if moment == "lease-ending":
-            fits = 0 < _left(state, client) < ENDING
+        if moment == "lease-ending":  # an end that is not known is 0, so it is over
+            fits = 0 < state.clients[client].lease_end - time.monotonic_ns() < ENDING
         elif moment == "second-waiter":
             fits = state.waiting_for(resource) >= WAITERS
         else:
             fits = True
         if fits:
             yield client, resource
-
-
-def _left(state: SharedState, client: int) -> int:
-    """Return how long a client's lease still lasts, ns; below 0 if it is over, or its end is not known."""
-    end = state.clients[client].lease_end
-    return int(end) - time.monotonic_ns() if end != _UNKNOWN else -1
 
 
 def never_comes(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:

@@ -13,18 +13,10 @@ from typing import Any, Self
 from checkers.vocabulary.hazards import Cell, Point
 from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
-from harness.nemesis.faults import (
-    FaultSpec,
-    aims_at_hazards,
-    begins_at_each_stop,
-    begins_at_stop_point,
-    hits_client,
-    hits_servers,
-)
+from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_stop_point, hits_client, hits_servers
 from harness.nemesis.hazard_walk import Aims, stop_requests, walk, walk_servers, walkers
-from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
-from harness.nemesis.plan import PlanLog
+from harness.nemesis.plan import Observer, PlanLog
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
@@ -66,26 +58,18 @@ class Nemesis:
 
     def __post_init__(self) -> None:
         self._requests = stop_requests(self.faults, len(self.state.clients), self.state.resources)
-        reservations = Reservations(self.state)
         self._clients = ClientFaults(
             ttl=self.ttl,
             state=self.state,
             resources=self.resources,
             reach=self.reach,
-            reservations=reservations,
+            reservations=Reservations(self.state),
             observer=self.observer,
             over=self._over,
             overlap=self.overlap,
             unreached=partial(unreached, self.state, self.reported),
         )
-        self._servers = ServerFaults(
-            ttl=self.ttl,
-            reach=self.reach,
-            reservations=reservations,
-            observer=self.observer,
-            over=self._over,
-            overlap=self.overlap,
-        )
+        self._servers = ServerFaults(self._clients)
 
     @property
     def log(self) -> PlanLog:
@@ -151,7 +135,7 @@ class Nemesis:
         last = latest_begin(fault, end, self.ttl)
         if begins_at_stop_point(fault):
             request = self._requests[index]
-            if begins_at_each_stop(fault):
+            if fault.every is None:
                 last_stop = end - round(LAST_STOP * self.ttl)
                 self._clients.strike_at_each_stop(request, fault, last_stop, tally)
             else:

@@ -22,14 +22,7 @@ from harness.nemesis.member_partition import Shape, divided, never_split, partit
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
-from harness.nemesis.stop_points import (
-    StopPoint,
-    Until,
-    check_aimed_servers,
-    check_times,
-    never_granted,
-    never_read,
-)
+from harness.nemesis.stop_points import StopPoint, Until, check_aimed_servers, check_times, never_reached
 from harness.network.topology import Direction, NetworkEdge, Way
 
 if TYPE_CHECKING:
@@ -115,11 +108,6 @@ class PartitionSpec(BaseModel):
         return "split" if hits_servers(self) else "partitions"
 
     @property
-    def aimed_by(self) -> str:
-        """The key that names the servers."""
-        return "target" if hits_servers(self) else "from"
-
-    @property
     def unserved(self) -> str:
         """The error if no server is started for it."""
         return "nothing of {} can be divided" if hits_servers(self) else "no client can be cut off from {}"
@@ -152,8 +140,7 @@ class PartitionSpec(BaseModel):
 
     def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield members that cannot be divided, and stop points that are never reached."""
-        yield from never_granted(index, self, sections)
-        yield from never_read(index, self, sections)
+        yield from never_reached(index, self, sections)
         if hits_servers(self):
             yield from never_split(index, self.target, self.shape, sections)
             yield from missing_victim(("faults", index, "with"), self.along or "", sections)

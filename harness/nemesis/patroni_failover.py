@@ -18,7 +18,7 @@ from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict, ns
 from harness.nemesis.edge_probes import held_link
-from harness.nemesis.fault import InjectedFault
+from harness.nemesis.fault import InjectedFault, polls
 from harness.nemesis.postgres_failover import Change, OldPrimary, change_of
 from harness.network import patroni_server
 from harness.network.topology import Address, Link, Server
@@ -126,13 +126,12 @@ class _Takeover:
         Patroni says that it leads as soon as it has the key, so PostgreSQL may still be in recovery.
         """
         started = time.monotonic()
-        while not patroni_server.leads(_rest(server)):
-            if time.monotonic() > started + SETTLING:
-                seen = f"{server.name} does not lead {SETTLING:g} s later; {self._shown(server)}"
-                raise FaultNotInstalledError("failover", self.change.target, seen)
-            time.sleep(POLL)
-        self.change.settle("failover", server, lambda role: not role.in_recovery)
-        return time.monotonic() - started
+        for _ in polls(SETTLING, POLL):
+            if patroni_server.leads(_rest(server)):
+                self.change.settle("failover", server, lambda role: not role.in_recovery)
+                return time.monotonic() - started
+        seen = f"{server.name} does not lead {SETTLING:g} s later; {self._shown(server)}"
+        raise FaultNotInstalledError("failover", self.change.target, seen)
 
     def rejoin(self, old_primary: OldPrimary) -> None:
         """Start or continue the old primary, open the ways, and lead clients to the server that leads."""
@@ -142,12 +141,10 @@ class _Takeover:
         change.redirect(change.moved, self._leader())
 
     def _leader(self) -> Server:
-        deadline = time.monotonic() + SETTLING
-        while time.monotonic() < deadline:
+        for _ in polls(SETTLING, POLL):
             for server in (self.change.standby, self.change.primary):
                 if patroni_server.leads(_rest(server)):
                     return server
-            time.sleep(POLL)
         raise FaultNotInstalledError(
             "end of the failover", self.change.target, self._shown(self.change.standby)
         )
@@ -157,19 +154,15 @@ class _Takeover:
         change = self.change
         other = change.primary if leader.name == change.standby.name else change.standby
         waited_for = "sync_standby" if change.primary.synchronous else "replica"
-        deadline = time.monotonic() + SETTLING
-        while True:
+        for _ in polls(SETTLING, POLL):
             shown = {each.name: each for each in patroni_server.members(_rest(leader))}
             seen = [shown[each.name] for each in (leader, other) if each.name in shown]  # or not yet back
             roles = [(each.role, each.state) for each in seen]
             timelines = {each.timeline for each in shown.values()}
             if roles == [("leader", "running"), (waited_for, "streaming")] and len(timelines) == 1:
-                break
-            if time.monotonic() > deadline:
-                raise FaultNotInstalledError(what, change.target, self._shown(leader))
-            time.sleep(POLL)
-        change.prove_following(other, what)
-        return f"Patroni shows: {'; '.join(map(str, shown.values()))}"
+                change.prove_following(other, what)
+                return f"Patroni shows: {'; '.join(map(str, shown.values()))}"
+        raise FaultNotInstalledError(what, change.target, self._shown(leader))
 
     def timeline(self, server: Server) -> int | None:
         """Return the timeline of a server."""

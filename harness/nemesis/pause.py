@@ -29,7 +29,7 @@ from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
-from harness.nemesis.stop_points import StopPoint, Until, check_times, never_granted, never_read
+from harness.nemesis.stop_points import StopPoint, Until, check_times, never_reached
 from harness.network.topology import NetworkEdge
 from harness.processes import process_tree
 
@@ -47,7 +47,6 @@ class PauseSpec(BaseModel):
     counts: ClassVar[tuple[str, ...]] = ("pauses", "pauses_past_lease", "grants_to_others")
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder"}
     engine_need: ClassVar[None] = None
-    aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 
     kind: Literal["pause"]
@@ -122,8 +121,7 @@ class PauseSpec(BaseModel):
     def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield stop points that are never reached, and ends that cannot occur."""
         yield from unlike_servers(index, self.target, sections)
-        yield from never_granted(index, self, sections)
-        yield from never_read(index, self, sections)
+        yield from never_reached(index, self, sections)
         yield from self._write_sent(index, sections)
         yield from self._never_acquired(index, sections)
         yield from self._never_hit(index, sections)
@@ -149,18 +147,12 @@ class PauseSpec(BaseModel):
 
     def _write_sent(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """A client stopped between UPDATE and COMMIT holds the row's lock: no client can supersede it."""
-        if not is_victim(self.target):
-            return
-        if (
-            self.at != "write-sent"
-            or self.until not in ("contested", "superseded", "freed")
-            or not sections.storage
-        ):
-            return
-        if not sections.storage.writes_in_one_message:
+        storage, of_others = sections.storage, ("contested", "superseded", "freed")
+        is_waited_for = is_victim(self.target) and self.at == "write-sent" and self.until in of_others
+        if is_waited_for and storage and not storage.writes_in_one_message:
             yield SettingConflict(
                 ("faults", index, "until"),
-                f'cannot occur at "write-sent" with storage.fencing "{sections.storage.fencing}": '
+                f'cannot occur at "write-sent" with storage.fencing "{storage.fencing}": '
                 "the stopped client's open transaction locks out all others; give lasts instead",
             )
 

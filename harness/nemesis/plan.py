@@ -4,14 +4,53 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Container, Sequence
+import time
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from harness.nemesis import hazard_order
+from checkers.vocabulary.hazards import Cell, End, Hit, Point
+from harness.core.events import FaultObserved
 from harness.nemesis.delay import DelaySpec
+from harness.nemesis.fault import InForce
 from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_each_stop, name_of
 from harness.nemesis.windows import Windows
+
+TAKES = {End.BEFORE_EXPIRY: 0.5, End.EXPIRED: 1.2, End.REGRANTED: 1.5, End.SUPERSEDED: 1.5}
+"""TTLs before the end of a run in which a pause no longer begins: it could not end as it should."""
+
+BY_LUCK = {End.EXPIRED: End.BEFORE_EXPIRY, End.REGRANTED: End.EXPIRED, End.SUPERSEDED: End.EXPIRED}
+"""What may have become of some holds at the end of a pause that aims at this for others."""
+
+FIRST = Cell(Point.BEFORE_WRITE, End.SUPERSEDED)
+"""What a walk over the moments of a holder begins with."""
+
+
+def place(cell: Cell) -> tuple[bool, bool, bool, int]:
+    """Sort hazards by this.
+
+    A holder is first stopped before its write until it is superseded, on each resource: that makes a write
+    stale, without which a fence is not challenged. Then come the moments at which it has no token yet, where
+    locks that draw the token late are wrong, and then the others, the longest pauses first.
+
+    While a leader of the lock service is stopped, releases are lost, so the locks are regranted only after
+    an election and then a whole lease. A holder at `granted` is an exception: it first waits until a renewal
+    has failed, and then often releases its lock through the new leader, seconds before the others are free.
+    So these have a pause of their own, and the others, which it leaves locked for a while, come before it.
+    """
+    is_late = cell.hit is not Hit.HOLDER or cell.point is not Point.GRANTED
+    return cell != FIRST, is_late, _is_free_early(cell), -[*End].index(cell.end)
+
+
+def are_alike(one: Cell, other: Cell) -> bool:
+    """Does one pause fit both?"""
+    return TAKES[one.end] == TAKES[other.end] and _is_free_early(one) == _is_free_early(other)
+
+
+def _is_free_early(cell: Cell) -> bool:
+    of_servers = cell.hit in (Hit.LOCK, Hit.STORAGE)
+    return of_servers and cell.point is Point.GRANTED and cell.end in (End.REGRANTED, End.SUPERSEDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +62,6 @@ class PlannedFault:
     at: str | None  # the stop point
     moments: tuple[int, ...]  # ns after the workload's start; from each on, it strikes once
     hazards: tuple[str, ...] = ()  # those that it aims at, in this order
-
-    @property
-    def named(self) -> str:
-        """Such as "pause holder before-write"."""
-        return name_of(self)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,15 +111,11 @@ def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> t
         return (duration // 5 + rng.randrange(duration // 5),)
     if fault.lasts is None:
         return ()
-    every, lasts = fault.every.resolve(ttl), fault.lasts.resolve(ttl) + _begun_over(fault)
+    begins = (fault.over or 0) if isinstance(fault, DelaySpec) else 0  # ns; until the last link is late
+    every, lasts = fault.every.resolve(ttl), fault.lasts.resolve(ttl) + begins
     room = max(1, every - lasts)
     starts = range(0, max(0, duration - lasts), every)
     return tuple(start + rng.randrange(room) for start in starts if start + every <= duration)
-
-
-def _begun_over(fault: FaultSpec) -> int:
-    """Return how long a fault takes to begin, ns: until the last link is late."""
-    return (fault.over or 0) if isinstance(fault, DelaySpec) else 0
 
 
 def _hazards(fault: FaultSpec, possible: Container[str], rng: random.Random) -> tuple[str, ...]:
@@ -94,7 +124,7 @@ def _hazards(fault: FaultSpec, possible: Container[str], rng: random.Random) -> 
         return ()
     cells = [cell for cell in fault.cells if str(cell) in possible]
     rng.shuffle(cells)
-    return tuple(str(cell) for cell in sorted(cells, key=hazard_order.place))
+    return tuple(str(cell) for cell in sorted(cells, key=place))
 
 
 @dataclass(slots=True)
@@ -112,12 +142,12 @@ class PlanLog:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.windows = {each.named: Windows(each.named) for each in self.planned}
+        self.windows = {name: Windows(name) for name in map(name_of, self.planned)}
 
     def window(self, index: int, why: str | None) -> None:
         """Add a window of a fault that was hit, or missed for a reason."""
         with self._lock:
-            self.windows[self.planned[index].named].add(why)
+            self.windows[name_of(self.planned[index])].add(why)
 
     def add(self, fault: ObservedFault) -> None:
         """Add a fault."""
@@ -146,3 +176,69 @@ class PlanLog:
             "windows": [each.document() for each in self.windows.values()],
             "faults": [asdict(each) for each in self.observed],
         }
+
+
+Hold = tuple[str | None, str | None]  # the resource and the owner that a fault hit
+NO_HOLD: Hold = (None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observer:
+    """Writes both observations of a fault to the history, to plan.json and to the run's events."""
+
+    log: PlanLog
+    record: Callable[[dict[str, Any]], None]  # an event of the history
+    notify: Callable[[FaultObserved], None]
+
+    @contextmanager
+    def observed(
+        self,
+        fault: FaultSpec,
+        target: str,
+        requested: int,
+        in_force: InForce,
+        hold: Callable[[], Hold] = lambda: NO_HOLD,
+    ) -> Iterator[int]:
+        """Keep a fault in force for the block; yield since when (ns). `hold` is called once it is."""
+        seen = ObservedFault(
+            kind=fault.kind, target=target, resource=None, owner=None, at=fault.at, requested=requested
+        )
+        self.log.add(seen)
+        with in_force as now:
+            seen.target = now.target  # a leader is known by now
+            seen.resource, seen.owner = hold()
+            seen.evidence = now.evidence
+            seen.in_force = time.monotonic_ns() if now.since is None else now.since
+            self._record(seen, "in force", now.evidence, seen.in_force, now.left_behind)
+            yield seen.in_force
+        if not now.ends:
+            return
+        seen.healed_evidence = now.healed
+        seen.healed = time.monotonic_ns() if now.until is None else now.until
+        self._record(seen, "healed", now.healed, seen.healed)
+
+    def _record(
+        self,
+        fault: ObservedFault,
+        state: Literal["in force", "healed"],
+        evidence: str,
+        now: int,
+        left_behind: tuple[int, ...] = (),
+    ) -> None:
+        value: dict[str, Any] = {"target": fault.target, "state": state, "evidence": evidence}
+        if left_behind:
+            value["left_behind"] = left_behind
+        if fault.owner is not None:
+            value |= {"resource": fault.resource, "owner": fault.owner}
+            value |= {} if fault.at is None else {"at": fault.at}
+        self.record({"time": now, "process": "nemesis", "type": "info", "f": fault.kind, "value": value})
+        self.log.changed()
+        self.notify(
+            FaultObserved(
+                kind=fault.kind,
+                target=fault.target,
+                state=state,
+                evidence=evidence,
+                elapsed=now - self.log.started,
+            )
+        )

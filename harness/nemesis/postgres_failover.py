@@ -18,7 +18,7 @@ from checkers.text.printable import shorten
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster
 from harness.nemesis.edge_probes import Probes, held_link, proxies_of
-from harness.nemesis.fault import InjectedFault
+from harness.nemesis.fault import InjectedFault, polls
 from harness.network import postgres_server
 from harness.network.topology import Link, NetworkEdge, Server
 
@@ -221,9 +221,7 @@ class Change:
         self, what: str, server: Server, is_done: Callable[[postgres_server.PostgresRole], bool]
     ) -> postgres_server.PostgresRole:
         """Wait until a server has the right role, and return that; FaultNotInstalledError if it never has."""
-        deadline = time.monotonic() + SETTLING
-        while not is_done(role := postgres_server.role(server.address)):
-            if time.monotonic() > deadline:
-                raise FaultNotInstalledError(what, self.target, f"{server.name} is {role}")
-            time.sleep(POLL)
-        return role
+        for _ in polls(SETTLING, POLL):
+            if is_done(role := postgres_server.role(server.address)):
+                return role
+        raise FaultNotInstalledError(what, self.target, f"{server.name} is {role}")

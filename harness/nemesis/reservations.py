@@ -25,17 +25,12 @@ class Reservations:
     """Everything that faults have reserved."""
 
     state: SharedState
-    lock: threading.RLock = field(
-        default_factory=threading.RLock
-    )  # held across several steps that must be atomic
+    lock: threading.RLock = field(default_factory=threading.RLock)  # held across several atomic steps
     clients: dict[int, str] = field(default_factory=dict)  # and the name of the fault that has each
     taken: dict[Need, str] = field(default_factory=dict)  # likewise
 
     def reserve(self, by: str, client: int | None, needs: Needs = NOTHING) -> bool:
-        """Reserve a client (None: none) and other needs for a fault, all or nothing.
-
-        Return whether they were free.
-        """
+        """Reserve a client (None: none) and other needs, all or nothing; return whether they were free."""
         with self.lock:
             if self.in_the_way(client, needs) is not None:
                 return False

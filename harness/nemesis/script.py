@@ -16,7 +16,7 @@ from harness.core.fields import STRICT, Duration, Length
 from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict
 from harness.nemesis.edge_probes import Probes
-from harness.nemesis.fault import InForce, InjectedFault, Wait
+from harness.nemesis.fault import InForce, InjectedFault, Wait, polls
 from harness.nemesis.fields import Servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
@@ -48,7 +48,6 @@ class ScriptSpec(BaseModel):
     engine_need: ClassVar[None] = None
     at: ClassVar[None] = None
     until: ClassVar[None] = None
-    aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "no script can be aimed at {}"
 
     kind: Literal["script"]
@@ -127,11 +126,9 @@ def _observed(
     words: Sequence[str], status: int, timeout: float, kind: str, target: str, when: str
 ) -> EndedCommand:
     """Run `observe` until it ends with a status."""
-    deadline = time.monotonic() + timeout
-    while (seen := run(words, timeout)).status != status:
-        if time.monotonic() > deadline:
-            means = "in force" if status == IN_FORCE else "not in force"
-            said = f"{seen} {when}, where {status} ({means}) must be its status"
-            raise FaultNotInstalledError(kind, target, said)
-        time.sleep(POLL)
-    return seen
+    for _ in polls(timeout, POLL):
+        if (seen := run(words, timeout)).status == status:
+            return seen
+    means = "in force" if status == IN_FORCE else "not in force"
+    said = f"{seen} {when}, where {status} ({means}) must be its status"
+    raise FaultNotInstalledError(kind, target, said)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -26,9 +26,6 @@ from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
 from harness.network.probe import replies
 from harness.network.topology import NetworkEdge, Way
-
-if TYPE_CHECKING:
-    from harness.network.toxiproxy import Toxiproxy
 
 LEAST = 50 * NS["ms"]
 MOST = 10 * NS["s"]
@@ -54,7 +51,6 @@ class SlowSpec(BaseModel):
     engine_need: ClassVar[Literal["partitions"]] = "partitions"
     at: ClassVar[None] = None
     until: ClassVar[None] = None
-    aimed_by: ClassVar[str] = "to"
     unserved: ClassVar[str] = "no message to {} can be slowed down"
 
     kind: Literal["slow"]
@@ -112,7 +108,9 @@ def slow(
     probes = Probes.of(cluster, "slow", target, (NetworkEdge(client, name) for name in servers))
     before = min(probes.prove_whole() for _ in range(TRIES))  # on a busy machine, one may take very long
     try:
-        shown = {_slow_down(toxiproxy, edge, jitter, rate) for edge in probes.edges}
+        spread = (jitter or 0) // NS["ms"]
+        toxics = (toxiproxy.slow(edge, "to-server", rate=rate or 0, spread=spread) for edge in probes.edges)
+        shown = {str(each) for each in toxics}
         since = time.monotonic_ns()
         late = "" if jitter is None else f", and came {ms(_prove_late(probes, before, jitter))} late since"
         evidence = (
@@ -126,12 +124,6 @@ def slow(
         probes.heal(toxiproxy)
         taken = probes.prove_whole_again()
     fault.healed = f"Toxiproxy shows no toxic, and every server answered within {ms(taken)}"
-
-
-def _slow_down(toxiproxy: Toxiproxy, edge: Way, jitter: int | None, rate: int | None) -> str:
-    """Add the toxics to an edge, and return what Toxiproxy shows."""
-    spread = 0 if jitter is None else jitter // NS["ms"]
-    return str(toxiproxy.slow(edge, "to-server", rate=rate or 0, spread=spread))
 
 
 def _prove_late(probes: Probes, before: float, jitter: int) -> float:

@@ -68,8 +68,15 @@ def check_aimed_servers(fault: TimedFault) -> None:
     raise_all(wrong)
 
 
-def never_read(index: int, fault: TimedFault, sections: OtherSections) -> Iterator[SettingConflict]:
-    """Yield moments in which a list is read, for a workload without lists."""
+def never_reached(index: int, fault: TimedFault, sections: OtherSections) -> Iterator[SettingConflict]:
+    """Yield stop points and ends that these locks and workloads never have."""
+    lock = sections.lock if fault.at == "granted" else None
+    if lock and lock.complete_at_once and "lock" not in sections.program_sides:  # a program may have it
+        yield SettingConflict(
+            ("faults", index, "at"),
+            f"never happens with {lock.complete_at_once}: the answer that grants is complete, token "
+            'included; give "acquired" instead',
+        )
     if not sections.storage or not sections.workload or sections.workload.kind == "append":
         return
     for key, setting, given in (("at", "list-read", fault.at), ("until", "contested", fault.until)):
@@ -77,15 +84,3 @@ def never_read(index: int, fault: TimedFault, sections: OtherSections) -> Iterat
             yield SettingConflict(
                 ("faults", index, key), 'occurs only in the workload "append": no other reads a list'
             )
-
-
-def never_granted(index: int, fault: TimedFault, sections: OtherSections) -> Iterator[SettingConflict]:
-    """Yield "granted" for locks without that moment; a user's program may have it on any server."""
-    if fault.at != "granted" or sections.lock is None or "lock" in sections.program_sides:
-        return
-    if setting := sections.lock.complete_at_once:
-        yield SettingConflict(
-            ("faults", index, "at"),
-            f"never happens with {setting}: the answer that grants is complete, token included; "
-            'give "acquired" instead',
-        )

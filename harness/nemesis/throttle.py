@@ -26,7 +26,7 @@ from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
-from harness.nemesis.stop_points import StopPoint, check_aimed_servers, never_granted, never_read
+from harness.nemesis.stop_points import StopPoint, check_aimed_servers, never_reached
 from harness.network.probe import replies
 from harness.network.topology import NetworkEdge
 from harness.processes import process_tree
@@ -53,7 +53,6 @@ class ThrottleSpec(BaseModel):
     counts: ClassVar[tuple[str, ...]] = ("throttles", "grants_to_others")
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder"}
     until: ClassVar[None] = None
-    aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 
     kind: Literal["throttle"]
@@ -104,8 +103,7 @@ class ThrottleSpec(BaseModel):
     def contradictions(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
         """Yield a leader among servers that have none, and stop points that are never reached."""
         yield from unlike_servers(index, self.target, sections)
-        yield from never_granted(index, self, sections)
-        yield from never_read(index, self, sections)
+        yield from never_reached(index, self, sections)
 
 
 @contextmanager
@@ -176,11 +174,8 @@ def _prove_held_up(
             return seen
         if time.monotonic() > deadline:
             times = ", ".join(f"{name} {each.times} times" for name, each in seen.items())
-            raise FaultNotInstalledError(
-                "throttle",
-                target,
-                f"held up in {SETTLING:g} s: {times} (a server that needs less CPU than its share is not)",
-            )
+            why = f"held up in {SETTLING:g} s: {times} (a server that needs less CPU than its share is not)"
+            raise FaultNotInstalledError("throttle", target, why)
         give_work()
 
 

@@ -113,10 +113,7 @@ ENOUGH = {Point.GRANTED: 10, Point.WRITE_SENT: 10, Point.RENEWING: 3}
 
 
 def unreached(state: SharedState, reported: Iterable[Point]) -> frozenset[Point]:
-    """Return those of the points to which no client ever came, though there were enough chances by now.
-
-    The user's class or program never reports them.
-    """
+    """Return the reported points to which no client ever came, though there were enough chances by now."""
 
     def total(counts: Sequence[int], point: Point) -> int:
         return sum(counts[STOP_POINTS.index(point) :: len(STOP_POINTS)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from harness.nemesis.triggers import wait_until
@@ -27,19 +28,13 @@ LOST = "lost"
 """No window at all: there is no hold any more that a fault could hit, so the client is let go."""
 
 
-def had_victim(by: str | None) -> str:
-    """Name the fault that had the client; None: that fault is over by now."""
-    return _other(by, "had its victim")
-
-
-def had_servers(by: str | None) -> str:
-    """Name the fault that had the servers; None: that fault is over by now."""
-    return _other(by, "had its servers")
-
-
-def _other(by: str | None, had: str) -> str:
+def another(by: str | None, had: str) -> str:
+    """Name the fault that had a victim or servers; None: that fault is over by now."""
     return f"another fault {had}" if by is None else f"another fault ({by}) {had}"
 
+
+had_victim = partial(another, had="had its victim")
+had_servers = partial(another, had="had its servers")
 
 Tally = Callable[[str | None], None]
 """Gets, for each window, why it was missed; None: it was hit."""

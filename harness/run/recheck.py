@@ -25,8 +25,7 @@ from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files import received, run_files
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, VERDICT, RunFolder
 from harness.report.interruption import interruption
-from harness.report.recorded_plan import RecordedPlan
-from harness.report.recorded_run import Parsed, recorded_plan
+from harness.report.recorded_run import Parsed, RecordedPlan, recorded_plan
 from harness.spec.toml import loads
 from workloads.storages import WITH_COMMIT_ORDER
 

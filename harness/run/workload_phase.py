@@ -18,8 +18,7 @@ from harness.engines.engine import Cluster
 from harness.files.run_folder import EVENTS, PLAN, RunFolder
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.nemesis import Nemesis
-from harness.nemesis.observer import Observer
-from harness.nemesis.plan import PlanLog, PlannedFault
+from harness.nemesis.plan import Observer, PlanLog, PlannedFault
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.triggers import unreached
 from harness.run.deployment import resources

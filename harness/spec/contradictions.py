@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from harness.core.duration import format_duration
 from harness.nemesis import contradictions as of_faults
-from harness.nemesis.contradictions import SettingConflict
+from harness.nemesis.contradictions import SettingConflict, aimed_by
 from harness.nemesis.faults import FAULTS, hits_client, hits_servers
 from harness.nemesis.moments import never_comes
 from harness.nemesis.patroni_failover import is_managed
@@ -114,13 +114,13 @@ def _attached(sections: Sections) -> Iterator[SettingConflict]:
                     continue
                 if not spec.system and fault.kind in ("delay", "slow"):
                     yield SettingConflict(
-                        ("faults", index, fault.aimed_by),
+                        ("faults", index, aimed_by(fault)),
                         f"names {side}.endpoints, whose protocol Fencepost does not know, so it could not "
                         f"prove a {fault.called}: give a pause or a partition",
                     )
                 if hits_servers(fault) and fault.kind != "script":
                     yield SettingConflict(
-                        ("faults", index, fault.aimed_by),
+                        ("faults", index, aimed_by(fault)),
                         f"names servers that Fencepost did not start, so it cannot inject a {fault.called}: "
                         'give kind = "script", with commands of yours that inject, observe and heal a fault',
                     )
@@ -173,7 +173,7 @@ def _kills(sections: Sections) -> Iterator[SettingConflict]:
     for index, fault in sections.faults.items():
         if fault.kind == "kill" and {"storage", *storage.servers} & set(fault.aim()):
             yield SettingConflict(
-                ("faults", index, fault.aimed_by),
+                ("faults", index, aimed_by(fault)),
                 f"kills {storage.kind}, which has the order of its writes only in memory: without it, the "
                 "run could not be judged; kill the lock or a client, or pause the storage",
             )

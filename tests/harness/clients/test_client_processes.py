@@ -16,9 +16,8 @@ import pytest
 from psutil import Process
 
 from harness.clients import pool
-from harness.clients.process import SharedProgress
 from harness.clients.recorder import RecordedSession, Recorder
-from harness.clients.shared_state import NOBODY, STOP_POINTS, Held, SharedState
+from harness.clients.shared_state import NOBODY, STOP_POINTS, Held, SharedProgress, SharedState
 from harness.core.errors import InfrastructureError
 from harness.nemesis.triggers import StopRequest, Victim
 from tests.support.waiting import wait_for

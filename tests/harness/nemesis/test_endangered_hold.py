@@ -12,9 +12,8 @@ import pytest
 from checkers.history.records import Outcome
 from checkers.vocabulary.hazards import Cell, Point
 from harness.clients import pool
-from harness.clients.process import SharedProgress
 from harness.clients.recorder import RecordedSession
-from harness.clients.shared_state import SharedState
+from harness.clients.shared_state import SharedProgress, SharedState
 from harness.nemesis.endangered_hold import EndangeredHold
 from harness.nemesis.hazard_walk import Aims
 from harness.nemesis.triggers import ENOUGH, StopRequest, Victim, unreached

@@ -15,15 +15,12 @@ from pydantic import ValidationError
 
 from checkers.vocabulary.hazards import CELLS, Cell, End, Point
 from harness.clients import pool
-from harness.clients.process import SharedProgress
-from harness.clients.shared_state import NO_TOKEN, Held, SharedState
+from harness.clients.shared_state import NO_TOKEN, Held, SharedProgress, SharedState
 from harness.nemesis.fields import of_pauses
-from harness.nemesis.hazard_order import FIRST, TAKES
 from harness.nemesis.hazard_walk import Aims, stop_requests, walkers
 from harness.nemesis.nemesis import Nemesis
-from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
-from harness.nemesis.plan import PlanLog, plan
+from harness.nemesis.plan import FIRST, TAKES, Observer, PlanLog, plan
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.triggers import StopRequest, Victim
 from tests.support.waiting import PATIENCE, wait_for

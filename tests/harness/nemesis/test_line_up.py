@@ -14,14 +14,12 @@ import pytest
 
 from checkers.vocabulary.hazards import Cell, End
 from harness.clients import pool
-from harness.clients.process import SharedProgress
-from harness.clients.shared_state import OUTSIDE, SharedState
+from harness.clients.shared_state import OUTSIDE, SharedProgress, SharedState
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.line_up import LONGEST, LineUp, Place
 from harness.nemesis.nemesis import Nemesis
-from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
-from harness.nemesis.plan import PlanLog, plan
+from harness.nemesis.plan import Observer, PlanLog, plan
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.triggers import StopRequest, Victim

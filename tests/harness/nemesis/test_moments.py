@@ -13,17 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.clients.process import SharedProgress
-from harness.clients.shared_state import SharedState
+from harness.clients.shared_state import SharedProgress, SharedState
 from harness.core.errors import ConfigurationError
 from harness.nemesis.failover import FailoverSpec
 from harness.nemesis.kill import KillSpec
 from harness.nemesis.moments import ENDING, holders
 from harness.nemesis.nemesis import Nemesis, latest_begin
-from harness.nemesis.observer import Observer
 from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
-from harness.nemesis.plan import PlanLog, PlannedFault, plan
+from harness.nemesis.plan import Observer, PlanLog, PlannedFault, plan
 from harness.nemesis.reach import FaultReach
 from harness.spec.reading import load_text
 from tests.support.target_files import SMALL

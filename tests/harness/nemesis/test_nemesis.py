@@ -16,13 +16,11 @@ import pytest
 from psutil import Process
 
 from harness.clients import pool
-from harness.clients.process import SharedProgress
-from harness.clients.shared_state import SharedState
+from harness.clients.shared_state import SharedProgress, SharedState
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.nemesis import Nemesis
-from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec, pause
-from harness.nemesis.plan import PlanLog, plan
+from harness.nemesis.plan import Observer, PlanLog, plan
 from harness.nemesis.reach import FaultReach
 from harness.processes.process_tree import end
 from tests.support.waiting import PATIENCE, wait_for

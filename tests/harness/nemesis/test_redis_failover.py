@@ -14,7 +14,7 @@ import pytest
 from harness.clients.recorder import RecordedSession
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster, Engine
-from harness.nemesis.redis_failover import redis_failover
+from harness.nemesis.failover import redis_failover
 from harness.network import redis_server
 from harness.network.topology import Link, NetworkEdge, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
@@ -216,7 +216,7 @@ def test_the_old_primary_follows_if_the_block_is_cut_short(cluster: str) -> None
 
 
 def test_a_server_that_is_no_replica_is_not_promoted(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.nemesis.redis_failover.SETTLING", 0.1)
+    monkeypatch.setattr("harness.nemesis.failover.SETTLING", 0.1)
     redis_server.follow(at(cluster, "redis-replica"), None)
 
     with pytest.raises(FaultNotInstalledError, match="redis-replica is RedisRole"), promoted(cluster):

@@ -15,15 +15,13 @@ import psutil
 import pytest
 
 from checkers.vocabulary.document import WindowsDocument
-from harness.clients.process import SharedProgress
-from harness.clients.shared_state import SharedState
+from harness.clients.shared_state import SharedProgress, SharedState
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.clock import ClockSpec
 from harness.nemesis.faults import hits_servers
 from harness.nemesis.kill import KillSpec
-from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
-from harness.nemesis.plan import PlanLog, plan
+from harness.nemesis.plan import Observer, PlanLog, plan
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
@@ -100,22 +98,25 @@ def missed(
     over = threading.Event()
     if is_over:
         over.set()
+    clients = ClientFaults(state=state, resources=("r0",), over=over, **to)
     if hits_servers(fault):
-        ServerFaults(over=over, **to).strike(fault, moments, 0, windows.append)
+        ServerFaults(clients).strike(fault, moments, 0, windows.append)
     else:
-        clients = ClientFaults(state=state, resources=("r0",), over=over, **to)
         clients.strike(fault, moments, 0, random.Random(1), windows.append)
     return windows
 
 
 def servers(state: SharedState, over: threading.Event) -> ServerFaults:
-    return ServerFaults(
+    clients = ClientFaults(
         ttl=SECOND,
+        state=state,
+        resources=("r0",),
         reach=reach(state),
         reservations=Reservations(state),
         observer=Observer.__new__(Observer),
         over=over,
     )
+    return ServerFaults(clients)
 
 
 KILL = KillSpec(kind="kill", target="storage", lasts="1s", every="5s")
