@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from harness.campaign.canary import bugs
-from harness.campaign.fingerprint import fingerprint, shape
+from harness.report.first_finding import fingerprint, shape
 from harness.run.recheck import judge_file
 from harness.spec.reading import zoo
 

@@ -27,7 +27,7 @@ OTHERS = {
 """Why each other module may write to a stream."""
 AS_DATA = {
     "harness/cli/output.py": "a converted history, escaped as its format demands",
-    "harness/cli/run_campaign.py": "commands to GitHub, escaped by harness.campaign.github",
+    "harness/cli/run_campaign.py": "commands to GitHub, escaped by harness.campaign.issues",
     "harness/cli/commands/schema.py": "a schema of ours",
 }
 """Why each module may print what `printing` does not escape."""

@@ -24,9 +24,8 @@ ELSEWHERE = {
     "campaign/corpus.py": {"write_bytes"},  # a temporary folder of ours
     "campaign/dask_executor.py": {"open", "read_text", "write_text"},  # our own night; an archive in memory
     "campaign/execution.py": {"read_text"},  # the log of a run that this process makes
-    "campaign/github.py": {"open"},  # the file that GitHub names
+    "campaign/issues.py": {"open"},  # the file that GitHub names
     "campaign/merge.py": {"copy", "read_text"},  # `Shard.copy`; the user's campaign file, loaded before
-    "campaign/received_shard.py": {"copy"},  # of `received`
     "campaign/recheck_history.py": {"write_bytes"},  # a temporary folder of ours
     "campaign/night.py": {"open"},  # a descriptor that follows no link
     "campaign/results.py": {"open"},  # creates the user's file
@@ -47,7 +46,7 @@ ELSEWHERE = {
     "files/user_folders.py": {"glob", "unlink"},  # our own cache
     "report/console.py": {"open"},  # /dev/null
     "report/page.py": {"read_text"},  # the same
-    "report/templates.py": {"read_text"},  # assets of ours
+    "report/run.py": {"read_text"},  # assets of ours
     "run/recheck.py": {"read_text"},  # of `formats`, of a file that the user names
     "run/replay.py": {"read_bytes"},  # of `files`, of a plan that the user names
     "run/show.py": {"open"},  # a browser

@@ -54,7 +54,7 @@ def quick(compiled: str) -> Iterator[None]:
     from jinja2 import FileSystemBytecodeCache
 
     from harness.campaign import merge, rejudging
-    from harness.report.templates import environment
+    from harness.report.run import environment
 
     def templates(*packages: str) -> Any:
         made = environment(*packages)
@@ -64,7 +64,7 @@ def quick(compiled: str) -> Iterator[None]:
     in_this_process = patch.object(merge, "rejudged", lambda folders: map(rejudging.judge, folders))
     with (
         in_this_process,
-        patch.object(import_module("harness.campaign.page.render"), "environment", templates),
+        patch.object(import_module("harness.campaign.page.page"), "environment", templates),
     ):
         yield
 

@@ -11,12 +11,12 @@ from harness.campaign.campaign_file import Quarantine
 from harness.campaign.canary import PREFIX, TWIN, is_canary
 from harness.campaign.cells import CampaignCell
 from harness.campaign.execution import Finished
-from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.night import NightPlan
 from harness.campaign.schedule import Job
 from harness.campaign.status import CleanRuns, Rate, RunOutcome, Status, clean_runs, rate, status
 from harness.core.exit_codes import ExitCode, of_several
-from harness.report.first_finding import primary
+from harness.core.grouping import grouped
+from harness.report.first_finding import Finding, fingerprint, is_of_older_form, primary
 from harness.report.sentences import count
 
 _OUTCOMES: Mapping[int, RunOutcome] = {
@@ -44,6 +44,11 @@ class AssessedRun:
     quarantine: Quarantine | None = None
 
     @property
+    def finding(self) -> Finding | None:
+        """The finding that it is named after."""
+        return primary(self.finished.verdict) if self.finished.verdict else None
+
+    @property
     def headline(self) -> str:
         """What it found, in one sentence."""
         verdict = self.finished.verdict
@@ -51,10 +56,9 @@ class AssessedRun:
             return f"not judged again: {self.finished.not_judged}"
         if verdict is None:
             return _reason(self.finished) or "it ended without a verdict"
-        finding = primary(verdict)
         if self.outcome is RunOutcome.PASSED:
             return "; ".join([f"{verdict['verdict']}, as expected", *verdict["reasons"]])
-        if finding:
+        if finding := self.finding:
             return f"{finding['anomaly']}: {finding['summary']}"
         return "; ".join(verdict["reasons"]) or f"{verdict['verdict']}, as expected"
 
@@ -132,13 +136,10 @@ class Canary:
 class Assessment:
     """A night as a whole."""
 
-    campaign: str
-    started: str
+    plan: NightPlan
     cells: tuple[CellResult, ...]
     notices: tuple[str, ...]  # about shards, and quarantines that no longer hide a failure
-    canary: Canary | None = None
-    missing: tuple[str, ...] = ()  # shards, such as "2/3"
-    unlike: bool = False  # did shards run other cells than the campaign file has?
+    canary: Canary | None
 
     @property
     def runs(self) -> tuple[AssessedRun, ...]:
@@ -165,19 +166,14 @@ class Assessment:
         wrong configuration.
         """
         unknown = ExitCode.AS_EXPECTED if allow_unknown else ExitCode.UNKNOWN
-        codes = {
-            RunOutcome.PASSED: ExitCode.AS_EXPECTED,
-            RunOutcome.QUARANTINED: ExitCode.AS_EXPECTED,
-            RunOutcome.FAILED: ExitCode.VIOLATION,
-            RunOutcome.UNKNOWN: unknown,
-            RunOutcome.NOT_JUDGED: unknown,
-            RunOutcome.INFRASTRUCTURE: ExitCode.INFRASTRUCTURE,
-        }
+        codes = dict.fromkeys((RunOutcome.PASSED, RunOutcome.QUARANTINED), ExitCode.AS_EXPECTED)
+        codes |= dict.fromkeys((RunOutcome.UNKNOWN, RunOutcome.NOT_JUDGED), unknown)
+        codes |= {RunOutcome.FAILED: ExitCode.VIOLATION, RunOutcome.INFRASTRUCTURE: ExitCode.INFRASTRUCTURE}
         found = [codes[run.outcome] for run in self.runs]
         if any(run.finished.exit_code == ExitCode.CONFIGURATION for run in self.runs):
             found.append(ExitCode.CONFIGURATION)
         found += [ExitCode.VIOLATION] * bool(self.canary and self.canary.missed)
-        found += [ExitCode.INFRASTRUCTURE] * bool(self.missing or self.unlike)
+        found += [ExitCode.INFRASTRUCTURE] * bool(self.plan.missing or self.plan.unlike)
         return of_several(found)
 
 
@@ -193,20 +189,15 @@ def assess(
 
     `quarantine`: None for shards that were joined without a campaign file.
     """
-    planned: dict[str, list[Job]] = {}
-    for job in plan.jobs:
-        planned.setdefault(job.cell, []).append(job)
+    planned = grouped((job.cell, job) for job in plan.jobs)
     valid = in_force(quarantine or (), today)
-    runs: dict[str, list[AssessedRun]] = {}
-    for each in finished:
-        runs.setdefault(each.job.cell, []).append(run_of(each, valid))
+    runs = grouped((each.job.cell, run_of(each, valid)) for each in finished)
     results = tuple(
         _of_cell(cell, runs.get(cell.name, []), before.get(cell.name, ()), planned.get(cell.name, ()))
         for cell in plan.cells
     )
     return Assessment(
-        campaign=plan.campaign,
-        started=plan.started,
+        plan=plan,
         cells=results,
         notices=(
             *(f"shard {shard} is missing: its runs are not in this night" for shard in plan.missing),
@@ -216,8 +207,6 @@ def assess(
             *([shorten(plan.not_compared, _MOST_SAID)] if plan.not_compared else []),
         ),
         canary=_canary(plan.canary, results) if plan.canary else None,
-        missing=tuple(plan.missing),
-        unlike=bool(plan.unlike),
     )
 
 

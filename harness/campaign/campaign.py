@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from harness.campaign.execution import Finished, Order, execute, interrupt
-from harness.campaign.fingerprint import fingerprint
+from harness.campaign.execution import SERVERS, Finished, Order, Worker, execute, interrupt
 from harness.campaign.night import Night
 from harness.campaign.schedule import REPRODUCTIONS, Job, choose, fits
-from harness.campaign.workers import SERVERS, Worker
 from harness.core.exit_codes import ExitCode
+from harness.report.first_finding import fingerprint
 
 CORES_PER_RUN = 2
 MEMORY_PER_RUN = 3 << 30  # bytes
@@ -82,10 +81,7 @@ class CampaignRunner:
         return None if self._budget is None else self._budget - (time.monotonic_ns() - self._began)
 
     def run(self) -> tuple[Job, ...]:
-        """Make the runs, and return those that did not fit into the budget.
-
-        KeyboardInterrupt ends the runs in progress, and is raised again.
-        """
+        """Make the runs, and return those that did not fit into the budget; Ctrl-C ends those in progress."""
         executor = self._executor or ThreadPoolExecutor(self._workers)
         try:
             self._fill(executor)
@@ -116,22 +112,17 @@ class CampaignRunner:
             unfinished = wait(unfinished, timeout=_SECONDS_BETWEEN).not_done
 
     def _fill(self, executor: Executor) -> None:
-        while self._idle and (found := self._next()):
-            job, worker = found
+        while self._idle and (chosen := self._next()):  # fits, even if a longer one is due first
+            job, worker = chosen[0], self._idle.pop(chosen[1])
+            self._waiting.remove(job)
             order = Order(job=job, night=self._night.path, engine=self._night.plan.engine)
             work = execute if self._executor else worker.execute  # a worker elsewhere keeps nothing
             self._running[executor.submit(work, order)] = job, worker
         self._notify(self._progress())
 
-    def _next(self) -> tuple[Job, Worker] | None:
-        """Take the next run that fits into the budget, even if a longer one is due first, and a worker."""
+    def _next(self) -> tuple[Job, int] | None:
         elsewhere = {job.servers for job, _ in self._running.values()} - {""}
-        chosen = choose(self._fitting(), [worker.servers for worker in self._idle], elsewhere)
-        if chosen is None:
-            return None
-        job, worker = chosen
-        self._waiting.remove(job)
-        return job, self._idle.pop(worker)
+        return choose(self._fitting(), [worker.servers for worker in self._idle], elsewhere)
 
     def _fitting(self) -> list[Job]:
         """Return the runs and repetitions that will be made if each takes as long as expected."""

@@ -7,27 +7,62 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    ValidationError,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import ErrorDetails
 
-from harness.campaign.fault_sets import FAULT_SETS
-from harness.campaign.fingerprint import FINGERPRINT_PATTERN
 from harness.core.duration import DURATION_PATTERN, NS, parse_duration
 from harness.core.errors import ConfigurationError
 from harness.core.fields import STRICT, Duration, Size
 from harness.core.suggestions import did_you_mean
+from harness.report.first_finding import FINGERPRINT_PATTERN
 from harness.spec.fields import NAME_PATTERN
 from harness.spec.file_errors import PATTERNS, Problem, in_words, keys_of, report
 from harness.spec.reading import Document, frozen, parse
 from harness.spec.toml import Key
+
+Faults = tuple[dict[str, Any], ...]
+
+_SUPERSEDED = {"kind": "pause", "target": "holder", "at": "before-write", "until": "superseded"}
+_GRANTED = _SUPERSEDED | {"at": "granted"}
+"""Left out if the lock service grants with a complete answer."""
+
+FAULT_SETS: Mapping[str, Faults] = {
+    "pause": (_SUPERSEDED, _SUPERSEDED, _GRANTED),
+    "pause-write-sent": (
+        _SUPERSEDED,
+        {"kind": "pause", "target": "holder", "at": "write-sent", "lasts": "1.5 ttl"},
+    ),
+    "partition-lock": (
+        {"kind": "partition", "target": "holder", "from": "lock", "every": "8s", "lasts": "2 ttl"},
+        _SUPERSEDED,
+    ),
+    "partition-storage": (
+        {"kind": "partition", "target": "holder", "from": "storage", "every": "8s", "lasts": "1s"},
+        _SUPERSEDED,
+    ),
+    "delay-write": (
+        {"kind": "delay", "target": "holder", "to": "both", "at": "before-write", "until": "superseded"},
+        _SUPERSEDED,
+    ),
+    "pause-storage": (
+        {"kind": "pause", "target": "storage", "every": "8s", "lasts": "1s"},
+        _SUPERSEDED,
+        _SUPERSEDED,
+    ),
+    "kill-lock": ({"kind": "kill", "target": "lock", "lasts": "1s"}, _SUPERSEDED, _SUPERSEDED),
+    "kill-storage": (
+        {"kind": "kill", "target": "storage", "every": "10s", "lasts": "1s"},
+        _SUPERSEDED,
+        _SUPERSEDED,
+    ),
+}
+"""What a matrix means by each name, as [[faults]]; with a pause as well: without one, no write is stale."""
+
+
+def without_granted(faults: Faults) -> Faults:
+    """Leave out the stop point that a lock with complete answers never reaches."""
+    return tuple(fault for fault in faults if fault != _GRANTED)
+
 
 SHRINKING = 5 * NS["m"]
 MOST_REPEATS = 1000
@@ -145,6 +180,9 @@ class Quarantine(BaseModel):
     until: dt.date
     """The last day on which it is skipped."""
 
+    def __str__(self) -> str:
+        return f"quarantined until {self.until}: {self.reason}"
+
 
 class Campaign(BaseModel):
     """What a night runs."""
@@ -180,7 +218,7 @@ class Campaign(BaseModel):
     matrix: tuple[Matrix, ...] = ()
     quarantine: tuple[Quarantine, ...] = ()
 
-    _document: Document | None = PrivateAttr(default=None)
+    _document: Document | None = None
 
     def at(self, key: Key, what: str) -> str:
         """Return a sentence about a value, with its place if the campaign was read from a file."""
@@ -197,19 +235,12 @@ class Campaign(BaseModel):
         return self
 
 
-SECTIONS: Mapping[str, type[BaseModel]] = {
-    "cells": Cells,
-    "matrix": Matrix,
-    "exclude": Exclusion,
-    "quarantine": Quarantine,
-}
+SECTIONS: Mapping[str, type[BaseModel]]
+SECTIONS = {"cells": Cells, "matrix": Matrix, "exclude": Exclusion, "quarantine": Quarantine}
 
 
 def load(file: Path) -> Campaign:
-    """Read a campaign file.
-
-    Raises ConfigurationError, whose message names everything that is wrong.
-    """
+    """Read a campaign file. Raises ConfigurationError, whose message names everything that is wrong."""
     document = parse(file)
     try:
         campaign = Campaign.model_validate(frozen(document.data))

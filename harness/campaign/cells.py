@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.campaign.campaign_file import Campaign, Exclusion, Matrix
-from harness.campaign.fault_sets import FAULT_SETS, without_granted
+from harness.campaign.campaign_file import FAULT_SETS, Campaign, Exclusion, Matrix, without_granted
 from harness.core.errors import ConfigurationError
 from harness.core.suggestions import did_you_mean
 from harness.run.reuse import servers_to_reuse
+from harness.spec import Target
 from harness.spec.locks import LockSpec
 from harness.spec.reading import find, frozen, load, load_text, parse, shipped
 from harness.spec.selection import found, targets
@@ -48,10 +48,7 @@ class Expansion:
 
 
 def expand(campaign: Campaign) -> Expansion:
-    """Expand a campaign; each cell once, in the file's order.
-
-    Raises ConfigurationError, whose message names everything that is wrong.
-    """
+    """Expand a campaign, each cell once, in order; ConfigurationError names everything that is wrong."""
     found: dict[str, CampaignCell] = {}
     errors: list[str] = []
     names, empty = _named(campaign, errors.append)
@@ -119,14 +116,18 @@ def of_file(name: str, changes: Sequence[str], *, reuse: bool = False) -> Campai
     """Make a cell of a target file, or of a shipped target by its name."""
     target = load(name, changes)
     kinds = "+".join(dict.fromkeys(fault.kind for fault in target.faults)) or "none"
+    return _cell(target, kinds, "" if name in shipped() else str(Path(name).absolute()), reuse=reuse)
+
+
+def _cell(target: Target, faults: str, file: str = "", *, reuse: bool) -> CampaignCell:
     return CampaignCell(
         name=target.name,
         lock=target.lock.kind,
         storage=f"{target.storage.kind}:{target.storage.fencing}",
-        faults=kinds,
+        faults=faults,
         duration=target.workload.duration,
         source=target.source,
-        file="" if name in shipped() else str(Path(name).absolute()),
+        file=file,
         servers=servers_to_reuse(target, by_default=reuse),
     )
 
@@ -164,15 +165,7 @@ def _of_combination(lock: str, storage: str, faults: str, campaign: Campaign) ->
         without = f'{{ lock = "{lock}", storage = "{storage}", faults = "{faults}" }}'
         *others, last = error.lines
         raise ConfigurationError(*others, f"{last}; leave it out with exclude = [{without}]") from None
-    return CampaignCell(
-        name=target.name,
-        lock=lock,
-        storage=storage,
-        faults=faults,
-        duration=target.workload.duration,
-        source=target.source,
-        servers=servers_to_reuse(target, by_default=campaign.reuse),
-    )
+    return _cell(target, faults, reuse=campaign.reuse)
 
 
 def _faults(lock: Mapping[str, Any], name: str) -> tuple[dict[str, Any], ...]:

@@ -20,9 +20,9 @@ from checkers.text import limits
 from checkers.text.errors import HistoryError
 from checkers.text.printable import as_json
 from checkers.vocabulary.document import VerdictDocument
-from harness.campaign.fingerprint import fingerprint
 from harness.campaign.replay import digest
 from harness.core.errors import ConfigurationError
+from harness.core.grouping import grouped
 from harness.files import received, run_files
 from harness.files.atomic_files import USER_MODE, replace_file, replacement
 from harness.files.environment import git_commit
@@ -30,7 +30,7 @@ from harness.files.received import component
 from harness.files.run_folder import COMMITS, HISTORY, MINIMAL_PLAN, MINIMAL_TARGET, PLAN
 from harness.processes.run_notes import temporary_folder
 from harness.report.answer import times
-from harness.report.first_finding import primary
+from harness.report.first_finding import fingerprint, primary
 from harness.run.recheck import Judged, judge_file
 from harness.shrink.excerpt import smallest
 
@@ -129,10 +129,7 @@ def entries(corpus: Path) -> tuple[Path, ...]:
 
 
 def read_expected(entry: Path) -> ExpectedVerdict:
-    """Read the verdict that an entry must get.
-
-    Raises ConfigurationError if the file is broken, HistoryError if it cannot be read.
-    """
+    """Read the verdict of an entry; ConfigurationError if it is broken, HistoryError if it is unreadable."""
     try:
         raw = received.read(entry, EXPECTED, most=_MOST_STORED)
         return msgspec.json.decode(raw or b"", type=ExpectedVerdict)
@@ -161,12 +158,9 @@ def fingerprints(corpus: Path) -> frozenset[str]:
 
 def seeds(corpus: Path) -> Mapping[str, tuple[int, ...]]:
     """Return the seeds of the entries, by target."""
-    found: dict[str, dict[int, None]] = {}
-    for entry in entries(corpus):
-        expected = read_expected(entry)
-        if expected.seed is not None:
-            found.setdefault(expected.target, {})[expected.seed] = None
-    return {target: tuple(numbers) for target, numbers in found.items()}
+    expected = map(read_expected, entries(corpus))
+    found = grouped((each.target, each.seed) for each in expected if each.seed is not None)
+    return {target: tuple(dict.fromkeys(numbers)) for target, numbers in found.items()}
 
 
 def _judged(folder: Path) -> Judged:

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -43,12 +43,8 @@ _SECONDS_BETWEEN = 0.5  # between two looks for runs that had not begun at the l
 Run = Callable[[Order], Finished]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Delivery:
-    """A run that another machine made, with its files."""
-
-    finished: Finished
-    files: bytes  # a tar archive, compressed
+_Delivery = tuple[Finished, bytes]
+"""A run that another machine made, with its files as a compressed tar archive."""
 
 
 class DaskExecutor(Executor):
@@ -74,18 +70,14 @@ class DaskExecutor(Executor):
             raise ConfigurationError(f"--dask {scheduler}: {error}; {_TLS}") from None
         self._futures: dict[Future[Finished], Any] = {}
         self._campaign = uuid4().hex
-        self.workers = self._units()
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        self.workers = int(sum(worker["resources"].get(RESOURCE, 0) for worker in workers))
         if not self.workers:
             self._client.close()
             raise InfrastructureError(
                 f"no worker of {scheduler} has the resource {RESOURCE}: start each with"
                 f' `dask worker {scheduler} --resources "{RESOURCE}=1"`'
             )
-
-    def _units(self) -> int:
-        """How many runs the workers can make at once."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        return int(sum(worker["resources"].get(RESOURCE, 0) for worker in workers))
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **_none: Any) -> Future[Any]:
         """Send a run, an Order, to a worker; the future has what `fn` returned there."""
@@ -148,7 +140,7 @@ def _make(fn: Run, order: Order, source: str, campaign: str) -> _Delivery:
             for name in filter(None, (finished.folder, f"{LOGS}/{order.job.id}.log")):
                 if (night / name).exists():
                     archive.add(night / name, name)
-    return _Delivery(finished=finished, files=packed.getvalue())
+    return finished, packed.getvalue()
 
 
 @contextmanager
@@ -165,8 +157,8 @@ def _of_campaign(campaign: str, night: Path) -> Iterator[None]:
 
 def _unpacked(delivery: _Delivery, night: Path) -> Finished:
     """Unpack the files of a run into the folder of the night."""
-    finished = delivery.finished
-    with tarfile.open(fileobj=io.BytesIO(delivery.files)) as archive:
+    finished, files = delivery
+    with tarfile.open(fileobj=io.BytesIO(files)) as archive:
         for number, member in enumerate(archive, start=1):
             if member.size > limits.HISTORY or number > received.MOST_FILES:
                 raise ConfigurationError(f"{shorten(member.name)}: its worker sent more than any run writes")

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from harness.campaign.assessment import AssessedRun, Assessment, Canary, CellResult
+from harness.campaign.assessment import AssessedRun, Assessment, CellResult
 from harness.campaign.night import Night
 from harness.campaign.shrinking import sentence
 from harness.campaign.summary import headline
@@ -124,9 +124,10 @@ class CampaignDocument(Struct, frozen=True, kw_only=True):
 
 def document(night: Night, assessment: Assessment, *, exit_code: int) -> CampaignDocument:
     """Make the document of a night."""
+    canary = assessment.canary
     return CampaignDocument(
-        campaign=assessment.campaign,
-        started=assessment.started,
+        campaign=assessment.plan.campaign,
+        started=assessment.plan.started,
         engine=night.plan.engine,
         shard=night.plan.shard,
         fencepost=night.plan.fencepost,
@@ -135,7 +136,7 @@ def document(night: Night, assessment: Assessment, *, exit_code: int) -> Campaig
         headline=headline(assessment),
         exit_code=exit_code,
         notices=list(assessment.notices),
-        canary=_canary(assessment.canary),
+        canary=CanaryDocument(bug=canary.bug, missed=canary.missed or None) if canary else None,
         cells=[_cell(result, night) for result in assessment.cells],
     )
 
@@ -144,35 +145,34 @@ def finished_document(run: AssessedRun) -> FinishedDocument:
     """Make the line of a run."""
     finished, job = run.finished, run.finished.job
     return FinishedDocument(
-        cell=job.cell,
-        repeat=job.repeat,
-        reproduction=job.reproduction,
-        seed=job.seed,
-        started=finished.started,
-        seconds=finished.seconds,
-        outcome=run.outcome.value,
-        fingerprint=run.fingerprint,
-        headline=run.headline,
-        folder=finished.folder,
-        verdict=finished.verdict,
+        cell=job.cell, reproduction=job.reproduction, verdict=finished.verdict, **_in_both(run)
     )
 
 
-def _canary(canary: Canary | None) -> CanaryDocument | None:
-    return CanaryDocument(bug=canary.bug, missed=canary.missed or None) if canary else None
+def _in_both(run: AssessedRun) -> dict[str, Any]:
+    """The fields that both documents of a run have."""
+    finished = run.finished
+    return {
+        "repeat": finished.job.repeat,
+        "seed": finished.job.seed,
+        "started": finished.started,
+        "seconds": finished.seconds,
+        "outcome": run.outcome.value,
+        "fingerprint": run.fingerprint,
+        "folder": finished.folder,
+        "headline": run.headline,
+    }
 
 
 def _cell(result: CellResult, night: Night) -> CellDocument:
-    low, high = result.rate.interval
+    rate, (low, high) = result.rate, result.rate.interval
     return CellDocument(
         name=result.cell.name,
         lock=result.cell.lock,
         storage=result.cell.storage,
         faults=result.cell.faults,
         status=result.status.value,
-        rate=RateDocument(
-            failed=result.rate.failed, runs=result.rate.runs, low=round(low, 4), high=round(high, 4)
-        ),
+        rate=RateDocument(failed=rate.failed, runs=rate.runs, low=round(low, 4), high=round(high, 4)),
         fixed=str(result.clean) if result.clean else None,
         not_run=result.not_run,
         runs=[_run(result, run, night) for run in result.runs],
@@ -183,18 +183,11 @@ def _run(result: CellResult, run: AssessedRun, night: Night) -> RunDocument:
     finished = run.finished
     again = night.run_again(finished) if run in result.failures else None
     return RunDocument(
-        repeat=finished.job.repeat,
-        seed=finished.job.seed,
-        started=finished.started,
-        seconds=finished.seconds,
-        outcome=run.outcome.value,
         verdict=finished.verdict["verdict"] if finished.verdict else None,
-        fingerprint=run.fingerprint,
-        folder=finished.folder,
-        headline=run.headline,
         again=result.reproduced(run).removeprefix("reproduced "),
         replay=str(again.command) if again else None,
         made_with=again.made_with if again else "",
         shrunk=sentence(night, run),
         differences=finished.differences,
+        **_in_both(run),
     )

@@ -1,4 +1,4 @@
-"""One run of a campaign, in a separate process: a target file with a seed.
+"""One run of a campaign, in a separate process: a target file with a seed; and who makes it.
 
 Runs share nothing but the machine, so an executor of any kind can make them: threads here, or
 workers elsewhere. What a run needs, and what it returns, can be pickled.
@@ -144,7 +144,7 @@ def execute(order: Order, make: Make = alone) -> Finished:
         seconds=round(time.monotonic() - began, 3),
         folder=str(Path(verdict["history"]).parent.relative_to(order.night)) if verdict else None,
         verdict=verdict,
-        message="" if verdict else _last_words(log),
+        message="" if verdict else log.read_text(encoding="utf-8", errors="replace").strip()[-LAST_WORDS:],
         error="" if verdict else answer.error,
     )
 
@@ -166,10 +166,7 @@ def making(process: subprocess.Popen[bytes], night: Path) -> Iterator[None]:
 
 
 def interrupt(night: Path) -> None:
-    """End a campaign's runs in this process as Ctrl-C does, each once.
-
-    Each judges what it has, and stops its servers.
-    """
+    """End a campaign's runs here as Ctrl-C does, each once: it judges what it has, and stops its servers."""
     for process, belongs_to in tuple(_RUNNING.items()):
         if belongs_to == night and process not in _INTERRUPTED:
             _INTERRUPTED.add(process)
@@ -190,6 +187,63 @@ def dies_with_us(arguments: Sequence[str]) -> list[str]:
     return die_with_parent.wrapped(command, sign=signal.SIGTERM)
 
 
-def _last_words(log: Path) -> str:
-    text = log.read_text(encoding="utf-8", errors="replace").strip()
-    return text[-LAST_WORDS:]
+SERVERS = "servers"
+"""In the folder of a night: the servers that several runs share, while they run."""
+
+_STOPPING = 60.0  # s; containers take a few
+
+
+class Worker:
+    """Makes runs on this machine, one at a time.
+
+    A run that shares its servers with other runs is made by a process that keeps them until the worker
+    gets a run that needs others; every other run is made in a process of its own. The process ends with
+    this one, however that ends, and stops its servers.
+    """
+
+    def __init__(self) -> None:
+        self.servers = ""  # those that it keeps
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def execute(self, order: Order) -> Finished:
+        """Make a run and wait for its end."""
+        self.servers = order.job.servers
+        if self.servers:
+            return execute(order, self._make)
+        self.close()
+        return execute(order)
+
+    def close(self) -> None:
+        """Stop the servers that it keeps."""
+        process, self._process = self._process, None
+        if process is not None:
+            with process, suppress(BrokenPipeError):
+                assert process.stdin is not None, "it was started with a pipe"  # noqa: S101
+                process.stdin.close()
+                _wait(process)
+
+    def _make(self, order: Order, log: Path) -> RunAnswer:
+        process = self._process = self._process or _started(order, log)
+        assert process.stdin is not None, "it was started with pipes"  # noqa: S101
+        assert process.stdout is not None, "it was started with pipes"  # noqa: S101
+        with making(process, order.night), suppress(BrokenPipeError):
+            process.stdin.write(request(order, str(log)))
+            process.stdin.flush()
+            if answer := answer_in(process.stdout.readline()):
+                if answer.code == ExitCode.INTERRUPTED:
+                    self.close()
+                return answer
+        self.close()
+        return unanswered(process.returncode)
+
+
+def _started(order: Order, log: Path) -> subprocess.Popen[bytes]:
+    command = ["campaign", "worker", "--engine", order.engine, str(order.night / SERVERS)]
+    return started(command, log, stdin=subprocess.PIPE)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_STOPPING)
+    except subprocess.TimeoutExpired:  # the next command removes what it has started
+        process.kill()

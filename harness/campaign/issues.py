@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
 
+from checkers.text.printable import line
 from harness.campaign import campaign_file
-from harness.campaign.assessment import AssessedRun, Assessment, CellResult
+from harness.campaign.assessment import Assessment
 from harness.campaign.cells import CampaignCell
 from harness.campaign.execution import TARGETS
 from harness.campaign.night import CAMPAIGN, Night
@@ -20,6 +23,7 @@ from harness.campaign.status import RunOutcome
 from harness.core.errors import ConfigurationError
 from harness.core.paths import path_of
 from harness.files import received
+from harness.report.sentences import capitalized
 from harness.spec.reading import MAX_SIZE, parse
 from harness.spec.toml import Key, lines_of_keys
 
@@ -44,22 +48,14 @@ def issues(night: Night, assessment: Assessment) -> tuple[Issue, ...]:
         for run in result.runs:
             if run.outcome is RunOutcome.PASSED:
                 continue
-            fingerprint = run.fingerprint or _fingerprint(result, run)
-            file, line = places.of_cell(result.cell)
+            cell, (file, line) = result.cell.name, places.of_cell(result.cell)
+            undecided = hashlib.sha256(f"{cell}\n{run.outcome}".encode()).hexdigest()[:12]
+            shape, said = run.fingerprint or undecided, run.headline
             issue = Issue(
-                outcome=run.outcome,
-                cell=result.cell.name,
-                sentence=run.headline,
-                fingerprint=fingerprint,
-                file=file,
-                line=line,
+                outcome=run.outcome, cell=cell, sentence=said, fingerprint=shape, file=file, line=line
             )
-            found.setdefault(fingerprint, issue)
+            found.setdefault(shape, issue)
     return tuple(found.values())
-
-
-def _fingerprint(result: CellResult, run: AssessedRun) -> str:
-    return hashlib.sha256(f"{result.cell.name}\n{run.outcome}".encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +96,76 @@ def _line_in_target(file: str) -> int:
     except ConfigurationError:
         return 1
     return lines.get(("expect",)) or lines.get(("storage",), 1)
+
+
+_SEVERITIES: Mapping[RunOutcome, str] = {
+    RunOutcome.FAILED: "critical",
+    RunOutcome.INFRASTRUCTURE: "major",
+    RunOutcome.NOT_JUDGED: "minor",
+    RunOutcome.UNKNOWN: "minor",
+    RunOutcome.QUARANTINED: "info",
+}
+
+
+def code_quality(found: Iterable[Issue], root: PurePath) -> list[dict[str, Any]]:
+    """Return code-quality.json for GitLab; its paths are relative to `root`, the checked-out repository."""
+    return [
+        {
+            "description": line(f"{issue.cell}: {issue.sentence}"),
+            "check_name": f"fencepost-{issue.outcome}",
+            "fingerprint": issue.fingerprint,
+            "severity": _SEVERITIES[issue.outcome],
+            "location": {"path": relative(issue.file, root), "lines": {"begin": issue.line}},
+        }
+        for issue in found
+    ]
+
+
+def relative(file: str, root: PurePath) -> str:
+    """Return a file as seen from a folder above it; other files stay as they are."""
+    path = PurePath(file)
+    return str(path.relative_to(root) if path.is_relative_to(root) else path)
+
+
+MOST_BYTES = 1_000_000
+"""Of a summary: GitHub refuses more than 1 MiB of a step."""
+_CUT = "\n\nThe rest is in `summary.md` of the night.\n"
+
+
+def annotate(found: Iterable[Issue], root: PurePath, *, allow_unknown: bool) -> Iterator[str]:
+    """Yield workflow commands such as `::error file=mine.toml,line=3,title=…::…`."""
+    for issue in found:
+        command = "notice" if issue.outcome is RunOutcome.QUARANTINED else "error"
+        if allow_unknown and issue.outcome in {RunOutcome.UNKNOWN, RunOutcome.NOT_JUDGED}:
+            command = "warning"
+        properties = {
+            "file": relative(issue.file, root),
+            "line": str(issue.line),
+            "title": f"{issue.cell}: {issue.outcome}",
+        }
+        shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+        yield f"::{command} {shown}::{_data(issue.sentence)}"
+
+
+def warn(assessment: Assessment) -> Iterator[str]:
+    """Yield a warning for each notice about the night as a whole."""
+    for notice in assessment.notices:
+        yield f"::warning title={_property(assessment.plan.campaign)}::{_data(capitalized(notice))}"
+
+
+def append_summary(file: Path, markdown: str) -> None:
+    """Add the Markdown of a night to the summary of a job, cut to the length that GitHub accepts."""
+    kept = markdown.encode()
+    if len(kept) > MOST_BYTES:
+        kept = kept[:MOST_BYTES].rpartition(b"\n")[0] + _CUT.encode()
+    with file.open("ab") as summary:
+        summary.write(kept + b"\n")
+
+
+def _data(text: str) -> str:
+    """Escape as GitHub's own toolkit does; a line has no CR or LF that it would escape as well."""
+    return line(text).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -11,7 +11,6 @@ from harness.campaign.night import Night
 from harness.campaign.schedule import Job
 from harness.campaign.status import RunOutcome
 from harness.core.invocation import typed_anywhere
-from harness.report.first_finding import primary
 from harness.report.junit import Case, Kind, Result, Suite, written
 
 
@@ -22,17 +21,15 @@ def junit(night: Night, assessment: Assessment, *, allow_unknown: bool) -> str:
     and so is a run of a shard that cannot be judged again: if that is allowed, it is skipped. A
     quarantined failure is skipped with its reason, and so is a run that did not fit into the budget.
     """
-    return written(
-        _suite(night, assessment, result, allow_unknown=allow_unknown) for result in assessment.cells
-    )
+    return written(_suite(night, assessment, each, allow_unknown=allow_unknown) for each in assessment.cells)
 
 
 def _suite(night: Night, assessment: Assessment, result: CellResult, *, allow_unknown: bool) -> Suite:
     cell, plan = result.cell, night.plan
     return Suite(
         name=cell.name,
-        package=assessment.campaign,
-        started=result.runs[0].finished.started if result.runs else assessment.started,
+        package=assessment.plan.campaign,
+        started=result.runs[0].finished.started if result.runs else assessment.plan.started,
         properties={
             "lock": cell.lock,
             "storage": cell.storage,
@@ -60,8 +57,7 @@ def _case(night: Night, result: CellResult, run: AssessedRun, *, allow_unknown: 
     kind = _KINDS.get(run.outcome)
     if allow_unknown:
         kind = _ALLOWED.get(run.outcome, kind)
-    known = run.quarantine
-    why = f"quarantined until {known.until}: {known.reason}" if known else run.headline
+    why = str(run.quarantine or run.headline)
     lines = tuple(_details(night, result, run))
     return Case(
         name=_name(run.finished.job),
@@ -101,10 +97,8 @@ def _details(night: Night, result: CellResult, run: AssessedRun) -> Iterator[str
         yield from quotation(finished.not_judged or finished.message)
         return
     yield from verdict["reasons"]
-    finding = primary(verdict)
-    if finding:
-        yield ""
-        yield f"{finding['anomaly']}: {finding['summary']}"
+    if finding := run.finding:
+        yield from ("", f"{finding['anomaly']}: {finding['summary']}")
         yield from finding.get("story", ())
         yield from (f"{number}. {step}" for number, step in enumerate(finding["steps"], start=1))
     yield ""

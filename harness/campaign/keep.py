@@ -48,7 +48,8 @@ def reduce(night: Night, keep: Keep, most: int | None) -> int:
         chosen = list(_by_policy(runs, keep))
         if most is not None:
             chosen += _by_size([run for run in runs if run not in chosen], most)
-        return sum(_reduce(run.folder) for run in chosen)
+        gone = [[received.remove(run.folder, *names) for names in _removable(run.folder)] for run in chosen]
+        return sum(map(any, gone))
 
 
 def _nights(night: Night, locks: ExitStack) -> Iterator[Night]:
@@ -69,15 +70,10 @@ def _nights(night: Night, locks: ExitStack) -> Iterator[Night]:
 
 def _runs(night: Night) -> Iterator[_Run]:
     finished = night.finished()
-    failed = {_seed(each) for each in finished if each.exit_code != ExitCode.AS_EXPECTED}
+    failed = {each.job.key for each in finished if each.exit_code != ExitCode.AS_EXPECTED}
     for each in finished:
         if each.folder and _is_ours(night, each):
-            yield _Run(each.job.cell, night.path / each.folder, _seed(each) not in failed)
-
-
-def _seed(finished: Finished) -> tuple[str, int, int]:
-    """A run and its repetitions are kept or reduced together."""
-    return finished.job.cell, finished.job.repeat, finished.job.seed
+            yield _Run(each.job.cell, night.path / each.folder, each.job.key not in failed)
 
 
 def _is_ours(night: Night, finished: Finished) -> bool:
@@ -118,11 +114,6 @@ def _by_size(runs: Sequence[_Run], most: int) -> Iterator[_Run]:
         if run.passed:
             total -= sizes[run.folder]
             yield run
-
-
-def _reduce(folder: Path) -> bool:
-    removed = [received.remove(folder, *names) for names in _removable(folder)]
-    return any(removed)
 
 
 def _removable(folder: Path) -> Iterator[tuple[str, ...]]:

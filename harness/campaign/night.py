@@ -100,10 +100,7 @@ class Night:
 
     @classmethod
     def read(cls, path: Path) -> Night:
-        """Read the folder of a night.
-
-        Raises ConfigurationError if it is not one.
-        """
+        """Read the folder of a night. Raises ConfigurationError if it is not one."""
         try:
             raw = received.read_json(path, PLAN, most=limits.NIGHT)
         except HistoryError as error:
@@ -118,10 +115,7 @@ class Night:
 
     @classmethod
     def latest(cls, nights: Path, name: str) -> Night:
-        """Read the newest night of a campaign that was made here: those that join shards are passed over.
-
-        Raises ConfigurationError if there is none.
-        """
+        """Read the newest night of a campaign that joins no shards; ConfigurationError if there is none."""
         for folder in dated_folders.newest_first(nights / name):
             night = cls.read(folder.resolve())
             if not night.plan.joined:
@@ -148,10 +142,7 @@ class Night:
             os.fsync(results.fileno())
 
     def finished(self) -> tuple[Finished, ...]:
-        """Return the runs that have ended, each once, in the order of their ends.
-
-        Raises HistoryError if a line is none of a run.
-        """
+        """Return the runs that have ended, each once, in order; HistoryError if a line is none of a run."""
         found: dict[str, Finished] = {}
         for finished in self._recorded():
             if not was_interrupted(finished):
@@ -159,18 +150,18 @@ class Night:
         return tuple(found.values())
 
     def _recorded(self) -> Iterator[Finished]:
+        file = self.path / RESULTS
         lines = (received.read_json(self.path, RESULTS, most=limits.NIGHT) or b"").splitlines()
         for number, line in enumerate(lines, start=1):
             if not (line.startswith(_RECORD) and _is_cut(line)):
-                finished = _decoded(line, Finished, self.path / RESULTS, number)
-                self._check(finished.folder)
-                _check_finished(finished, f"{self.path / RESULTS}:{number}")
+                finished, place = _decoded(line, Finished, file, number), f"{file}:{number}"
+                folder = finished.folder  # a night may come from another machine
+                if folder and components(folder, file)[0] != RUNS:
+                    raise ConfigurationError(f"{file}: the run {folder} is outside of {RUNS}/")
+                _check_moment(finished.started, place)
+                _check_numbers(place, finished.job.id, seconds=finished.seconds)
+                _check_job(finished.job, place)
                 yield finished
-
-    def _check(self, folder: str | None) -> None:
-        """A night may come from another machine: every folder that it names must be one of its runs."""
-        if folder and components(folder, self.path / RESULTS)[0] != RUNS:
-            raise ConfigurationError(f"{self.path / RESULTS}: the run {folder} is outside of {RUNS}/")
 
     def adopt(self) -> None:
         """Record the runs that had been judged when the campaign was killed, before it could record them."""
@@ -217,10 +208,7 @@ class Night:
 
 
 def _decoded(raw: bytes, kind: type[T], file: Path, line: int = 0) -> T:
-    """Decode JSON of a file that may be from another machine.
-
-    Raises HistoryError if it is of another form.
-    """
+    """Decode JSON that may be from another machine. Raises HistoryError if it is of another form."""
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.DecodeError as error:
@@ -241,10 +229,7 @@ def _is_cut(line: bytes) -> bool:
 
 
 def _check(plan: NightPlan, file: Path) -> None:
-    """Raise ConfigurationError if something in a plan is not what any campaign writes.
-
-    All of it comes into names of files, sentences and commands.
-    """
+    """Raise ConfigurationError for a plan that no campaign writes: it gets into file names and commands."""
     for name in (
         plan.campaign,
         plan.engine,
@@ -272,13 +257,6 @@ def _check(plan: NightPlan, file: Path) -> None:
         _check_job(job, str(file))
         if job.cell not in names or job.reproduction:  # its runs would not count
             raise ConfigurationError(f"{file}: no campaign plans the run {job.id}")
-
-
-def _check_finished(finished: Finished, place: str) -> None:
-    """As `_check`, of a line of the results."""
-    _check_moment(finished.started, place)
-    _check_numbers(place, finished.job.id, seconds=finished.seconds)
-    _check_job(finished.job, place)
 
 
 def _check_moment(text: str, place: str) -> None:

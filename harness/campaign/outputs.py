@@ -12,14 +12,12 @@ import msgspec
 from checkers.text.printable import as_json
 from harness.campaign import keep, page
 from harness.campaign.assessment import Assessment, assess
-from harness.campaign.code_quality import code_quality
 from harness.campaign.document import document
-from harness.campaign.issues import issues
+from harness.campaign.issues import code_quality, issues
 from harness.campaign.junit import junit
 from harness.campaign.night import Night
 from harness.campaign.page.trend import NIGHTS
 from harness.campaign.results import Results, StoredRun
-from harness.campaign.stored import Remembered
 from harness.campaign.summary import markdown
 from harness.core.exit_codes import ExitCode
 from harness.files.atomic_files import replace_file
@@ -66,19 +64,15 @@ def write(
     campaign = night.campaign
     if ended and campaign and not night.plan.shard:
         keep.reduce(night, campaign.keep, campaign.keep_size)
-    replace_file(night.path / PAGE, [page.render(night, assessment, _earlier(night, results), code)])
+    plan = night.plan
+    earlier = results.recent(plan.campaign, before=plan.started, nights=NIGHTS - 1) if results else None
+    replace_file(night.path / PAGE, [page.render(night, assessment, earlier, code)])
     return assessment, code
 
 
 def repository() -> Path:
     """Return the checked-out repository as the CI server names it, otherwise the current folder."""
     return Path(os.environ.get("GITHUB_WORKSPACE") or os.environ.get("CI_PROJECT_DIR") or Path.cwd())
-
-
-def _earlier(night: Night, results: Results | None) -> list[Remembered] | None:
-    if results is None:
-        return None
-    return results.recent(night.plan.campaign, before=night.plan.started, nights=NIGHTS - 1)
 
 
 def _found(anomalies: Mapping[str, int]) -> Mapping[str, int]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from checkers.text.errors import HistoryError
 from checkers.vocabulary.document import VerdictDocument
-from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.results import Results
 from harness.campaign.stored import Stored, decompressed
 from harness.files.run_folder import COMMITS, HISTORY
 from harness.processes.run_notes import temporary_folder
 from harness.report.answer import times
+from harness.report.first_finding import fingerprint, is_of_older_form
 from harness.run.recheck import judge_file
 
 
@@ -43,15 +43,13 @@ def recheck(results: Results) -> Iterator[RecheckedRun]:
                 yield RecheckedRun(run=run, changes=tuple(_changes(run, judged.document)))
 
 
-def differences(
-    document: VerdictDocument, verdict: str, anomalies: Mapping[str, int] | None
-) -> Iterator[str]:
+def differences(document: VerdictDocument, verdict: str, known: Mapping[str, int] | None) -> Iterator[str]:
     """Say how a new verdict differs from an earlier one, and its anomalies if those are known."""
     if document.verdict != verdict:
         yield f"{document.verdict}, was {verdict}"
     found = {name: count for name, count in document.anomalies.items() if count}
-    if anomalies is not None and found != anomalies:
-        yield f"{times(found) or 'no anomaly'}, was {times(anomalies) or 'none'}"
+    if known is not None and found != known:
+        yield f"{times(found) or 'no anomaly'}, was {times(known) or 'none'}"
 
 
 def _changes(run: Stored, document: VerdictDocument) -> Iterator[str]:

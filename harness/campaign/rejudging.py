@@ -41,7 +41,8 @@ def rejudged(folders: Sequence[Path]) -> Iterator[Rejudged | str]:
 
     One that ends its process, for want of memory for example, does not end the others.
     """
-    at_once = _at_once()
+    available = psutil.virtual_memory().available // MEMORY_PER_RUN
+    at_once = max(1, min(len(os.sched_getaffinity(0)), available))
     batch = at_once * _RUNS_PER_PROCESS
     for first in range(0, len(folders), batch):
         yield from _batch(folders[first : first + batch], at_once)
@@ -55,11 +56,6 @@ def _batch(folders: Sequence[Path], at_once: int) -> Iterator[Rejudged | str]:
                 yield future.result()
             except BrokenProcessPool:
                 yield _alone(folder)
-
-
-def _at_once() -> int:
-    available = psutil.virtual_memory().available // MEMORY_PER_RUN
-    return max(1, min(len(os.sched_getaffinity(0)), available))
 
 
 def _alone(folder: Path) -> Rejudged | str:

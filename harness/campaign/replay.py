@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -55,12 +54,9 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
             options=known_options(self.options), folder=self.folder, python_path=self.python_path
         )
         found = run_again(file or self.target, self.seed, how, text)
-        return replace(found, made_with=", ".join(self._facts()))
-
-    def _facts(self) -> Iterator[str]:
-        for name, form in _FACTS.items():
-            if form.fullmatch(value := getattr(self, name)):
-                yield f"{name} {value}"
+        facts = ((name, getattr(self, name), form) for name, form in _FACTS.items())
+        made_with = ", ".join(f"{name} {value}" for name, value, form in facts if form.fullmatch(value))
+        return replace(found, made_with=made_with)
 
 
 def digest(plan: Path) -> str | None:

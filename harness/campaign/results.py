@@ -25,8 +25,9 @@ from harness.campaign.replay import Replay
 from harness.campaign.results_schema import migrate
 from harness.campaign.schedule import Past
 from harness.campaign.status import WINDOW, RunOutcome
-from harness.campaign.stored import MOST_STORED, EarlierRun, Remembered, Seed, Stored, checked
+from harness.campaign.stored import MOST_STORED, EarlierRun, Remembered, Seed, Stored, T, checked
 from harness.core.errors import ConfigurationError
+from harness.core.grouping import grouped
 from harness.files import received
 from harness.files.atomic_files import PRIVATE
 
@@ -107,12 +108,8 @@ class Results:
 
     def seeds(self) -> tuple[Seed, ...]:
         """Return the fastest failing seed of every fingerprint, the newest failure first."""
-        with self._connected() as database:
-            rows = database.execute(
-                "SELECT fingerprint, cell, seconds, words, replay, target, failed, passed FROM seeds"
-                " ORDER BY last_seen DESC, fingerprint"
-            )
-            return tuple(checked(self._file, rows, Seed))
+        query = "SELECT fingerprint, cell, seconds, words, replay, target, failed, passed FROM seeds"
+        return tuple(self._rows(Seed, f"{query} ORDER BY last_seen DESC, fingerprint"))
 
     def fingerprints(self, *, before: str) -> frozenset[str]:
         """Return the fingerprints of failures that occurred before a moment."""
@@ -122,55 +119,53 @@ class Results:
 
     def stored(self) -> Iterator[Stored]:
         """Return every run whose history was kept, the oldest first."""
-        with self._connected() as database:
-            rows = database.execute(
-                "SELECT cell, seed, started, outcome, verdict, fingerprint, anomalies, history, commits"
-                " FROM runs WHERE history IS NOT NULL AND verdict IS NOT NULL ORDER BY started, id"
-            )
-            yield from checked(self._file, rows, Stored)
+        return self._rows(
+            Stored,
+            "SELECT cell, seed, started, outcome, verdict, fingerprint, anomalies, history, commits"
+            " FROM runs WHERE history IS NOT NULL AND verdict IS NOT NULL ORDER BY started, id",
+        )
 
     def outcomes(self, *, before: str) -> Mapping[str, list[RunOutcome]]:
         """How the runs of each cell ended in nights that began before a moment, the oldest first."""
-        found: dict[str, list[RunOutcome]] = {}
-        for run in self._ended(before):
-            found.setdefault(run.cell, []).append(run.outcome)
-        return found
+        return {cell: [run.outcome for run in ended] for cell, ended in self._ended(before).items()}
 
     def past(self, *, before: str) -> Mapping[str, Past]:
         """What the schedule of another night needs to know about each cell."""
-        runs: dict[str, list[EarlierRun]] = {}
-        for run in self._ended(before):
-            runs.setdefault(run.cell, []).append(run)
         return {
             cell: Past(
                 seconds=statistics.median(run.seconds for run in ended[-WINDOW:]),
                 last_run=ended[-1].started,
                 failed_last=ended[-1].outcome is RunOutcome.FAILED,
             )
-            for cell, ended in runs.items()
+            for cell, ended in self._ended(before).items()
         }
 
     def recent(self, campaign: str, *, before: str, nights: int) -> list[Remembered]:
         """Return the runs of the last nights of a campaign that began before a moment, the oldest first."""
-        with self._connected() as database:
-            found = database.execute(
-                "SELECT nights.started, cell, repeat, seed, seconds, outcome, fingerprint, runs.folder"
-                " FROM runs JOIN nights ON nights.id = night WHERE reproduction = 0 AND night IN"
-                " (SELECT id FROM nights WHERE campaign = ? AND started < ?"
-                " AND EXISTS (SELECT 1 FROM runs WHERE night = nights.id) ORDER BY started DESC LIMIT ?)"
-                " ORDER BY nights.started, runs.id",
-                (campaign, before, nights),
-            )
-            return list(checked(self._file, found, Remembered))
+        found = self._rows(
+            Remembered,
+            "SELECT nights.started, cell, repeat, seed, seconds, outcome, fingerprint, runs.folder"
+            " FROM runs JOIN nights ON nights.id = night WHERE reproduction = 0 AND night IN"
+            " (SELECT id FROM nights WHERE campaign = ? AND started < ?"
+            " AND EXISTS (SELECT 1 FROM runs WHERE night = nights.id) ORDER BY started DESC LIMIT ?)"
+            " ORDER BY nights.started, runs.id",
+            (campaign, before, nights),
+        )
+        return list(found)
 
-    def _ended(self, before: str) -> list[EarlierRun]:
+    def _ended(self, before: str) -> Mapping[str, list[EarlierRun]]:
+        """The runs of each cell in nights that began before a moment, the oldest first."""
+        rows = self._rows(
+            EarlierRun,
+            "SELECT cell, seconds, runs.started, outcome FROM runs JOIN nights ON nights.id = night"
+            " WHERE nights.started < ? AND reproduction = 0 ORDER BY runs.started, runs.id",
+            (before,),
+        )
+        return grouped((run.cell, run) for run in rows)
+
+    def _rows(self, kind: type[T], query: str, values: tuple[object, ...] = ()) -> Iterator[T]:
         with self._connected() as database:
-            rows = database.execute(
-                "SELECT cell, seconds, runs.started, outcome FROM runs JOIN nights ON nights.id = night"
-                " WHERE nights.started < ? AND reproduction = 0 ORDER BY runs.started, runs.id",
-                (before,),
-            )
-            return list(checked(self._file, rows, EarlierRun))
+            yield from checked(self._file, database.execute(query, values), kind)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:

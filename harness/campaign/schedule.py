@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from harness.campaign.cells import CampaignCell
 from harness.core.duration import NS
+from harness.core.errors import ConfigurationError
 
 OVERHEAD = 10 * NS["s"]
 """A run's time beyond its workload (servers, verdict, report), until a night has measured it."""
@@ -30,6 +32,11 @@ class Job:
     reproduction: int = 0
     servers: str = ""  # as of its cell
     turn: int = 0  # runs of the same turn are equally urgent
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """What a run and its repetitions have in common."""
+        return self.cell, self.repeat, self.seed
 
     @property
     def id(self) -> str:
@@ -96,7 +103,12 @@ def jobs(
 def _with_shared_servers_together(
     cells: Sequence[CampaignCell], past: Mapping[str, Past]
 ) -> list[CampaignCell]:
-    order = sorted(cells, key=lambda cell: _urgency(past.get(cell.name)))
+
+    def urgency(cell: CampaignCell) -> tuple[bool, str]:
+        found = past.get(cell.name)
+        return (True, "") if found is None else (not found.failed_last, found.last_run)
+
+    order = sorted(cells, key=urgency)
     places: dict[tuple[bool, str, str], int] = {}
 
     def place(at: int, cell: CampaignCell) -> tuple[bool, int]:
@@ -110,10 +122,6 @@ def _with_shared_servers_together(
 
 def _has_failed(past: Past | None) -> bool:
     return past is not None and past.failed_last
-
-
-def _urgency(past: Past | None) -> tuple[bool, str]:
-    return (True, "") if past is None else (not past.failed_last, past.last_run)
 
 
 def expected(cell: CampaignCell, past: Past | None) -> int:
@@ -156,3 +164,31 @@ def choose(waiting: Sequence[Job], kept: Sequence[str], elsewhere: Collection[st
 def fits(job: Job, elapsed: int, budget: int | None) -> bool:
     """Is there time for this run? Both times are in ns."""
     return budget is None or elapsed + job.expected <= budget
+
+
+MOST_SHARDS = 1000
+
+
+def parse_shard(name: str) -> tuple[int, int]:
+    """Return the number of a shard, and how many there are. Raises ValueError if no shard has this name."""
+    number, _, of = name.partition("/")
+    if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= MOST_SHARDS:
+        return int(number), int(of)
+    raise ValueError(f"{name!r} is not a shard: give its number and how many there are, such as 2/5")
+
+
+def missing_shards(names: Sequence[str]) -> list[str]:
+    """Return the shards that are missing ("": a whole night); ConfigurationError if these are of several."""
+    if not any(names):
+        return []
+    try:
+        parts = Counter(map(parse_shard, names))
+    except ValueError as error:
+        raise ConfigurationError(f"these are not shards of one campaign: {error}") from None
+    if twice := [f"{number}/{of}" for (number, of), times in parts.items() if times > 1]:
+        raise ConfigurationError(f"these are not shards of one campaign: {', '.join(twice)} is there twice")
+    totals = {of for _, of in parts}
+    if len(totals) > 1:
+        raise ConfigurationError(f"these are shards of different campaigns: {', '.join(names)}")
+    (of,) = totals
+    return [f"{number}/{of}" for number in range(1, of + 1) if (number, of) not in parts]

@@ -25,7 +25,6 @@ from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
 from harness.files import received
 from harness.files.atomic_files import replace_file
-from harness.report.first_finding import primary
 
 OUTPUT = "minimal.txt"
 _REPEAT = 10  # runs of the smallest target
@@ -64,7 +63,7 @@ class Shrinking:
             shape = run.fingerprint
             if shape is None or shape in self.known or run.quarantine or is_canary(run.finished.job.cell):
                 continue
-            if run.finished.verdict is None or primary(run.finished.verdict) is None:
+            if run.finding is None:
                 continue
             if shape not in fastest or run.finished.seconds < fastest[shape].finished.seconds:
                 fastest[shape] = run
@@ -94,13 +93,11 @@ class Shrinking:
         process = execution.started(command, log)
         try:
             printed, _ = process.communicate(timeout=None if left is None else left / NS["s"])
-        except subprocess.TimeoutExpired:
+        except (subprocess.TimeoutExpired, KeyboardInterrupt) as ended:
             process.send_signal(signal.SIGINT)
             printed, _ = process.communicate()
-        except KeyboardInterrupt:
-            process.send_signal(signal.SIGINT)
-            process.communicate()
-            raise
+            if isinstance(ended, KeyboardInterrupt):
+                raise
         return process.returncode, printed.decode(errors="replace")
 
     def _keep(self, folder: Path) -> str:

@@ -48,6 +48,26 @@ class Status(enum.StrEnum):
     NOT_RUN = "not run"
 
 
+GOOD, BAD, UNSURE, NEUTRAL = "good", "bad", "unsure", "neutral"
+
+TONES: Mapping[Status, str] = {
+    Status.NEW: BAD,
+    Status.REGRESSED: BAD,
+    Status.STILL_FAILING: BAD,
+    Status.FLAKY: BAD,
+    Status.INFRASTRUCTURE: UNSURE,
+    Status.NOT_JUDGED: UNSURE,
+    Status.UNKNOWN: UNSURE,
+    Status.QUARANTINED: NEUTRAL,
+    Status.NOT_SEEN: UNSURE,
+    Status.FIXED: GOOD,
+    Status.NOT_RUN: NEUTRAL,
+    Status.PASSING: GOOD,
+}
+"""The tone of each status decides its symbol and its color; the most urgent comes first."""
+BY_URGENCY = (*TONES,)
+
+
 @dataclass(frozen=True, slots=True)
 class Rate:
     """How often something failed, with a 95 % confidence interval (Wilson)."""
@@ -111,14 +131,11 @@ class CleanRuns:
             return f"{seen}: the chance of that is less than {FIXED_BELOW:.0%} if nothing has changed"
         if self.failed == 1:
             return f"{seen}: one failure does not show how often it fails, so it is not called fixed"
-        chance = f"{seen}: the chance of that is {_percent(self.chance)} if nothing has changed"
+        share = f"{self.chance:.0%}" if self.chance >= 0.1 else f"{self.chance:.1%}"  # noqa: PLR2004 (two digits)
+        chance = f"{seen}: the chance of that is {share} if nothing has changed"
         if self.more is None:
             return f"{chance}; it fails too rarely to be called fixed within {WINDOW} clean runs"
         return f"{chance}; after {count(self.more, 'more clean run')} it is called fixed"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"  # noqa: PLR2004 (two digits)
 
 
 def status(tonight: Sequence[RunOutcome], before: Sequence[RunOutcome]) -> Status:
@@ -127,7 +144,7 @@ def status(tonight: Sequence[RunOutcome], before: Sequence[RunOutcome]) -> Statu
         return Status.NOT_RUN
     decided = _decided(tonight)
     if not decided:
-        return _worst_undecided(tonight)
+        return next(status for outcome, status in _UNDECIDED.items() if outcome in tonight)
     earlier = _decided(before)[-WINDOW:]
     failed = RunOutcome.FAILED in decided
     if failed and RunOutcome.PASSED in decided:
@@ -178,10 +195,6 @@ _SHOWN = {RunOutcome.PASSED, RunOutcome.FAILED, RunOutcome.QUARANTINED}
 
 def _decided(outcomes: Iterable[RunOutcome]) -> list[RunOutcome]:
     return [each for each in outcomes if each in {RunOutcome.PASSED, RunOutcome.FAILED}]
-
-
-def _worst_undecided(tonight: Sequence[RunOutcome]) -> Status:
-    return next(status for outcome, status in _UNDECIDED.items() if outcome in tonight)
 
 
 _UNDECIDED: Mapping[RunOutcome, Status] = {

@@ -16,11 +16,11 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from checkers.text.printable import quoted
-from harness.campaign.fingerprint import FINGERPRINT_PATTERN
 from harness.campaign.replay import Replay, stored_replay
 from harness.campaign.status import RunOutcome
 from harness.core.errors import ConfigurationError
 from harness.files.received import component
+from harness.report.first_finding import FINGERPRINT_PATTERN
 
 T = TypeVar("T")
 MOST_STORED = 16 << 20  # bytes of a history; a longer one stays in its folder only
@@ -86,10 +86,7 @@ class Remembered:
 
 
 def checked(file: Path, rows: sqlite3.Cursor, kind: type[T]) -> Iterator[T]:
-    """Yield rows as objects with the same fields.
-
-    Raises ConfigurationError for one that no campaign has written.
-    """
+    """Yield rows as objects with the same fields; ConfigurationError for one that no campaign has written."""
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # T is a dataclass
     for row in rows:
         values = dict(zip(names, row, strict=True))
@@ -113,10 +110,7 @@ def _parsed(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def decompressed(stored: bytes) -> bytes:
-    """Return a history that was stored.
-
-    Raises ValueError if it is broken, or longer than any that is stored.
-    """
+    """Return a stored history; ValueError if it is broken, or longer than any that is stored."""
     decompressor = zlib.decompressobj()
     try:
         content = decompressor.decompress(stored, MOST_STORED + 1)

@@ -8,32 +8,16 @@ from collections.abc import Iterable, Iterator
 from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.night import Night
 from harness.campaign.shrinking import sentence
-from harness.campaign.status import RunOutcome, Status
-from harness.report.first_finding import primary
+from harness.campaign.status import BY_URGENCY, RunOutcome, Status
 from harness.report.markdown import code, inert, row
 from harness.report.sentences import capitalized, count
 
-_ORDER = (
-    Status.NEW,
-    Status.REGRESSED,
-    Status.STILL_FAILING,
-    Status.FLAKY,
-    Status.INFRASTRUCTURE,
-    Status.NOT_JUDGED,
-    Status.UNKNOWN,
-    Status.QUARANTINED,
-    Status.NOT_SEEN,
-    Status.FIXED,
-    Status.NOT_RUN,
-    Status.PASSING,
-)
-"""The most urgent first."""
 _MOST_REASONS = 3
 
 
 def markdown(night: Night, assessment: Assessment) -> str:
     """Write a night as Markdown: the sentence, a table of all cells, and each failure with its steps."""
-    lines = [f"## {inert(assessment.campaign)}: {inert(headline(assessment))}", ""]
+    lines = [f"## {inert(assessment.plan.campaign)}: {inert(headline(assessment))}", ""]
     lines += [f"{inert(reason)}." for reason in without_verdict(assessment)]
     lines += [f"{inert(capitalized(notice))}." for notice in assessment.notices]
     lines += [f"{inert(str(assessment.canary))}."] * bool(assessment.canary)
@@ -48,9 +32,13 @@ def markdown(night: Night, assessment: Assessment) -> str:
 def headline(assessment: Assessment) -> str:
     """Say in one sentence how the night went."""
     counts = Counter(result.status for result in assessment.listed)
-    said = ", ".join(_count(counts[status], status) for status in _ORDER if counts[status])
-    loud = [f"SHARD {shard} MISSING" for shard in assessment.missing]
-    loud += ["OTHER CELLS THAN THE CAMPAIGN'S"] * assessment.unlike
+    said = ", ".join(
+        f"{counts[status]} {status}{'s' * (counts[status] > 1 and status.endswith('failure'))}"
+        for status in BY_URGENCY
+        if counts[status]
+    )
+    loud = [f"SHARD {shard} MISSING" for shard in assessment.plan.missing]
+    loud += ["OTHER CELLS THAN THE CAMPAIGN'S"] * bool(assessment.plan.unlike)
     loud += [f"{count(assessment.not_judged, 'run')} not judged again".upper()] * bool(assessment.not_judged)
     loud += ["CANARY MISSED"] * bool(assessment.canary and assessment.canary.missed)
     return ", ".join([*loud, said or "nothing was run"])
@@ -67,14 +55,9 @@ def without_verdict(assessment: Assessment) -> Iterator[str]:
         yield f"{count(more, 'more run')} ended without a verdict, for other reasons"
 
 
-def _count(number: int, status: Status) -> str:
-    plural = "s" if number > 1 and status.endswith("failure") else ""
-    return f"{number} {status}{plural}"
-
-
 def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
     """Sort cells, the most urgent first."""
-    return sorted(results, key=lambda result: (_ORDER.index(result.status), result.cell.name))
+    return sorted(results, key=lambda result: (BY_URGENCY.index(result.status), result.cell.name))
 
 
 def _row(result: CellResult) -> str:
@@ -85,36 +68,27 @@ def _row(result: CellResult) -> str:
 
 def _failures(night: Night, result: CellResult) -> Iterator[str]:
     for run in result.failures:
-        yield ""
-        yield f"### {inert(result.cell.name)}, seed {run.finished.job.seed}"
-        yield ""
+        yield from ("", f"### {inert(result.cell.name)}, seed {run.finished.job.seed}", "")
         facts = [f"fingerprint {code(run.fingerprint or '')}", result.reproduced(run)]
         yield f"{inert(run.headline)} ({', '.join(filter(None, facts))})"
-        finding = primary(run.finished.verdict) if run.finished.verdict else None
-        if finding:
+        if finding := run.finding:
             yield ""
             if finding.get("story"):
-                yield inert(" ".join(finding["story"]))
-                yield ""
+                yield from (inert(" ".join(finding["story"])), "")
             yield from (f"{number}. {inert(step)}" for number, step in enumerate(finding["steps"], start=1))
-        yield ""
-        yield "In the folder of the night:"
-        yield ""
+        yield from ("", "In the folder of the night:", "")
         if repeated := night.run_again(run.finished, from_here=True):
-            yield f"    {repeated.command}"
-            yield ""
+            yield from (f"    {repeated.command}", "")
             yield from (f"- {inert(note)}" for note in repeated.notes())
         if shrunk := sentence(night, run):
-            yield ""
-            yield f"{inert(shrunk)}. It is in the files minimal\\* of {inert(run.finished.folder or '')}."
+            folder = inert(run.finished.folder or "")
+            yield from ("", f"{inert(shrunk)}. It is in the files minimal\\* of {folder}.")
 
 
 def _undecided(result: CellResult) -> Iterator[str]:
     for run in result.undecided:
-        yield ""
-        yield f"### {inert(result.cell.name)}, seed {run.finished.job.seed}: {run.outcome}"
-        yield ""
-        yield inert(run.headline)
+        heading = f"### {inert(result.cell.name)}, seed {run.finished.job.seed}: {run.outcome}"
+        yield from ("", heading, "", inert(run.headline))
 
 
 def lines(assessment: Assessment) -> Iterator[str]:

@@ -100,10 +100,8 @@ def _expired(seen: Sequence[Seen]) -> str:
 
 def _token(_: Subject, seen: Sequence[Seen]) -> Found:
     used = _of(seen, "calm") or seen
-    having, lacking = (
-        sum(run.grants_with_token for run in used),
-        sum(run.grants_without_token for run in used),
-    )
+    having = sum(run.grants_with_token for run in used)
+    lacking = sum(run.grants_without_token for run in used)
     if having:
         return used, "yes", f"in {having} of {having + lacking} grants{_doubt(used)}"
     if lacking:
@@ -117,9 +115,7 @@ def _rising(_: Subject, seen: Sequence[Seen]) -> Found:
         for run in seen
         if run.experiment.kind in {"calm", "pause"} and run.experiment.at not in {"granted", EVERY}
     ]
-    wrong = {
-        name: number for name, number in _total(run.of_lock for run in used).items() if name in _OF_TOKENS
-    }
+    wrong = {name: times for name, times in _total(run.of_lock for run in used).items() if name in _OF_TOKENS}
     return _sound(used, wrong, having=lambda run: run.grants_with_token, nothing="no token was given")
 
 
@@ -129,10 +125,6 @@ def _atomic(_: Subject, seen: Sequence[Seen]) -> Found:
         return used, "not shown", _why(used, "the program reports no moment between the grant and its token")
     wrong = _total(run.of_lock for run in used)
     return _sound(used, wrong, having=lambda run: run.grants_with_token, nothing="no token was given")
-
-
-def _restart(_: Subject, seen: Sequence[Seen]) -> Found:
-    return _survived(_of(seen, "restart"), seen)
 
 
 def _failover(subject: Subject, seen: Sequence[Seen]) -> Found:
@@ -162,7 +154,7 @@ _QUESTIONS: tuple[tuple[str, str, Callable[[Subject, Sequence[Seen]], Found]], .
     ("token", "token?", _token),
     ("strictly_rising", "strictly rising?", _rising),
     ("atomic_with_grant", "atomic with the grant?", _atomic),
-    ("survives_restart", "survives a restart?", _restart),
+    ("survives_restart", "survives a restart?", lambda _, seen: _survived(_of(seen, "restart"), seen)),
     ("survives_failover", "survives a failover?", _failover),
     ("safe_with_fence", "safe with a fence?", _fence),
 )

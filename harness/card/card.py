@@ -20,10 +20,7 @@ NEEDS_TOKENS = "this lock gives no fencing token, which the fenced runs of the s
 
 
 def planned(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> list[Experiment]:
-    """The runs of the series, or only those of some names.
-
-    Raises ConfigurationError, or EngineUnavailableError, if one cannot be made.
-    """
+    """The runs of the series, or some; ConfigurationError or EngineUnavailableError if one cannot be made."""
     every = {each.name: each for each in series(subject.lock, gives_token=subject.gives_token)}
     for name in only:
         if name not in every:

@@ -46,13 +46,11 @@ def markdown(card: Card, folder: Path) -> Iterator[str]:
     subject = card.subject
     heads = ["lock", *(answer.question for answer in card.answers)]
     cells = [inert(subject.name), *(_cell(answer, folder) for answer in card.answers)]
-    yield row(heads)
-    yield row(["---"] * len(heads))
-    yield row(cells)
-    yield ""
+    yield from (row(heads), row(["---"] * len(heads)), row(cells), "")
+    versions = "".join(f", {inert(name)} {inert(version)}" for name, version in card.versions.items())
     yield (
         f"{code(subject.command)} with {inert(subject.lock)} as its lock service, {len(card.seen)} runs of"
-        f" {inert(subject.duration)}, engine {card.engine}, {card.began}{_versions(card)}:"
+        f" {inert(subject.duration)}, engine {card.engine}, {card.began}{versions}:"
     )
     yield ""
     for seen in card.seen:
@@ -122,10 +120,6 @@ def _finding(seen: Seen) -> dict[str, Any] | None:
 def _cell(answer: AnsweredQuestion, folder: Path) -> str:
     links = " ".join(f"[{number}]({_link(run, folder)})" for number, run in enumerate(answer.runs, 1))
     return f"**{answer.word}**: {inert(answer.said)} {links}".rstrip()
-
-
-def _versions(card: Card) -> str:
-    return "".join(f", {inert(name)} {inert(version)}" for name, version in card.versions.items())
 
 
 def _link(run: Path, folder: Path) -> str:

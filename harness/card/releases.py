@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.facts.leases import granted
 from checkers.history.records import Op, Outcome
+from harness.core.grouping import grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +20,9 @@ class LostRelease:
     release: Op
 
 
-def releases_of_lost_locks(operations: Iterable[Op]) -> Iterator[LostRelease]:
+def of_lost_locks(operations: Iterable[Op]) -> Iterator[LostRelease]:
     """Yield the releases of locks that were lost for certain."""
-    by_resource: dict[str, list[Op]] = defaultdict(list)
-    for op in operations:
-        by_resource[op.resource].append(op)
-    for on_resource in by_resource.values():
+    for on_resource in grouped((op.resource, op) for op in operations).values():
         yield from _of_losers(on_resource, sorted(granted(on_resource), key=_returned))
 
 
@@ -40,26 +37,24 @@ def _of_losers(operations: Iterable[Op], grants: Sequence[Op]) -> Iterator[LostR
                 yield LostRelease(mine, taken_by, release)
 
 
-def releases_of_expired_locks(operations: Sequence[Op]) -> Iterator[Op]:
+def of_expired_locks(operations: Sequence[Op]) -> Iterator[Op]:
     """Yield the releases after the end of a lease that nothing renewed, where nobody else can have the lock.
 
     That these locks were lost is not certain: a service may keep one for longer than it promised.
     """
     held = {grant.owner: grant for grant in granted(operations)}
     renewed = {op.owner for op in operations if op.f == "renew"}
-    asked: dict[str, list[Op]] = defaultdict(list)
-    for op in operations:
-        if op.f == "acquire" and op.outcome is not Outcome.FAIL:
-            asked[op.resource].append(op)
+    acquires = (op for op in operations if op.f == "acquire" and op.outcome is not Outcome.FAIL)
+    asked = grouped((op.resource, op) for op in acquires)
     for op in operations:
         mine = held.get(op.owner)
         if op.f == "release" and mine and op.owner not in renewed and _has_ended(mine, op.called):
-            others = (each for each in asked[op.resource] if each.owner != op.owner)
+            others = (each for each in asked.get(op.resource, ()) if each.owner != op.owner)
             if all(each.precedes(mine) or op.precedes(each) for each in others):
                 yield op
 
 
-def releases_after(operations: Sequence[Op], moment: int) -> Iterator[Op]:
+def after_moment(operations: Sequence[Op], moment: int) -> Iterator[Op]:
     """Yield the releases after a moment (ns) of locks that were granted before, while their leases last."""
     held = {(op.resource, op.owner): op for op in granted(operations) if _returned(op) < moment}
     for op in operations:

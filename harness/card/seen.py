@@ -13,12 +13,7 @@ from checkers.history.faults import faults_of
 from checkers.history.records import Outcome
 from checkers.verdict.notices import TOKENS_LOOK_LIKE
 from checkers.vocabulary.document import FindingDocument
-from harness.card.releases import (
-    LostRelease,
-    releases_after,
-    releases_of_expired_locks,
-    releases_of_lost_locks,
-)
+from harness.card import releases
 from harness.card.series import OF_LOCKS, Experiment
 from harness.core.events import RunJudged
 from harness.files.run_files import ENVIRONMENT
@@ -42,7 +37,7 @@ class Seen:
     gone: int = 0  # likewise, but the release was refused, although the lease had not ended
     releases_refused: int = 0  # of locks that the client had lost
     releases_accepted: int = 0  # likewise
-    accepted: LostRelease | None = None  # the first of those
+    accepted: releases.LostRelease | None = None  # the first of those
     expired_refused: int = 0  # releases of locks that had expired, and that nobody else had had
     expired_accepted: int = 0  # likewise
     finding: FindingDocument | None = None  # the first one
@@ -58,13 +53,13 @@ def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
     """Take from a judged run what the card needs."""
     document, operations = judged.document, judged.history.operations
     grants = granted(operations)
-    lost = list(releases_of_lost_locks(operations))
+    lost = list(releases.of_lost_locks(operations))
     of_lost = Counter(each.release.outcome for each in lost)
-    of_expired = Counter(release.outcome for release in releases_of_expired_locks(operations))
+    of_expired = Counter(release.outcome for release in releases.of_expired_locks(operations))
     after_faults = Counter(
         release.outcome
         for fault in faults_of(judged.history.faults)
-        for release in releases_after(operations, fault.began)
+        for release in releases.after_moment(operations, fault.began)
     )
     with_token = sum(grant.token is not None for grant in grants)
     return Seen(
@@ -85,11 +80,5 @@ def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
         expired_refused=of_expired[Outcome.FAIL],
         expired_accepted=of_expired[Outcome.OK],
         finding=next(iter(document.findings), None),
-        versions=_versions(judged.folder),
+        versions=json.loads((judged.folder / ENVIRONMENT).read_text())["program"]["versions"],
     )
-
-
-def _versions(folder: Path) -> Mapping[str, str]:
-    surroundings = json.loads((folder / ENVIRONMENT).read_text())
-    versions: Mapping[str, str] = surroundings["program"]["versions"]
-    return versions

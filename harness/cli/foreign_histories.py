@@ -28,9 +28,9 @@ from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode, of_verdict
 from harness.core.printing import say
 from harness.report.console import console
-from harness.report.finding_text import proof, story
 from harness.report.lines import LineTone, StyledLine
 from harness.report.sentences import count
+from harness.report.verdict_text import proof, story
 
 LEASES_END = (
     "leases may end without a release, which no mutex expresses: another checker may call this export wrong"

@@ -17,8 +17,7 @@ from harness.campaign.campaign import CampaignRunner, workers_here
 from harness.campaign.cells import CampaignCell, expand
 from harness.campaign.dask_executor import DaskExecutor
 from harness.campaign.execution import TARGETS
-from harness.campaign.github import annotate, append_summary, warn
-from harness.campaign.issues import issues
+from harness.campaign.issues import annotate, append_summary, issues, warn
 from harness.campaign.merge import merge
 from harness.campaign.night import Night, NightPlan
 from harness.campaign.results import Results
@@ -303,7 +302,7 @@ def _sum_up(screen: CampaignScreen, assessment: Assessment, night: Night, left: 
         screen.write(f"{count(len(left), 'run')} not made, which would take about {expected}; the next:")
     for job in left[:_MOST_NEXT]:
         screen.write(f"  {job.cell}, run {job.repeat}, seed {job.seed}")
-    screen.write(f"{assessment.campaign}: {headline(assessment)}")
+    screen.write(f"{assessment.plan.campaign}: {headline(assessment)}")
     folder = as_seen_from_here(night.path)
     files = {"folder": "", "page": outputs.PAGE, "summary": outputs.SUMMARY, "JUnit": outputs.JUNIT}
     for name, file in files.items():

@@ -23,8 +23,7 @@ from harness.report.lines import LineTone, StyledLine
 from harness.report.sentences import count
 from harness.report.verdict_text import verdict_lines
 from harness.run.runner import RunOptions
-from harness.search.closeness import VIOLATED, described
-from harness.search.search import Tried, search
+from harness.search.search import VIOLATED, Tried, described, search
 from harness.spec import Target
 
 EVERY = 10  # seconds

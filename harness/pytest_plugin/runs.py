@@ -106,7 +106,7 @@ def run(item: pytest.Item, named: Path, **options: Unpack[Options]) -> Run:
             settings = RunOptions(
                 seed=config.getoption("--fencepost-seed") if seed is None else seed,
                 faults=faults,
-                runs=_folder(config),
+                runs=_basetemp(config) / RUNS,
                 again=("--engine", engine.name, *[NO_FAULTS] * (not faults)),
             )
             with _turn(config):
@@ -170,10 +170,6 @@ def _missed(config: pytest.Config, why: str) -> BaseException:
 def _basetemp(config: pytest.Config) -> Path:
     temporary: pytest.TempPathFactory = getattr(config, "_tmp_path_factory")  # noqa: B009 (not public)
     return temporary.getbasetemp()
-
-
-def _folder(config: pytest.Config) -> Path:
-    return _basetemp(config) / RUNS
 
 
 @contextlib.contextmanager

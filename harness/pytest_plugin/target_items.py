@@ -53,10 +53,7 @@ class TargetItem(pytest.Item):
 
 
 def is_target(file: Path) -> bool:
-    """Is this a target file, or a TOML file that cannot be read?
-
-    Files like pyproject.toml are not, nor is the copy in the folder of a run.
-    """
+    """Is this a target file, or unreadable TOML? No pyproject.toml is, nor is the copy in a run's folder."""
     if received.exists(file.parent, PLAN):
         return False
     try:

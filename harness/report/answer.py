@@ -1,12 +1,10 @@
-"""The answer of a run in a few words: what happened, why it matters, what to do.
-
-The terminal and the page both show it.
-"""
+"""The answer of a run in a few words, for terminal and page: what happened, why it matters, what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from checkers.facts.evidence import seen_in
 from checkers.facts.hindrances import hindrance_of
@@ -17,13 +15,11 @@ from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import NEVER_TESTED, USUAL, Reason, ReasonKind
 from checkers.vocabulary.rule_words import described
 from harness.report import advice
-from harness.report.effort import moments, no_fault_counted
-from harness.report.headline import CONTRADICTION, UNDECIDED, RunAnswer, Tone
+from harness.report.effort import moments, no_fault_counted, refused
+from harness.report.headline import CONTRADICTION, STALE_WRITE, UNDECIDED, RunAnswer, Tone, terms_of
 from harness.report.interruption import in_words
-from harness.report.sentences import capitalized
-from harness.report.stale_write_counts import refused
-from harness.report.terms import STALE_WRITE, terms_of
-from harness.report.zoo_twins import correct_twin, is_planted
+from harness.report.sentences import capitalized, count
+from harness.spec.reading import shipped, zoo
 
 
 def answer(document: VerdictDocument, target: str, history: History | None = None) -> RunAnswer:
@@ -221,7 +217,8 @@ def _held(verdict: _Verdict) -> RunAnswer:
     elif not verdict.has_lock:
         label, happened, matters = "Nothing wrong was found", advice.IN_ORDER, advice.NO_LOCK
     else:
-        label, happened = "Nothing wrong was found", _granted(counts.get("grants", 0))
+        label = "Nothing wrong was found"
+        happened = f"the lock was granted {count(counts.get('grants', 0), 'time')}"
         matters = advice.NONE_REFUSED if counts.get("stale_writes_attempted") else advice.UNFENCED
     tone, advised = Tone.GOOD, verdict.advises(advice.RUN_MORE, advice.RUN_OTHER_SEEDS)
     if no_fault_counted(verdict.document):
@@ -290,8 +287,22 @@ def _reasons(document: VerdictDocument) -> str:
     return "; ".join(each.arguments[0] if each.kind in NEVER_TESTED else each for each in typed)
 
 
-def _granted(grants: int) -> str:
-    return f"the lock was granted {grants:,} time{'' if grants == 1 else 's'}"
+_RIGHT = ("{bug}-twin", "{bug}-fence-on-acquire")
+_UNFENCED = "-unfenced"
+
+
+def correct_twin(target: str) -> Path | None:
+    """The correct twin of a shipped target; None if it has none."""
+    known = shipped() | zoo()
+    names = [name.format(bug=target) for name in _RIGHT]
+    if target.endswith(_UNFENCED):
+        names.append(target.removesuffix(_UNFENCED))
+    return next((known[name] for name in names if name in known), None)
+
+
+def is_planted(target: str) -> bool:
+    """Was its bug planted: is it an exhibit of the zoo, or a storage without a fence?"""
+    return target in zoo() or (target.endswith(_UNFENCED) and target in shipped())
 
 
 def times(found: Mapping[str, int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -68,7 +68,8 @@ def _late_in_words(late: Op, started: int, clients: int | None) -> str:
 
 def _kind(fault: Fault) -> str:
     whom = "a client" if fault.client is not None else part_of_run(fault.target.partition(":")[0])
-    return f"{_called(fault.kind)} of {whom}"
+    called = FAULTS[fault.kind].called if fault.kind in FAULTS else fault.kind  # of another tool
+    return f"{called} of {whom}"
 
 
 def _in_words(fault: Fault, evidence: str, started: int, most: int) -> str:
@@ -78,11 +79,6 @@ def _in_words(fault: Fault, evidence: str, started: int, most: int) -> str:
     if math.isfinite(fault.healed):
         when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s{where}"
     return f"{hit} {when}" + (f"; observed: {shorten(evidence, most)}" if evidence and most else "")
-
-
-def _called(kind: str) -> str:
-    """The name of a fault; histories of other tools may have kinds of their own."""
-    return FAULTS[kind].called if kind in FAULTS else kind
 
 
 def _seconds(moment: float, started: int) -> str:
@@ -95,9 +91,8 @@ class Openings:
     def __init__(self, history: History | None) -> None:
         self._faults: dict[int, Fault] = {}  # by their first lines
         self._evidence: dict[tuple[str, str, int], str] = {}
-        self._operations: Sequence[Op] = ()
+        self._history = history
         if history is not None:
-            self._operations = history.operations
             self._faults = {fault.lines[0]: fault for fault in faults_of(history.faults)}
             self._evidence = {(each.kind, each.target, each.time): each.evidence for each in history.faults}
 
@@ -121,13 +116,16 @@ class Openings:
             others=tuple((fault, self._evidence_of(fault)) for fault in others),
         )
 
-    def is_unexplained(self, finding: FindingDocument) -> bool:
-        """Is nothing known to have led to a finding, though there were faults?"""
-        return bool(self._faults) and finding.cause is None and finding.caused_by is None
+    def in_words(self, finding: FindingDocument, most: int = LONGEST) -> tuple[tuple[str, str], ...]:
+        """The cause, as `Opening.in_words` has it, or that there is none, though there were faults."""
+        if self._history and (opening := self.of(finding)):
+            return opening.in_words(self._history.started, self._history.header.clients, most)
+        is_unexplained = bool(self._faults) and finding.cause is None and finding.caused_by is None
+        return (NO_CAUSE,) * is_unexplained
 
     @cached_property
     def _lines(self) -> Lines:
-        return Lines(Operations.of(self._operations))
+        return Lines(Operations.of(self._history.operations if self._history else ()))
 
     def _on(self, lines: Iterable[int]) -> Iterator[Fault]:
         return (self._faults[line] for line in lines if line in self._faults)

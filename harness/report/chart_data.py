@@ -11,7 +11,7 @@ and reach the page as text.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,14 +20,11 @@ import numpy as np
 from checkers.history.columns import Ints
 from checkers.text.printable import shorten
 from checkers.vocabulary.fault_kinds import named
-from harness.report.bands import Band
 from harness.report.chart_columns import EXACT, ChartScale, accepted_columns, as_text, operation_columns
 from harness.report.holds import DrawnHold
 from harness.report.lanes import Lanes
-from harness.report.scenes import Scene, WrongSpan
-from harness.report.step_references import label, numbered
-from harness.report.thinning import MOST_OPERATIONS, Kept, keep
-from harness.report.timeline import Timeline
+from harness.report.scenes import Scene, WrongSpan, label, numbered
+from harness.report.timeline import Band, Timeline
 
 MOST_BYTES = 6_000_000  # of a drawing's data: keeps a page well under 10 MB
 MOST_BANDS = 2_000
@@ -52,7 +49,9 @@ def fitted(
 
     def drawn(most: int) -> Drawing:
         kept = keep(timeline, scenes, most)
-        return Drawing(text=script_safe(_packed(drawing(timeline, scenes, lanes, kept))), kept=kept)
+        data = drawing(timeline, scenes, lanes, kept)
+        steps = {part: _stepped(data[part], names) for part, names in GROWING.items()}
+        return Drawing(text=script_safe({**data, **steps}), kept=kept)
 
     most = MOST_OPERATIONS
     if len(timeline.operations) > _SAMPLE:
@@ -62,12 +61,8 @@ def fitted(
     return found
 
 
-def _packed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A drawing's data, with the steps of the columns that grow in place of their numbers."""
-    return {**data, **{part: _stepped(data[part], names) for part, names in GROWING.items()}}
-
-
 def _stepped(columns: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Columns with the steps of those that grow in place of their numbers."""
     steps = {name: np.diff(np.array(columns[name], dtype=np.int64), prepend=0).tolist() for name in names}
     return {**columns, **steps}
 
@@ -77,6 +72,35 @@ def _room(least: Drawing, sample: Drawing, most_bytes: int) -> int:
     more = max(1, len(sample.kept.rows) - len(least.kept.rows))
     each = max(1, len(sample.text) - len(least.text)) / more  # bytes
     return max(1, len(least.kept.rows) + int((_ROOM * most_bytes - len(least.text)) / each))
+
+
+MOST_OPERATIONS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Kept:
+    """The rows of the operations in a report, and the number of operations that it leaves out."""
+
+    rows: Ints
+    left_out: int
+
+
+def keep(timeline: Timeline, scenes: Iterable[Scene], most: int = MOST_OPERATIONS) -> Kept:
+    """Everything, or what the scenes need in full and an even sample of the rest."""
+    count = len(timeline.operations)
+    if count <= most:
+        return Kept(rows=np.arange(count), left_out=0)
+    chosen = np.zeros(count, dtype=np.bool_)
+    for scene in scenes:
+        chosen[list(scene.needed)] = True
+        inside = timeline.rows_within(scene.start, scene.end)
+        if np.count_nonzero(chosen) + len(inside) <= most:
+            chosen[inside] = True
+    others = np.flatnonzero(~chosen)
+    room = min(len(others), max(1, most - int(np.count_nonzero(chosen))))
+    chosen[others[np.arange(room) * len(others) // max(1, room)]] = True
+    rows = np.flatnonzero(chosen)
+    return Kept(rows=rows, left_out=count - len(rows))
 
 
 def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kept) -> dict[str, Any]:

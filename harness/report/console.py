@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from rich.console import Console as RichConsole
 from rich.console import Group, RenderableType
@@ -37,23 +37,6 @@ STYLES = {
     LineTone.FAINT: "dim",
     LineTone.COMMAND: "",
 }
-
-
-class Console(Protocol):
-    """Prints a run's progress, and its verdict afterwards."""
-
-    @property
-    def width(self) -> int:
-        """How many columns a line of prose may have."""
-
-    def show(self, event: Event) -> None:
-        """Take in one event."""
-
-    def write(self, lines: Iterable[StyledLine]) -> None:
-        """Print permanent lines."""
-
-    def clear(self) -> None:
-        """Clear the stream for other output."""
 
 
 @contextmanager
@@ -180,8 +163,10 @@ class Screen:
         self.live.start()
 
     def _picture(self) -> RenderableType:
-        rows: list[RenderableType] = [_row(_title(self.run), "bold")]
-        rows.append(_beside(self.spinner or "", _row(_stage(self.stage))))
+        run, stage = self.run, self.stage
+        title = f"{run.target} · {run.engine} · seed {run.seed}" if run else ""
+        reached = ": ".join(filter(None, [stage.stage, stage.detail])) if stage else "starting"
+        rows: list[RenderableType] = [_row(title, "bold"), _beside(self.spinner or "", _row(reached))]
         if self.progress:
             bar = ProgressBar(total=self.progress.duration, completed=self.progress.elapsed)
             rows.append(Padding(bar, 0))  # a bar alone does not end its line
@@ -190,6 +175,10 @@ class Screen:
         if self.last_fault:
             rows.append(_row(_observed(self.last_fault), "dim"))
         return Group(*rows)
+
+
+Console = PlainConsole | Screen
+"""Prints a run's progress, and its verdict afterwards."""
 
 
 def _row(text: str, style: str = "") -> RenderableType:
@@ -203,16 +192,6 @@ def _beside(left: RenderableType, right: RenderableType) -> RenderableType:
     grid.add_column(no_wrap=True, overflow="ellipsis")
     grid.add_row(left, right)
     return grid
-
-
-def _title(run: RunStarted | None) -> str:
-    return f"{run.target} · {run.engine} · seed {run.seed}" if run else ""
-
-
-def _stage(stage: StageReached | None) -> str:
-    return (
-        f"{stage.stage}: {stage.detail}" if stage and stage.detail else stage.stage if stage else "starting"
-    )
 
 
 def _clock(progress: Progress) -> str:

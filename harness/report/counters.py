@@ -104,16 +104,12 @@ def _found(name: str, number: int) -> KeyFigure:
 
 def _counter(name: str, counts: Mapping[str, int], *, by_tokens: bool) -> KeyFigure:
     what = meaning_of(name, by_tokens=by_tokens) if name in COVERAGE else WORK[name]
-    if name == "stale_writes_attempted" and (unknown := _unknown(counts)):
-        what += f"; {unknown:,} with an unknown outcome"
+    known = counts.get("stale_writes_rejected", 0) + counts.get("stale_writes_accepted", 0)
+    if name == "stale_writes_attempted" and counts[name] > known:
+        what += f"; {counts[name] - known:,} with an unknown outcome"
     return KeyFigure(
         name=capitalized(called(name)),
         number=counts[name],
         what=what,
         alarm=name in _ALARMS and counts[name] > 0,
     )
-
-
-def _unknown(counts: Mapping[str, int]) -> int:
-    known = counts.get("stale_writes_rejected", 0) + counts.get("stale_writes_accepted", 0)
-    return max(0, counts["stale_writes_attempted"] - known)

@@ -1,7 +1,8 @@
-"""The first finding of a verdict: the one that a run is named after, and its shape as text."""
+"""The first finding of a verdict: the one that a run is named after, its shape, and its fingerprint."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,13 +14,10 @@ Finding = Mapping[str, Any]
 
 def primary(verdict: Mapping[str, Any]) -> Finding | None:
     """Return the finding that a run is named after; None where it has none."""
-    causes = first_causes(verdict["findings"])
-    return min(causes, key=_place, default=None)
-
-
-def _place(finding: Finding) -> tuple[int, bool, str]:
-    """By rank; one whose cause is known comes before one like it without."""
-    return RANK[finding["anomaly"]], not finding.get("fault"), shape_of(finding)
+    causes = first_causes(verdict["findings"])  # one whose cause is known comes before one like it without
+    return min(
+        causes, key=lambda each: (RANK[each["anomaly"]], not each.get("fault"), shape_of(each)), default=None
+    )
 
 
 def first_causes(findings: Sequence[Finding]) -> list[Finding]:
@@ -49,3 +47,39 @@ def shape_of(finding: Finding) -> str:
     parts = [f"{finding['anomaly']}: {finding.get('rule', '')}", accused, " and ".join(against)]
     fault = "" if finding["anomaly"] in _NEEDS_NO_FAULT else finding.get("fault")
     return ", ".join(filter(None, [*parts, fault]))
+
+
+FORM = 4
+"""Grows whenever the shape of a failure changes: fingerprints of two forms cannot be compared."""
+
+FINGERPRINT_PATTERN = r"^([0-9]{1,4}-)?[0-9a-f]{12}$"
+_LENGTH = 12  # hexadecimal digits
+
+
+def fingerprint(cell: str, verdict: Mapping[str, Any]) -> str:
+    """Return the fingerprint of a run that is not as expected, or in which nothing was expected.
+
+    It is the shape of a failure, the same for every seed, time and client number. The shape of a finding is
+    its anomaly, the rule that was broken, the roles of the operations that prove it, and the kind of the
+    fault that opened the window. The shape of a run is the shape of its first finding by rank that follows
+    from no other one; without findings, it is what had to be found. Together with the cell, it
+    distinguishes one bug from another.
+    """
+    digest = hashlib.sha256(f"{cell}\n{shape(verdict)}".encode()).hexdigest()
+    return f"{FORM}-{digest[:_LENGTH]}"
+
+
+def is_of_older_form(known: str) -> bool:
+    """Was a fingerprint made by an earlier version, so that no failure can have it now?"""
+    form, dash, _ = known.rpartition("-")
+    return not dash or int(form) < FORM
+
+
+def shape(verdict: Mapping[str, Any]) -> str:
+    """Return the shape of a run as text."""
+    finding = primary(verdict)
+    if finding:
+        return shape_of(finding)
+    expected = verdict["expected"]
+    wanted = [] if expected == "valid" else [name for name in expected if not verdict["anomalies"].get(name)]
+    return " ".join(["not found:", *wanted])

@@ -36,9 +36,10 @@ def heading(recorded: RecordedRun, laid_out: Timeline | None) -> Heading:
     changed = tuple(f"{key} = {value}" for key, value in changed_in(file))
     if NO_FAULTS in recorded.environment.repetition.options:
         changed = (*changed, NO_FAULTS)
+    worked = f"{(laid_out.end - laid_out.start) / 1e9:.1f} s of work" if laid_out else ""
     facts = (
         _date(recorded),
-        in_words(recorded.verdict.interrupted) or _duration(laid_out),
+        in_words(recorded.verdict.interrupted) or worked,
         f"{recorded.environment.engine} engine" if recorded.environment.engine else "",
         "" if recorded.plan.seed is None else f"seed {recorded.plan.seed}",
         _worked(laid_out.operations) if laid_out else "",
@@ -60,10 +61,6 @@ def _date(recorded: RecordedRun) -> str:
     except ValueError:
         return ""
     return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _duration(laid_out: Timeline | None) -> str:
-    return f"{(laid_out.end - laid_out.start) / 1e9:.1f} s of work" if laid_out else ""
 
 
 def _worked(operations: Sequence[Op]) -> str:

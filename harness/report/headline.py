@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.vocabulary.anomalies import Anomaly
+from checkers.vocabulary.anomalies import ANOMALIES, Anomaly
 
 _LABEL_ENDS = ": "
 UNDECIDED, CONTRADICTION = "Undecided", "Contradiction"
@@ -18,9 +18,7 @@ class Tone(enum.StrEnum):
     GOOD = "good"
     BAD = "bad"
     UNSURE = "unsure"
-    NEUTRAL = (
-        "neutral"  # the run was interrupted, or no fault was counted, before it could show anything wrong
-    )
+    NEUTRAL = "neutral"  # interrupted, or no fault counted, before it could show anything wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +51,33 @@ class RunAnswer:
     def documentation(self) -> str:
         """Where the anomaly is explained."""
         return f"docs/anomalies.md#{self.anomaly.name}" if self.anomaly else ""
+
+
+TOKEN = "a token is a number that grows with each grant of the lock"  # noqa: S105 (not a password)
+STALE_WRITE = f"a write is stale if the storage has already accepted a newer token; {TOKEN}"
+STALE_WITHOUT_TOKENS = "a write is stale if a later holder of the lock has already written"
+
+_ABOUT_TOKENS = frozenset(
+    {
+        "late-write",
+        "false-rejection",
+        "high-water-regression",
+        "unfenced-write",
+        "duplicate-token",
+        "token-regression",
+        "early-grant",
+        "double-belief",
+        "lost-update",
+        "non-linearizable",
+    }
+)
+"""The anomalies whose sentences speak of tokens."""
+
+
+def terms_of(anomaly: Anomaly | None) -> str:
+    """Explain the terms in the sentences about an anomaly; empty if there are none."""
+    if anomaly is None:
+        return ""
+    if anomaly.name == "stale-write":
+        return STALE_WRITE if anomaly == ANOMALIES[anomaly.name] else STALE_WITHOUT_TOKENS
+    return TOKEN if anomaly.name in _ABOUT_TOKENS else ""

@@ -15,21 +15,8 @@ import numpy as np
 
 from checkers.facts.leases import Beliefs, Lease, leases_of
 from checkers.facts.surroundings import GrantStops
-from checkers.history.columns import (
-    ABSENT,
-    ACQUIRE,
-    APPEND,
-    FENCE,
-    OK,
-    READ,
-    RELEASE,
-    RENEW,
-    REVOKE,
-    WRITE,
-    Flags,
-    Ints,
-    Operations,
-)
+from checkers.history import columns as kinds
+from checkers.history.columns import ABSENT, OK, Flags, Ints, Operations
 from checkers.history.records import Op, Outcome
 from harness.report.lanes import Lanes
 from harness.report.rows import Grants, GroupedRows, ends, keys_by_owner
@@ -71,12 +58,11 @@ class Holds:
         columns = self._operations.columns
         self._ends = ends(columns)
         self._keys = keys_by_owner(columns)
-        asked = columns.rows(ACQUIRE, RENEW, RELEASE, REVOKE)
+        asked = columns.rows(kinds.ACQUIRE, kinds.RENEW, kinds.RELEASE, kinds.REVOKE)
         self._by_owner = GroupedRows(asked, self._keys[asked])
-        used = columns.rows(WRITE, FENCE, READ, APPEND)
+        used = columns.rows(kinds.WRITE, kinds.FENCE, kinds.READ, kinds.APPEND)
         self._uses = GroupedRows(used, self.grants.keys[used])
         self._known: dict[int, DrawnHold] = {}
-        self._latest: Ints | None = None  # see `_promised_at_most`
 
     def __iter__(self) -> Iterator[DrawnHold]:
         """Every hold, in the order of the calls."""
@@ -102,7 +88,7 @@ class Holds:
         columns = self._operations.columns
         rows = self.grants.of_resource(resource)
         rows = rows[columns.called[rows] <= end]
-        rows = rows[self._promised_at_most()[rows] >= start] if len(rows) else rows
+        rows = rows[self._promised_at_most[rows] >= start] if len(rows) else rows
         found = self._at(rows)
         return (hold for hold in found if hold.promised is not None and start <= hold.promised <= end)
 
@@ -111,22 +97,19 @@ class Holds:
         """For each row: is it a renewal that was called before its owner was first granted the lock?"""
         columns, grants = self._operations.columns, self.grants.rows
         first = GroupedRows(grants, self._keys[grants]).greatest(-self._ends[grants], self._keys)
-        waiting: Flags = (columns.f == RENEW) & ((first == ABSENT) | (columns.called < -first))
+        waiting: Flags = (columns.f == kinds.RENEW) & ((first == ABSENT) | (columns.called < -first))
         return waiting
 
+    @cached_property
     def _promised_at_most(self) -> Ints:
         """For each row of a grant: no promise to its owner ended later (ns)."""
-        if self._latest is None:
-            columns = self._operations.columns
-            rows = columns.rows(ACQUIRE, RENEW)
-            rows = rows[(columns.outcome[rows] == OK) & (columns.ttl[rows] != ABSENT)]
-            latest = np.full(len(columns), ABSENT, dtype=np.int64)
-            grants = self.grants.rows
-            latest[grants] = GroupedRows(rows, self._keys[rows]).greatest(
-                self._ends[rows] + columns.ttl[rows], self._keys[grants]
-            )
-            self._latest = latest
-        return self._latest
+        columns, grants = self._operations.columns, self.grants.rows
+        rows = columns.rows(kinds.ACQUIRE, kinds.RENEW)
+        rows = rows[(columns.outcome[rows] == OK) & (columns.ttl[rows] != ABSENT)]
+        promised = self._ends[rows] + columns.ttl[rows]
+        latest = np.full(len(columns), ABSENT, dtype=np.int64)
+        latest[grants] = GroupedRows(rows, self._keys[rows]).greatest(promised, self._keys[grants])
+        return latest
 
     def _at(self, grants: Ints) -> Iterator[DrawnHold]:
         new = {self._keys[grant] for grant in grants.tolist() if grant not in self._known}
@@ -160,13 +143,11 @@ class Holds:
             granted=granted,
             promised=int(lease.end) if math.isfinite(lease.end) else None,
             ended=int(ended) if math.isfinite(ended) else None,
-            renewals=sum(_renews(op) and granted <= op.called <= ended for op in after),
+            renewals=sum(
+                op.f == "renew" and op.outcome is Outcome.OK and granted <= op.called <= ended for op in after
+            ),
             last_used=max([granted, *self._ends[uses].tolist()]),
         )
-
-
-def _renews(op: Op) -> bool:
-    return op.f == "renew" and op.outcome is Outcome.OK
 
 
 def end_of(operation: Op) -> int:

@@ -9,7 +9,7 @@ from checkers.history.columns import NEVER, Operations
 from checkers.history.records import History
 from checkers.vocabulary.document import InterruptionDocument
 from harness.core.duration import NS
-from harness.report.recorded_plan import RecordedPlan
+from harness.report.recorded_run import RecordedPlan
 
 
 def interruption(plan: RecordedPlan, history: History) -> InterruptionDocument | None:

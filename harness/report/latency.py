@@ -38,18 +38,13 @@ def summaries(operations: Sequence[Op]) -> tuple[Summary, ...]:
 def _summary(kind: str, columns: Columns, rows: Ints) -> Summary:
     answered = rows[columns.returned[rows] != NEVER]
     took = columns.returned[answered] - columns.called[answered]
+    places = [len(took) // 2, min(len(took) - 1, len(took) * 99 // 100), len(took) - 1]
     if len(took):
-        took.partition([len(took) // 2, min(len(took) - 1, len(took) * 99 // 100), len(took) - 1])
+        took.partition(places)
+    median, p99, slowest = took[places].tolist() if len(took) else (None, None, None)
     ok, fail, info = np.bincount(columns.outcome[rows], minlength=len(OUTCOMES)).tolist()
     return Summary(
-        kind=kind,
-        calls=len(rows),
-        ok=ok,
-        fail=fail,
-        info=info,
-        median=int(took[len(took) // 2]) if len(took) else None,
-        p99=int(took[min(len(took) - 1, len(took) * 99 // 100)]) if len(took) else None,
-        slowest=int(took[-1]) if len(took) else None,
+        kind=kind, calls=len(rows), ok=ok, fail=fail, info=info, median=median, p99=p99, slowest=slowest
     )
 
 

@@ -10,11 +10,10 @@ import numpy as np
 from checkers.history.columns import ABSENT, READ, RENEW, Flags, Ints
 from checkers.history.records import Outcome
 from checkers.vocabulary.fault_kinds import named
-from harness.report.bands import Band
 from harness.report.holds import DrawnHold, end_of
 from harness.report.lanes import Lanes
 from harness.report.scenes import Scene
-from harness.report.timeline import Timeline
+from harness.report.timeline import Band, Timeline
 from harness.report.wording import action, answer
 
 _MOST = 40
@@ -41,7 +40,8 @@ class Narration:
 
 def narrate(scene: Scene, timeline: Timeline, lanes: Lanes) -> Narration:
     """Describe a scene: grants, writes and their answers, leases that ran out, faults."""
-    moments = sorted(_moments(scene, timeline, lanes), key=lambda moment: moment.at)
+    within = (each for each in _all(scene, timeline, lanes) if scene.start <= each.at <= scene.end)
+    moments = sorted(within, key=lambda moment: moment.at)
     if len(moments) <= _MOST:
         return Narration(moments=tuple(moments), left_out=0)
     kept = _most_telling(moments)
@@ -54,12 +54,6 @@ def _most_telling(moments: Sequence[Moment]) -> list[Moment]:
     others = [position for position, moment in enumerate(moments) if not moment.marked]
     chosen = {*others[: spare // 2], *others[-(spare - spare // 2) :]}
     return [moment for position, moment in enumerate(moments) if moment.marked or position in chosen]
-
-
-def _moments(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]:
-    for moment in _all(scene, timeline, lanes):
-        if scene.start <= moment.at <= scene.end:
-            yield moment
 
 
 def _all(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from checkers.facts.evidence import gather
+from checkers.facts.hits import FaultHits, hits_of
+from checkers.history.records import History
 from checkers.vocabulary.document import CheckerDocument, FindingDocument
 from harness.core.invocation import typed_anywhere
 from harness.files import run_files
 from harness.report import wording
 from harness.report.answer import answer
 from harness.report.causes import NO_CAUSE, Openings
-from harness.report.chart_data import fitted, script_safe
+from harness.report.chart_data import Kept, fitted, script_safe
 from harness.report.counters import KeyFigure, counters, gives_tokens, untested
 from harness.report.effort import effort, moments
-from harness.report.environment_facts import Environment
-from harness.report.fault_rows import FaultRow, fault_rows
 from harness.report.groups import FindingGroup, explained, groups
 from harness.report.hazard_grid import Hazards, hazards
 from harness.report.heading import Heading, heading
@@ -24,18 +26,17 @@ from harness.report.holds import end_of
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import Summary, points, summaries
 from harness.report.narration import Narration, narrate
-from harness.report.primer import Primer, primer
-from harness.report.recorded_run import RecordedRun
+from harness.report.recorded_run import Environment, RecordedFault, RecordedRun
 from harness.report.run_again import RunAgain, run_again
-from harness.report.scenes import Scene, Stage, findings, rejections
-from harness.report.step_references import label, numbered
-from harness.report.thinning import Kept
+from harness.report.scenes import Scene, Stage, findings, label, numbered, rejections
 from harness.report.timeline import Timeline, timeline
 from harness.spec.reading import shipped
 
 _MOST_SCENES = 100
 _MOST_NARRATED = 25
 _LONGEST_EVIDENCE = 1_000  # characters
+
+Causes = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +59,9 @@ class PageFinding:
 
     scene: Scene
     narration: Narration
-    at: int  # ns
+    at: int  # ns; the end of the last accused operation, or of the last of the proof
     proof: tuple[ProofRow, ...]
-    causes: tuple[tuple[str, str], ...]  # a title and a sentence for each fault, or that there is none
+    causes: Causes  # a title and a sentence for each fault, or that there is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,23 +174,20 @@ def _timed(
     )
 
 
-def _causes(
-    finding: FindingDocument, recorded: RecordedRun, openings: Openings
-) -> tuple[tuple[str, str], ...]:
+def _causes(finding: FindingDocument, recorded: RecordedRun, openings: Openings) -> Causes:
     """What led to a finding, or that nothing is known to have led to a violation."""
-    opening, history = openings.of(finding), recorded.history
-    if opening is not None and history is not None:
-        return opening.in_words(history.started, history.header.clients, _LONGEST_EVIDENCE)
+    known = openings.in_words(finding, _LONGEST_EVIDENCE)
     is_violation = any(finding is violation for violation in recorded.verdict.findings)
-    return (NO_CAUSE,) if is_violation and openings.is_unexplained(finding) else ()
+    return known if is_violation or known != (NO_CAUSE,) else ()
 
 
-def _entry(scene: Scene, causes: tuple[tuple[str, str], ...], stage: Stage, *, narrated: bool) -> PageFinding:
+def _entry(scene: Scene, causes: Causes, stage: Stage, *, narrated: bool) -> PageFinding:
     nothing = Narration(moments=(), left_out=0)
+    wrong = (stage.timeline.operations[index] for index in scene.accused or scene.proof)
     return PageFinding(
         scene=scene,
         narration=narrate(scene, stage.timeline, stage.lanes) if narrated else nothing,
-        at=_at(scene, stage.timeline),
+        at=max(map(end_of, wrong), default=scene.start),
         proof=tuple(_proof(scene, stage)),
         causes=causes,
     )
@@ -210,12 +208,6 @@ def _proof(scene: Scene, stage: Stage) -> list[ProofRow]:
         )
         for op in map(stage.timeline.operations.__getitem__, scene.proof)
     ]
-
-
-def _at(scene: Scene, laid_out: Timeline) -> int:
-    """When the last accused operation was over, or the last of the proof if none is accused."""
-    operations = (laid_out.operations[index] for index in scene.accused or scene.proof)
-    return max(map(end_of, operations), default=scene.start)
 
 
 def _points(laid_out: Timeline) -> dict[str, list[list[float]]]:
@@ -239,3 +231,68 @@ def _rerun(recorded: RecordedRun, target: str) -> RunAgain | None:
     if recorded.target_file is not None:
         return run_again(recorded.folder / run_files.TARGET, seed, how, recorded.target_file)
     return run_again(target, seed, how, None) if target in shipped() else None
+
+
+_LOCK = (
+    "A lock service lets one client at a time work on something. The lock is granted for a limited time, the"
+    " lease, and comes with a number that grows with every grant: the fencing token."
+)
+_STALE = (
+    "A client can be stopped for so long, by a garbage collection or a frozen machine, that its lease runs"
+    " out before it notices. Another client gets the lock and a higher token; then the first wakes up and"
+    " finishes its write: a stale write."
+)
+_FENCE = (
+    "A storage with a fence remembers the highest token that it has accepted, and refuses lower ones."
+    " Without a fence, a stale write destroys newer data."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Primer:
+    """A few sentences, under a title."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+def primer(answer: RunAnswer) -> Primer:
+    """Explain the anomaly that an answer is about; without one, what is tested."""
+    anomaly = answer.anomaly
+    if anomaly is None:
+        return Primer("Background: what this test does", (_LOCK, _STALE, _FENCE))
+    common = {"storage": (_LOCK, _FENCE), "lock": (_LOCK,), "both": (_LOCK,)}[anomaly.area]
+    if anomaly.name in {"stale-write", "double-belief", "late-write"}:
+        common = (_LOCK, _STALE, _FENCE)
+    own = (f"{anomaly.definition} {anomaly.arises}", f"{anomaly.matters} {anomaly.remedy}")
+    return Primer(f"Background: {anomaly.name}", (*common, *own))
+
+
+_NOT_OBSERVED = "no: it was not observed from beginning to end"
+_HIT_NOTHING = "no: it hit neither a client that held a lock nor one that waited for it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultRow:
+    """One fault of the plan."""
+
+    fault: RecordedFault
+    counted: str  # "yes", or "no" and why; empty if the history is not known
+
+
+def fault_rows(faults: Sequence[RecordedFault], history: History | None) -> Iterator[FaultRow]:
+    """Yield the faults of a plan in their order, counted as the checkers count them."""
+    hits = () if history is None else hits_of(gather(history))
+    counted: dict[tuple[str, str, int | None], str] = {
+        (each.fault.kind, each.fault.target, each.fault.began): _counted(each) for each in hits
+    }
+    otherwise = "" if history is None else _NOT_OBSERVED
+    for fault in faults:
+        observed = (fault.kind, fault.target, fault.in_force)
+        yield FaultRow(fault=fault, counted=counted.get(observed, otherwise))
+
+
+def _counted(hits: FaultHits) -> str:
+    if hits.counts:
+        return "yes"
+    return _NOT_OBSERVED if math.isinf(hits.fault.healed) else _HIT_NOTHING

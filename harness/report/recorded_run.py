@@ -2,26 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from checkers.history import reader
 from checkers.history.commits import read_commits
-from checkers.history.lines import HeaderLine
+from checkers.history.lines import HeaderLine, Nanoseconds
 from checkers.history.records import Commit, History
 from checkers.text.errors import HistoryError
-from checkers.vocabulary.document import VerdictDocument
+from checkers.text.printable import shorten
+from checkers.vocabulary.document import VerdictDocument, WindowsDocument
 from harness.core.errors import ConfigurationError
-from harness.core.invocation import typed
+from harness.core.invocation import NOTHING_ELSE, Command, Repetition, typed
 from harness.files import run_files
+from harness.files.environment import repetition_of
 from harness.files.run_folder import COMMITS, HEADER, HISTORY, PLAN, VERDICT
-from harness.report.environment_facts import Environment, surroundings
-from harness.report.recorded_plan import RecordedPlan
+from harness.report.sentences import title
 from harness.spec.toml import loads
+
+
+class RecordedFault(Struct, frozen=True, kw_only=True):
+    """One fault, and how it was observed."""
+
+    kind: str = ""
+    target: str = ""
+    resource: str | None = None
+    at: str | None = None  # the stop point, if it waited for one
+    in_force: Nanoseconds | None = None
+    healed: Nanoseconds | None = None
+    evidence: str | None = None
+    healed_evidence: str | None = None
+
+
+class RecordedPlan(Struct, frozen=True, kw_only=True):
+    """What a report reads of plan.json: the seed of a run, the time of its work in ns, and its faults.
+
+    `ended`: None while the clients work, and forever if the run was killed; unset where an
+    older version wrote the plan.
+    """
+
+    seed: int | None = None
+    started: Nanoseconds | None = None
+    duration: Nanoseconds | None = None
+    ended: Nanoseconds | UnsetType | None = UNSET
+    faults: list[RecordedFault] = []
+    windows: list[WindowsDocument] = []
+
+
+_TITLES = {
+    "fencepost": "Fencepost",
+    "cpus": "CPUs",
+    "command": "Started with",
+    "folder": "Started in",
+    "pythonpath": "PYTHONPATH",
+}
+_ELSEWHERE = {"servers", "images", "began", "again"}
+"""Already shown in the table, at the head of the page, or with the commands."""
+_FIRST = ("fencepost", "git_commit", "engine", "command")
+
+
+_EMPTY: tuple[object, ...] = (None, "", [], {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """Where and how a run took place, from environment.json: all that the engine wrote is shown."""
+
+    began: str = ""  # ISO 8601
+    engine: str = ""
+    repetition: Repetition = NOTHING_ELSE
+    columns: tuple[str, ...] = ()  # of the table of servers, without the column of names
+    servers: tuple[tuple[str, ...], ...] = ()  # one row each, starting with the name
+    facts: tuple[tuple[str, str], ...] = ()  # the rest, by title
+
+
+def surroundings(environment: Mapping[str, Any]) -> Environment:
+    """Split environment.json into servers, by their names, and other facts."""
+    about = _mapping(environment.get("servers"))
+    images = _mapping(environment.get("images"))
+    servers = {name: _server(about.get(name), images.get(name)) for name in sorted({*about, *images})}
+    columns = tuple(dict.fromkeys(key for server in servers.values() for key in server))
+    engine = environment.get("engine")
+    name = engine.get("name") if isinstance(engine, Mapping) else engine
+    return Environment(
+        began=_plain(environment.get("began", "")),
+        engine=_plain(name) if name else "",
+        repetition=repetition_of(environment),
+        columns=columns,
+        servers=tuple(
+            (name, *(server.get(column, "") for column in columns)) for name, server in servers.items()
+        ),
+        facts=tuple(_facts(environment)),
+    )
+
+
+def _server(about: Any, image: Any) -> dict[str, str]:
+    """What is known about one server; an image's registry digest is better than its local id."""
+    known = dict(_mapping(about))
+    image = dict(_mapping(image))
+    if image:
+        known["image"] = image.get("name")
+        known["digest"] = image.get("digests") or image.get("id")
+    return {key: _plain(value) for key, value in known.items() if value}
+
+
+def _facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    names = [*_FIRST, *(name for name in environment if name not in _FIRST)]
+    for name in names:
+        value = environment.get(name)
+        if name not in _ELSEWHERE and value not in _EMPTY:
+            shown = (
+                str(Command(words=tuple(map(str, value))))
+                if name == "command" and isinstance(value, list)
+                else _plain(value)
+            )
+            yield _TITLES.get(name, title(name)), shown
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items() if each not in _EMPTY)
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return str(value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,3 +246,60 @@ def _commits(folder: Path, problems: list[str]) -> Sequence[Commit] | None:
     except HistoryError as error:
         problems.append(f"The storage's order could not be read: {error}")
         return None
+
+
+_MOST = 100  # entries of a list or a table
+_MOST_STEPS = 50
+_MOST_TEXT = 1_000  # characters
+_MOST_TARGET = 100_000  # characters
+_CUT = "This folder is too large for a page: parts of it were cut."
+
+Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+Document = TypeVar("Document", bound=msgspec.Struct)
+
+
+def trimmed(recorded: RecordedRun) -> RecordedRun:
+    """The same, with only the beginning of each list and of each text, so that it fits on a page."""
+    target = recorded.target_file
+    return replace(
+        recorded,
+        verdict=_cut(recorded.verdict),
+        plan=_cut(recorded.plan),
+        environment=_environment(recorded.environment),
+        target_file=None if target is None else target[:_MOST_TARGET],
+        problems=(*map(_text, recorded.problems[:_MOST]), _CUT),
+    )
+
+
+def _cut(document: Document) -> Document:
+    return msgspec.convert(_part(msgspec.to_builtins(document)), type(document))
+
+
+def _environment(environment: Environment) -> Environment:
+    how = environment.repetition
+    return replace(
+        environment,
+        repetition=replace(how, options=_texts(how.options[:_MOST_STEPS])),
+        columns=_texts(environment.columns[:_MOST]),
+        servers=tuple(_texts(row[: _MOST + 1]) for row in environment.servers[:_MOST]),
+        facts=tuple((_text(title), _text(fact)) for title, fact in environment.facts[:_MOST]),
+    )
+
+
+def _part(value: Json) -> Json:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, dict):
+        return {_text(name): _part(each) for name, each in list(value.items())[:_MOST]}
+    if isinstance(value, list):
+        most = _MOST_STEPS if value and isinstance(value[0], str) else _MOST
+        return [_part(each) for each in value[:most]]
+    return value
+
+
+def _texts(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_text, texts))
+
+
+def _text(text: str) -> str:
+    return shorten(text, _MOST_TEXT)

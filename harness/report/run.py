@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import importlib.resources
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import markupsafe
 
-from checkers.text.printable import line, shorten
+from checkers.text.printable import line, message, shorten
 from checkers.vocabulary.fault_kinds import named
 from harness.core.duration import NS
 from harness.files.atomic_files import replace_file
@@ -19,10 +22,8 @@ from harness.files.known_digests import remember_page
 from harness.report import wording
 from harness.report.hazard_grid import ENDS
 from harness.report.page import page
-from harness.report.recorded_run import Parsed, RecordedRun, load
+from harness.report.recorded_run import Parsed, RecordedRun, load, trimmed
 from harness.report.sentences import capitalized, times, title
-from harness.report.size_limits import trimmed
-from harness.report.templates import asset, digest, environment
 
 NAME = "report.html"
 PACKAGE = "harness.report"
@@ -73,7 +74,7 @@ def drawn(recorded: RecordedRun) -> str:
 
 def render(recorded: RecordedRun) -> str:
     """The report's HTML."""
-    style, script = (_joined(names) for names in (_STYLES, _SCRIPTS))
+    style, script = ("\n".join(asset(PACKAGE, name) for name in names) for names in (_STYLES, _SCRIPTS))
     return template().render(
         page=page(recorded),
         plain=wording.MEANINGS,
@@ -102,10 +103,6 @@ def template() -> jinja2.Template:
         "times": times,
     }
     return made.get_template("report.html.j2")
-
-
-def _joined(names: Sequence[str]) -> str:
-    return "\n".join(asset(PACKAGE, name) for name in names)
 
 
 def _seconds(moment: int | None, start: int = 0) -> str:
@@ -152,3 +149,37 @@ def _some(names: Sequence[str]) -> str:
 def _lines(lines: tuple[int, ...]) -> str:
     """Such as "lines 12, 13"; empty if there is none."""
     return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}" if lines else ""
+
+
+def environment(*packages: str) -> jinja2.Environment:
+    """Make the environment of the templates in `assets/` of packages; the first that has a name wins.
+
+    Pages need no network; text is escaped, made visible, and stripped of passwords.
+    """
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.FunctionLoader(partial(_template, name)) for name in packages]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: line(value) if type(value) is str else value,  # as the page shows it
+    )
+    made.filters["lines"] = lambda lines: markupsafe.escape(message(*lines))  # for a `pre`
+    return made
+
+
+def asset(package: str, name: str) -> str:
+    """Read a text file in `assets/` of a package."""
+    return (importlib.resources.files(package) / "assets" / name).read_text(encoding="utf-8")
+
+
+def digest(text: str) -> str:
+    """Return a Content-Security-Policy source that allows exactly this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _template(package: str, name: str) -> str | None:
+    try:
+        return asset(package, name)
+    except FileNotFoundError:
+        return None

@@ -38,7 +38,9 @@ def write(folder: Path, document: VerdictDocument, history: History) -> None:
         seed=header.seed if run_files.has(folder, run_files.TARGET) else None,
         repetition=repetition_in(folder),
     )
-    _write(folder, header.target, header.seed, _worked(folder, document), _result(run))
+    cut = document.interrupted
+    worked = cut.seconds if cut else (recorded_plan(folder).duration or 0) / NS["s"]  # 0: it is not known
+    _write(folder, header.target, header.seed, worked, _result(run))
 
 
 def write_unjudged(folder: Path, target: str, seed: int, headline: str, why: Sequence[str]) -> None:
@@ -69,10 +71,3 @@ def _result(run: JudgedRun) -> Result | None:
     kind, outcome = found
     said = answer(run.document, run.target).headline
     return Result(kind=kind, type=outcome, message=said, lines=explanation(run))
-
-
-def _worked(folder: Path, document: VerdictDocument) -> float:
-    """How long the clients worked, in seconds; 0 if the plan does not say."""
-    if document.interrupted:
-        return document.interrupted.seconds
-    return (recorded_plan(folder).duration or 0) / NS["s"]

@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
 from checkers.facts.evidence import gather
 from checkers.facts.stuck_stretches import stretches
-from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Columns, Ints
+from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Columns, Ints, Operations
 from checkers.history.records import History, Op, Outcome
 from checkers.text.printable import content
 from checkers.vocabulary.document import FindingDocument
 from checkers.vocabulary.rule_words import described
-from harness.report.bands import Band
+from harness.core.grouping import grouped
 from harness.report.holds import DrawnHold, end_of
 from harness.report.lanes import Lanes
-from harness.report.rows import number_of_stale
-from harness.report.step_references import Mention, Mentions
-from harness.report.timeline import Timeline
+from harness.report.rows import Lines, number_of_stale
+from harness.report.timeline import Band, Timeline
 
 REJECTED = "stale write rejected"  # no anomaly: the fence at work
 
@@ -32,6 +31,28 @@ _EDGE = 0.06  # of the window, on either side
 _LEAST_EDGE = 20_000_000  # ns
 _MOST_LANES = 12
 _MOST_EXAMPLES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """What one step is about."""
+
+    operations: tuple[int, ...]  # indexes, in the order of their calls
+    bands: tuple[int, ...]  # positions among the faults of the run
+
+
+def numbered(mentions: Sequence[Mention]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """The numbers of the steps that name each operation, and each fault."""
+    steps = [*enumerate(mentions, start=1)]
+    operations = grouped((index, number) for number, mention in steps for index in mention.operations)
+    return operations, grouped((place, number) for number, mention in steps for place in mention.bands)
+
+
+def label(steps: Sequence[int]) -> str:
+    """Numbers of steps as a badge shows them: "2", "2–4", "1, 3"."""
+    if len(steps) > 1 and steps[-1] - steps[0] == len(steps) - 1:
+        return f"{steps[0]}–{steps[-1]}"
+    return ", ".join(map(str, steps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +72,18 @@ class Scene:
     anomaly: str
     resource: str
     summary: str
-    story: tuple[str, ...]  # what happened, in a few sentences
+    story: tuple[str, ...] = ()  # what happened, in a few sentences
     steps: tuple[str, ...]
     mentions: tuple[Mention, ...]  # what each step names
     proof: tuple[int, ...]  # indices of the operations that prove it, by time
     accused: tuple[int, ...]  # indices of the wrong ones (in a rejection: of the refused ones)
     against: tuple[int, ...]  # indices of those that they contradict
-    unmatched: tuple[int, ...]  # positions among the accepted writes: wrong, and sent by no client
-    spans: tuple[WrongSpan, ...]  # of the lock's lane: granted too early, or not granted for too long
-    start: int
-    end: int
-    cause: Band | None  # the fault that opened the window
-    lanes: tuple[int, ...]  # the clients involved, from the top
+    unmatched: tuple[int, ...] = ()  # positions among the accepted writes: wrong, and sent by no client
+    spans: tuple[WrongSpan, ...] = ()  # of the lock's lane: granted too early, or not granted for too long
+    start: int = 0
+    end: int = 0
+    cause: Band | None = None  # the fault that opened the window
+    lanes: tuple[int, ...] = ()  # the clients involved, from the top
     holds: tuple[int, ...] = ()  # indices of the grants that they acted under
     rule: str = ""  # that was broken
 
@@ -101,12 +122,30 @@ class Stage:
         self.timeline = timeline
         self.lanes = lanes
         self.history = history
-        self.mentions = Mentions(timeline.operations, timeline.bands)
+        self._lines = Lines(Operations.of(timeline.operations))
+        self._bands = {line: place for place, band in enumerate(timeline.bands) for line in band.lines}
 
-    def on_lines(self, lines: Iterable[int]) -> list[Op]:
-        """The operations of these lines of the history, by the times of their calls."""
-        known = self.mentions.lines.of(lines)
-        return sorted({op.index: op for op in known}.values(), key=lambda op: (op.called, op.index))
+    def mentions(self, finding: FindingDocument) -> tuple[Mention, ...]:
+        """What each step of a finding is about."""
+        found = zip(finding.step_lines, finding.step_faults, strict=True)
+        named = ((sorted({op.index for op in self._lines.of(lines)}), faults) for lines, faults in found)
+        return tuple(Mention(operations=tuple(rows), bands=self.bands(faults)) for rows, faults in named)
+
+    def bands(self, lines: Iterable[int]) -> tuple[int, ...]:
+        """The positions of the faults on some lines."""
+        return tuple(sorted({self._bands[line] for line in lines if line in self._bands}))
+
+    def on_lines(self, lines: Iterable[int]) -> tuple[int, ...]:
+        """The indices of the operations of these lines of the history, by the times of their calls."""
+        return _by_call(self._lines.of(lines))
+
+    def operations(self, indices: Iterable[int]) -> list[Op]:
+        """The operations with these indices, each once."""
+        return [self.timeline.operations[index] for index in dict.fromkeys(indices)]
+
+
+def _by_call(operations: Iterable[Op]) -> tuple[int, ...]:
+    return tuple(index for _, index in sorted({(op.called, op.index) for op in operations}))
 
 
 def findings(found: Sequence[FindingDocument], stage: Stage) -> tuple[Scene, ...]:
@@ -114,20 +153,20 @@ def findings(found: Sequence[FindingDocument], stage: Stage) -> tuple[Scene, ...
     return tuple(_staged(_finding(finding, stage), stage) for finding in found)
 
 
-def _finding(finding: FindingDocument, stage: Stage) -> _Event:
-    cause = finding.cause
-    return _Event(
+def _finding(finding: FindingDocument, stage: Stage) -> Scene:
+    causes = stage.bands(finding.cause.faults) if finding.cause else ()
+    return Scene(
         anomaly=finding.anomaly,
         rule=finding.rule,
-        proof=tuple(stage.on_lines(finding.operations)),
-        accused=tuple(stage.on_lines(finding.accused)),
-        against=tuple(stage.on_lines(finding.against)),
+        proof=stage.on_lines(finding.operations),
+        accused=stage.on_lines(finding.accused),
+        against=stage.on_lines(finding.against),
         resource=finding.resource,
         summary=finding.summary,
         story=tuple(finding.story),
         steps=tuple(finding.steps),
-        mentions=stage.mentions.of(finding),
-        cause=next(iter(stage.mentions.bands(cause.faults)), None) if cause else None,
+        mentions=stage.mentions(finding),
+        cause=stage.timeline.bands[causes[0]] if causes else None,
     )
 
 
@@ -137,7 +176,7 @@ def rejections(stage: Stage) -> tuple[Scene, ...]:
     return tuple(_staged(each, stage) for each in events)
 
 
-def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[_Event]:
+def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[Scene]:
     operations, columns = timeline.operations, timeline.operations.columns
     writes = columns.rows(WRITE, APPEND, FENCE)
     refused = writes[(columns.outcome[writes] == FAIL) & (columns.error[writes] == number_of_stale(columns))]
@@ -157,15 +196,14 @@ def _levels(columns: Columns, accepted: Ints) -> Ints:
     return accepted[tokens > highest]
 
 
-def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Event:
+def _rejection(write: Op, newer: Op, lanes: Lanes) -> Scene:
     late, early = (lanes.names[lanes.lane(op.process)].capitalize() for op in (write, newer))
-    proof = tuple(sorted((newer, write), key=lambda op: (op.called, op.index)))
-    about = ((newer.index,), (write.index,), tuple(op.index for op in proof))
-    return _Event(
+    proof = _by_call((newer, write))
+    return Scene(
         anomaly=REJECTED,
         proof=proof,
-        accused=(write,),
-        against=(newer,),
+        accused=(write.index,),
+        against=(newer.index,),
         resource=write.resource,
         summary=(
             f"{late} wrote to {write.resource} with token {write.token} after {early.lower()} "
@@ -176,68 +214,39 @@ def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Event:
             f"{late} then sent a write with the older token {write.token}.",
             f"The storage had already seen token {newer.token} and refused the write as stale.",
         ),
-        mentions=tuple(Mention(operations=operations, bands=()) for operations in about),
+        mentions=tuple(
+            Mention(operations=operations, bands=()) for operations in ((newer.index,), (write.index,), proof)
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Event:
-    """What happened, and the operations that show it."""
-
-    anomaly: str
-    proof: tuple[Op, ...]
-    accused: tuple[Op, ...]
-    against: tuple[Op, ...]
-    resource: str
-    summary: str
-    steps: tuple[str, ...]
-    mentions: tuple[Mention, ...]
-    story: tuple[str, ...] = ()
-    rule: str = ""
-    cause: int | None = None  # the position of a fault
-
-
-def _staged(event: _Event, stage: Stage) -> Scene:
+def _staged(scene: Scene, stage: Stage) -> Scene:
     """A finding with the time and the clients that are needed to show it."""
-    timeline = stage.timeline
-    shown = _shown(event, stage)
+    timeline, bands = stage.timeline, stage.timeline.bands
+    named = (index for mention in scene.mentions for index in mention.operations)
+    shown = stage.operations((*scene.proof, *named))
     involved = _involved(shown, stage)
-    cause = None if event.cause is None else timeline.bands[event.cause]
-    unmatched = _unmatched(event, timeline)
-    spans = tuple(_spans(event, stage))
-    hits = [*_hits(involved, event.proof, timeline.bands), *_named(event, timeline.bands)]
+    unmatched = _unmatched(scene, timeline)
+    spans = tuple(_spans(scene, stage))
+    hits = _hits(involved, stage.operations(scene.proof), bands)
+    hits += [bands[place] for mention in scene.mentions for place in mention.bands]
     moments = [moment for op in shown for moment in (matters_from(op), end_of(op))]
     moments += [hold.held_from for hold in involved]
-    moments += [band.start for band in (*hits, *([cause] if cause else ()))]
+    moments += [band.start for band in (*hits, *([scene.cause] if scene.cause else ()))]
     moments += [moment for span in spans for moment in (span.start, span.end)]
     moments += timeline.accepted.at[list(unmatched)].tolist()
     start, end = min(moments, default=timeline.start), max(moments, default=timeline.end)
     edge = max(int((end - start) * _EDGE), min(_LEAST_EDGE, (timeline.end - timeline.start) // 20))
-    return Scene(
-        anomaly=event.anomaly,
-        resource=event.resource,
-        summary=event.summary,
-        story=event.story,
-        steps=event.steps,
-        mentions=event.mentions,
-        proof=tuple(op.index for op in event.proof),
-        accused=tuple(op.index for op in event.accused),
-        against=tuple(op.index for op in event.against),
-        rule=event.rule,
+    cast = {*(hold.lane for hold in involved), *(stage.lanes.lane(op.process) for op in shown)}
+    return replace(
+        scene,
         unmatched=unmatched,
         spans=spans,
         start=max(timeline.start, start - edge),
         end=min(timeline.end, end + edge),
-        cause=cause,
-        lanes=_cast(shown, involved, stage.lanes),
+        lanes=tuple(sorted(cast)[:_MOST_LANES]),
         holds=tuple(hold.grant for hold in involved),
     )
-
-
-def _shown(event: _Event, stage: Stage) -> list[Op]:
-    """The operations of a finding: its proof, and what its steps name."""
-    named = (stage.timeline.operations[index] for each in event.mentions for index in each.operations)
-    return list({op.index: op for op in (*event.proof, *named)}.values())
 
 
 def matters_from(op: Op) -> int:
@@ -246,14 +255,10 @@ def matters_from(op: Op) -> int:
 
 
 def _involved(shown: Sequence[Op], stage: Stage) -> list[DrawnHold]:
-    """The holds under which the operations of a scene were done."""
-    found = (_hold_of(op, stage) for op in shown)
+    """The holds that the operations of a scene began, or were done under."""
+    holds = stage.timeline.holds
+    found = (holds.of_grant(op.index) or holds.under(op) for op in shown)
     return list({hold.grant: hold for hold in found if hold is not None}.values())
-
-
-def _hold_of(op: Op, stage: Stage) -> DrawnHold | None:
-    """The hold that an operation began, or was done under."""
-    return stage.timeline.holds.of_grant(op.index) or stage.timeline.holds.under(op)
 
 
 def _hits(involved: Sequence[DrawnHold], proof: Sequence[Op], bands: Sequence[Band]) -> list[Band]:
@@ -269,54 +274,39 @@ def _hits(involved: Sequence[DrawnHold], proof: Sequence[Op], bands: Sequence[Ba
     ]
 
 
-def _named(event: _Event, bands: Sequence[Band]) -> list[Band]:
-    """The faults that the steps name."""
-    return [bands[place] for mention in event.mentions for place in mention.bands]
-
-
-def _unmatched(event: _Event, timeline: Timeline) -> tuple[int, ...]:
+def _unmatched(scene: Scene, timeline: Timeline) -> tuple[int, ...]:
     """The stored writes that no client sent, of a finding that accuses no operation of a client."""
-    if event.accused:
+    if scene.accused:
         return ()
     places = timeline.accepted.unmatched()
     writes = zip(places.tolist(), timeline.accepted.writes(places), strict=True)
     return tuple(
         place
         for place, write in writes
-        if write.resource == event.resource and content(write.value) in event.summary
+        if write.resource == scene.resource and content(write.value) in scene.summary
     )
 
 
-def _spans(event: _Event, stage: Stage) -> Iterator[WrongSpan]:
+def _spans(scene: Scene, stage: Stage) -> Iterator[WrongSpan]:
     """The intervals in which the lock is wrong, as the checkers computed them."""
-    if event.anomaly == "early-grant":
-        yield from _overlaps(event, stage)
-    elif event.anomaly == "stuck-lock":
-        waiting = {op.index for op in event.accused}
+    if scene.anomaly == "early-grant":
+        yield from _overlaps(scene, stage)
+    elif scene.anomaly == "stuck-lock":
         for stuck in stretches(gather(stage.history)):
-            if waiting & {op.index for op in stuck.waiting}:
-                start, end = (
-                    int(max(stuck.start, stage.timeline.start)),
-                    int(min(stuck.end, stage.timeline.end)),
-                )
+            if not {op.index for op in stuck.waiting}.isdisjoint(scene.accused):
+                start = int(max(stuck.start, stage.timeline.start))
+                end = int(min(stuck.end, stage.timeline.end))
                 yield WrongSpan(start=start, end=end, words="free, but not granted", free=True)
 
 
-def _overlaps(event: _Event, stage: Stage) -> Iterator[WrongSpan]:
+def _overlaps(scene: Scene, stage: Stage) -> Iterator[WrongSpan]:
     """From an early grant to the end of the lease that was still promised."""
-    holds, by_tokens = stage.timeline.holds, event.rule == "promised-by-tokens"
-    for late in event.accused:
-        for earlier in event.against:
-            given, held = holds.of_grant(late.index), holds.of_grant(earlier.index)
-            if given is None or held is None or held.promised is None:
-                continue
-            start = late.returned if by_tokens else given.granted
-            if start is not None and start < held.promised:
-                words = "by the tokens, promised to two" if by_tokens else "promised to two"
-                yield WrongSpan(start=start, end=held.promised, words=words)
-
-
-def _cast(shown: Sequence[Op], involved: Sequence[DrawnHold], lanes: Lanes) -> tuple[int, ...]:
-    """The lanes of the clients involved."""
-    seen = [hold.lane for hold in involved] + [lanes.lane(op.process) for op in shown]
-    return tuple(sorted(dict.fromkeys(seen).keys())[:_MOST_LANES])
+    holds, by_tokens = stage.timeline.holds, scene.rule == "promised-by-tokens"
+    for late, earlier in itertools.product(scene.accused, scene.against):
+        given, held = holds.of_grant(late), holds.of_grant(earlier)
+        if given is None or held is None or held.promised is None:
+            continue
+        start = stage.timeline.operations[late].returned if by_tokens else given.granted
+        if start is not None and start < held.promised:
+            words = "by the tokens, promised to two" if by_tokens else "promised to two"
+            yield WrongSpan(start=start, end=held.promised, words=words)

@@ -17,9 +17,8 @@ from harness.files.atomic_files import replace_file
 from harness.files.known_digests import remember_page
 from harness.files.run_folder import EVENTS, HEADER, LOGS, PLAN, RunFolder
 from harness.report import run_junit
-from harness.report.run import NAME, PACKAGE, STYLE
+from harness.report.run import NAME, PACKAGE, STYLE, asset, digest, environment
 from harness.report.run_again import run_folder_again
-from harness.report.templates import asset, digest, environment
 
 _MEANINGS = {
     run_files.TARGET: "the target that was run",

@@ -7,25 +7,26 @@ often all there is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.history.records import History
+from checkers.text.printable import LONGEST
 from checkers.vocabulary.anomalies import ANOMALIES
-from checkers.vocabulary.document import FindingDocument, VerdictDocument
+from checkers.vocabulary.counts import called
+from checkers.vocabulary.document import CheckerDocument, FindingDocument, VerdictDocument
+from checkers.vocabulary.hazards import summary, untriable
+from checkers.vocabulary.rule_words import described
 from harness.core.invocation import NOTHING_ELSE, Repetition, typed, typed_anywhere
 from harness.report.answer import answer, times
 from harness.report.causes import Openings
-from harness.report.details import details
-from harness.report.effort import effort
-from harness.report.finding_text import cause, causes, proof, story
-from harness.report.groups import explained
+from harness.report.effort import effort, why_findings_differ
+from harness.report.groups import explained, groups
 from harness.report.headline import RunAnswer, Tone
 from harness.report.lines import WIDTH, LineTone, StyledLine, wrapped
 from harness.report.run_again import run_folder_again
-from harness.report.sentences import capitalized
-from harness.report.stale_write_counts import why_findings_differ
+from harness.report.sentences import capitalized, count
 from harness.report.wording import doubts
 
 _ALWAYS_SEEN = "double-belief"  # no lease can prevent it
@@ -116,9 +117,9 @@ def _leading(finding: FindingDocument, run: JudgedRun, *, proved: bool) -> Itera
     if proved:
         yield from proof(finding)
         yield StyledLine("Line numbers are those of history.jsonl.", LineTone.FAINT, 4)
-        yield from causes(finding, openings, run.history)
+        yield from causes(finding, openings)
     else:
-        yield from cause(finding, openings, run.history)
+        yield from causes(finding, openings, evidence=0)[:1]
 
 
 def _further(run: JudgedRun, said: RunAnswer, *, verbose: bool) -> Iterator[StyledLine]:
@@ -159,3 +160,72 @@ def _next_steps(run: JudgedRun) -> Iterator[StyledLine]:
         repeated = run_folder_again(run.folder, run.seed, run.repetition)
         yield StyledLine(f"run again    {repeated.command}", LineTone.COMMAND, 2)
         yield from (StyledLine(note, LineTone.COMMAND, 15) for note in repeated.notes())
+
+
+def story(finding: FindingDocument) -> StyledLine:
+    """What happened, in the order of time; where no story is known, what is wrong."""
+    return StyledLine(" ".join(finding.story) or f"{_summary(finding)}.", indent=2)
+
+
+def proof(finding: FindingDocument) -> Iterator[StyledLine]:
+    """What is wrong, what its name means, and why it is true, step by step; the story comes before."""
+    if finding.story:
+        yield StyledLine(_summary(finding), LineTone.BAD, 4)
+    if meaning := described(finding.anomaly, finding.rule):
+        yield StyledLine(f"{meaning.name}: {meaning.definition}", LineTone.FAINT, 4)
+    for number, step in enumerate(finding.steps, start=1):
+        yield StyledLine(f"{number}. {step}", indent=4)
+
+
+def _summary(finding: FindingDocument) -> str:
+    return capitalized(finding.summary, finding.resource)
+
+
+def causes(finding: FindingDocument, openings: Openings, evidence: int = LONGEST) -> list[StyledLine]:
+    """The fault or the late call that led to it, and the other faults in force then, with evidence."""
+    known = openings.in_words(finding, evidence)
+    return [StyledLine(f"{title}: {sentence}.", indent=2) for title, sentence in known]
+
+
+def details(document: VerdictDocument, history: History | None, said: RunAnswer) -> Iterator[StyledLine]:
+    """The first finding of each further cause, and how the run was judged."""
+    yield from _findings(document, history, said.leads)
+    yield StyledLine("")
+    yield StyledLine(said.verdict, indent=2)
+    yield StyledLine(counted(document.coverage), LineTone.FAINT, 2)
+    seen = document.hazards
+    if seen and seen.possible:
+        tried = summary(seen.possible, seen.missed, seen.untried, shown=len(seen.missed))
+        yield StyledLine(tried, LineTone.FAINT, 2)
+    if seen and seen.unreached:
+        yield StyledLine(untriable(seen.unreached), LineTone.FAINT, 2)
+    yield from (StyledLine(str(windows), LineTone.FAINT, 2) for windows in document.windows)
+    yield from _checkers(document.checkers)
+
+
+def counted(coverage: Mapping[str, int]) -> str:
+    """What the run counted, without zero counts."""
+    some = [f"{called(name)} {number:,}" for name, number in coverage.items() if number]
+    return " · ".join(some) or "coverage: every count is zero"
+
+
+def _findings(
+    document: VerdictDocument, history: History | None, leads: Sequence[str]
+) -> Iterator[StyledLine]:
+    openings = Openings(history)
+    findings = explained(document, leads)
+    for number, group in enumerate(groups(document, openings, leads)):
+        first = findings[group.members[0]]
+        if number:  # the first one is proved above
+            yield from (StyledLine(""), story(first), *proof(first))
+            yield from causes(first, openings)
+        if group.number > 1:
+            more = count(group.number - 1, "more finding")
+            yield StyledLine(f"{more} of {group.anomaly} in the report", LineTone.FAINT, 4)
+
+
+def _checkers(checkers: Sequence[CheckerDocument]) -> Iterator[StyledLine]:
+    widest = max((len(each.name) for each in checkers), default=0)
+    for each in checkers:
+        row = f"{each.name:<{widest}}  {each.verdict:<7}  {each.evidence:<9}  {each.seconds:.3f} s"
+        yield StyledLine(row, LineTone.FAINT, 2)

@@ -59,10 +59,7 @@ class Looked:
 
 
 def anomalies(verdict: VerdictDocument, lacking: Mapping[str, str]) -> list[Looked]:
-    """Every anomaly that was checked: the violations found, then other findings, then the rest.
-
-    `lacking` says by anomaly what the run did not have.
-    """
+    """Every anomaly checked: violations, other findings, the rest; `lacking`: what a run did not have."""
     found = verdict.violations
     rows = [
         Looked(
@@ -73,11 +70,10 @@ def anomalies(verdict: VerdictDocument, lacking: Mapping[str, str]) -> list[Look
         )
         for name, number in verdict.anomalies.items()
     ]
-    return sorted(rows, key=_most_telling_first)
-
-
-def _most_telling_first(row: Looked) -> tuple[bool, bool, int, int, str]:
-    return not row.found, not row.violation, -row.found, RANK.get(row.name, len(RANK)), row.name
+    rank = {name: RANK.get(name, len(RANK)) for name in verdict.anomalies}
+    return sorted(
+        rows, key=lambda row: (not row.found, not row.violation, -row.found, rank[row.name], row.name)
+    )
 
 
 def action(operation: Op) -> str:

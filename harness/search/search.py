@@ -9,13 +9,13 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 from checkers.history.faults import faults_of
+from checkers.vocabulary.document import VerdictDocument
 from harness.core.events import RunJudged
 from harness.engines.engine import Engine
 from harness.nemesis.plan import PlannedFault
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import SEEDS, RunOptions
 from harness.search.behaviors import Behaviors
-from harness.search.closeness import VIOLATED, Closeness, closeness
 from harness.spec import Target
 from harness.spec.hazards import plan_of
 from harness.spec.reading import of_seed
@@ -23,6 +23,37 @@ from harness.spec.reading import of_seed
 _CHANGED = 0.5  # of the runs repeat a plan with changed moments, if there is one with moments
 _FARTHEST = 0.1  # of the run; standard deviation of a change
 _KEPT = 5  # plans that are changed: those of the closest runs
+
+
+STEPS = (
+    ("pauses_past_lease", "a pause outlived a lease"),
+    ("grants_to_others", "another client was granted the lock meanwhile"),
+    ("late_writes_attempted", "a superseded holder wrote"),
+    ("stale_writes_attempted", "a stale write was attempted"),
+)
+"""The way to a stale write: counts of the coverage, each with what it means; a later one is closer."""
+
+Closeness = tuple[int, int]
+"""How many of the steps, and how often the last of them; larger is closer."""
+
+VIOLATED = (len(STEPS) + 1, 0)
+
+
+def closeness(document: VerdictDocument) -> Closeness:
+    """Return how close a run came."""
+    if document.verdict == "invalid":
+        return VIOLATED
+    reached = [number for number, (name, _) in enumerate(STEPS, start=1) if document.coverage.get(name)]
+    last = max(reached, default=0)
+    return last, document.coverage[STEPS[last - 1][0]] if last else 0
+
+
+def described(close: Closeness) -> str:
+    """Say how close that is."""
+    steps, times = close
+    if close == VIOLATED:
+        return "a violation"
+    return f"{STEPS[steps - 1][1]} (×{times:,})" if steps else "no lease was in danger"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

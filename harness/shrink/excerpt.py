@@ -19,12 +19,12 @@ from checkers.history.records import History, Op
 from checkers.text.errors import HistoryError
 from checkers.text.printable import as_json
 from harness.core.errors import ConfigurationError
+from harness.core.grouping import grouped
 from harness.files import run_files
 from harness.files.run_folder import COMMITS, HISTORY
 from harness.processes.run_notes import temporary_folder
 from harness.report.first_finding import Finding, primary
 from harness.run.recheck import Judged, judge_file
-from harness.shrink.expecting import expecting
 from harness.shrink.reduce import reduced
 
 _LOGGED = frozenset({"write", "append", "fence"})
@@ -57,10 +57,7 @@ def write(lines: Iterable[bytes], logged: Iterable[bytes] | None, history: Path,
 
 
 def smallest(run: Path, judged: Judged) -> Excerpt:
-    """Return the smallest excerpt of a run's folder that still has its first finding.
-
-    Raises ConfigurationError if the run has no finding.
-    """
+    """Return the smallest excerpt of a run with its first finding; ConfigurationError if it has none."""
     finding = primary(judged.document.as_dict())
     if finding is None:
         said = judged.document.verdict
@@ -101,9 +98,7 @@ class _Recording:
         header, *events = _lines(run, HISTORY) or []
         lines = [_expecting(anomaly, header), *events]
         commits = _lines(run, COMMITS)
-        logged: dict[_Stored, list[int]] = {}
-        for index, line in enumerate(commits or ()):
-            logged.setdefault(_stored(json.loads(line)), []).append(index)
+        logged = grouped((_stored(json.loads(line)), index) for index, line in enumerate(commits or ()))
         parts = [_part(op, lines, logged) for op in history.operations]
         sent = {index for part in parts for index in part.commits}
         strays = [
@@ -236,3 +231,13 @@ def _stored(line: Mapping[str, Any]) -> _Stored:
     value = line.get("element", line.get("value"))
     last = value[-1] if isinstance(value, list) and value else value
     return line.get("resource"), json.dumps(last)
+
+
+def expecting(anomaly: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """A header or a target that expects only this one of its anomalies; the others may come with it."""
+    expected = document.get("expect", ())
+    if isinstance(expected, str) or anomaly not in expected:
+        return dict(document)
+    others = [name for name in expected if name != anomaly]
+    may = [*document.get("may", ()), *others]
+    return {**document, "expect": [anomaly], **({"may": may} if may else {})}

@@ -24,7 +24,7 @@ from harness.report.first_finding import Finding
 from harness.report.sentences import count
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
-from harness.shrink.expecting import expecting
+from harness.shrink.excerpt import expecting
 from harness.shrink.reduce import reduced
 from harness.spec import Target
 from harness.spec.reading import load_text

@@ -19,8 +19,7 @@ from harness.report.groups import FindingGroup, explained
 from harness.report.headline import RunAnswer
 from harness.report.lines import StyledLine
 from harness.report.page import PageFinding, ReportPage
-from harness.report.scenes import Scene
-from harness.report.step_references import label, numbered
+from harness.report.scenes import Scene, label, numbered
 from harness.report.timeline import Timeline
 from tests.support.reported_runs import Reported
 

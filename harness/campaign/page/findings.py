@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
 
 from harness.campaign.assessment import AssessedRun, Assessment, CellResult
-from harness.campaign.fingerprint import is_of_older_form
+from harness.campaign.execution import LOGS
 from harness.campaign.night import Night
-from harness.campaign.page.links import Links
 from harness.campaign.schedule import Job
 from harness.campaign.shrinking import sentence
 from harness.campaign.stored import Remembered
-from harness.report.first_finding import primary
+from harness.core.grouping import grouped
+from harness.core.paths import is_file
+from harness.files.run_folder import MINIMAL
+from harness.report.first_finding import is_of_older_form
+from harness.report.run import NAME as REPORT
 from harness.report.run_again import RunAgain
 from harness.report.sentences import count
 
@@ -58,25 +64,23 @@ class Undecided:
 
 def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) -> tuple[FailureGroup, ...]:
     """Group the failures of a night by fingerprint, those that are not quarantined first."""
-    found: dict[str, list[tuple[CellResult, AssessedRun]]] = {}
-    for result in assessment.cells:
-        for run in result.failures:
-            found.setdefault(run.fingerprint or "", []).append((result, run))
+    failures = ((result, run) for result in assessment.cells for run in result.failures)
+    found = grouped((run.fingerprint or "", (result, run)) for result, run in failures)
     made = (_group(night, shape, members, earlier) for shape, members in found.items())
     return tuple(sorted(made, key=lambda group: bool(group.quarantine)))
 
 
 def undecided(assessment: Assessment, links: Links) -> tuple[Undecided, ...]:
     """Group the runs that neither passed nor failed by what is said of them."""
-    found: dict[tuple[str, str], list[tuple[Job, str]]] = {}
-    for result in assessment.cells:
-        for run in result.undecided:
-            job = run.finished.job
-            link = links.report(run.finished.folder) or links.log(job.id)
-            found.setdefault((run.outcome.value, run.headline), []).append((job, link))
+    runs = (run for result in assessment.cells for run in result.undecided)
+    found = grouped(((run.outcome.value, run.headline), run.finished) for run in runs)
     return tuple(
-        Undecided(outcome=outcome, sentence=sentence, runs=tuple(runs))
-        for (outcome, sentence), runs in found.items()
+        Undecided(
+            outcome=outcome,
+            sentence=sentence,
+            runs=tuple((each.job, links.report(each.folder) or links.log(each.job.id)) for each in finished),
+        )
+        for (outcome, sentence), finished in found.items()
     )
 
 
@@ -84,9 +88,8 @@ def _group(
     night: Night, shape: str, members: Sequence[tuple[CellResult, AssessedRun]], earlier: Iterable[Remembered]
 ) -> FailureGroup:
     result, first = members[0]
-    past = [*earlier]
-    verdict = first.finished.verdict
-    finding = primary(verdict) if verdict else None
+    past, finding = [*earlier], first.finding
+    shapes = (run.fingerprint for run in past if run.cell == result.cell.name)
     shrunk = [(said, run) for _, run in members if (said := sentence(night, run))]
     said, smallest = shrunk[0] if shrunk else ("", first)
     return FailureGroup(
@@ -97,21 +100,13 @@ def _group(
             len(members),
             len(result.runs),
             [*dict.fromkeys(run.night for run in past if run.fingerprint == shape)],
-            renamed=any(
-                run.fingerprint and is_of_older_form(run.fingerprint)
-                for run in past
-                if run.cell == result.cell.name
-            ),
+            renamed=any(map(is_of_older_form, filter(None, shapes))),
         ),
         story=" ".join(finding.get("story", ())) if finding else "",
         steps=tuple(finding["steps"]) if finding else (),
         runs=tuple(_failed(night, result, run) for result, run in members[:_MOST_RUNS]),
         more=max(0, len(members) - _MOST_RUNS),
-        quarantine=(
-            f"quarantined until {first.quarantine.until}: {first.quarantine.reason}"
-            if first.quarantine
-            else ""
-        ),
+        quarantine=str(first.quarantine or ""),
         shrunk=said,
         minimal=Links(night.path).minimal(smallest.finished.folder) if shrunk else (),
     )
@@ -135,3 +130,26 @@ def _failed(night: Night, result: CellResult, run: AssessedRun) -> FailedRun:
         replay=night.run_again(finished),
         report=Links(night.path).report(finished.folder),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Links relative to the folder of a night; "" if there is no such file."""
+
+    night: Path
+
+    def report(self, run: str | None) -> str:
+        """Link to the report of a run, whose folder is absolute or within the night."""
+        return self._link(self.night / run / REPORT) if run else ""
+
+    def minimal(self, run: str | None) -> tuple[tuple[str, str], ...]:
+        """Link to the files that shrinking a run has left, each with its name."""
+        files = ((name, self._link(self.night / run / name)) for name in MINIMAL) if run else ()
+        return tuple((name, link) for name, link in files if link)
+
+    def log(self, job: str) -> str:
+        """Link to what a run printed."""
+        return self._link(self.night / LOGS / f"{job}.log")
+
+    def _link(self, file: Path) -> str:
+        return quote(os.path.relpath(file, self.night)) if is_file(file) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +11,16 @@ from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.canary import is_canary
 from harness.campaign.cells import UNFENCED
 from harness.campaign.night import Night
-from harness.campaign.page.cell_rows import CellRow, cell_rows
-from harness.campaign.page.findings import MOST_GROUPS, FailureGroup, Undecided, groups, undecided
-from harness.campaign.page.links import Links
-from harness.campaign.page.tones import BY_URGENCY, NEUTRAL, OF_EXIT_CODE
-from harness.campaign.page.trend import Trend, tonight, trend
-from harness.campaign.status import RunOutcome
+from harness.campaign.page.findings import MOST_GROUPS, FailureGroup, Links, Undecided, groups, undecided
+from harness.campaign.page.trend import WORDS, Bar, Trend, strip, tonight, trend
+from harness.campaign.status import BAD, GOOD, NEUTRAL, TONES, UNSURE, RunOutcome
 from harness.campaign.stored import Remembered
-from harness.campaign.summary import headline, without_verdict
+from harness.campaign.summary import by_urgency, headline, without_verdict
+from harness.core.duration import NS
 from harness.core.exit_codes import ExitCode
+from harness.core.grouping import grouped
+from harness.report.run import PACKAGE as REPORT
+from harness.report.run import asset, digest, environment
 from harness.report.sentences import capitalized, count
 
 MatrixRow = tuple[str, str, tuple[tuple[CellResult, ...], ...]]
@@ -71,27 +73,26 @@ class CampaignPage:
 def page(
     night: Night, assessment: Assessment, earlier: Sequence[Remembered] | None, code: ExitCode
 ) -> CampaignPage:
-    """Gather the content of a night's page.
-
-    `earlier` are the runs of the nights before it; None if no history was given.
-    """
+    """Gather the content of a page; `earlier`: runs of the nights before, None without a history."""
     links = Links(night.path)
     past = earlier or ()
     runs = [*past, *tonight(assessment)]
     over_nights = trend([run for run in runs if not is_canary(run.cell)], links)
     found = groups(night, assessment, past)
-    tone, label = OF_EXIT_CODE.get(code, (NEUTRAL, "Nothing was run"))
+    judged = any(run.finished.verdict is not None for run in assessment.runs)
+    missed = [str(assessment.canary)] if assessment.canary and assessment.canary.missed else []
+    tone, label = _OF_EXIT_CODE.get(code, (NEUTRAL, "Nothing was run"))
     return CampaignPage(
-        campaign=assessment.campaign,
+        campaign=assessment.plan.campaign,
         tone=tone,
         label=label,
         headline=headline(assessment),
         counted=_counted(assessment),
         without_verdict=tuple(without_verdict(assessment)),
         facts=tuple(filter(None, _facts(night))),
-        notices=tuple(_notices(assessment)),
+        notices=tuple(f"{capitalized(notice)}." for notice in (*missed, *assessment.notices)),
         groups=found[:MOST_GROUPS],
-        no_groups=_no_groups(assessment),
+        no_groups="No run failed." if judged else "No run was judged, so nothing could be found.",
         more_groups=len(found[MOST_GROUPS:]),
         undecided=undecided(assessment, links),
         matrix=_matrix(assessment.listed),
@@ -148,33 +149,95 @@ def _short(commit: str) -> str:
     return digits[:12] + (" with local changes" if dirty else "")
 
 
-_COUNTED: Mapping[RunOutcome, str] = {
-    RunOutcome.FAILED: "failed",
-    RunOutcome.INFRASTRUCTURE: "ended without a verdict",
-    RunOutcome.NOT_JUDGED: "could not be judged again",
-    RunOutcome.UNKNOWN: "unknown",
-    RunOutcome.QUARANTINED: "quarantined",
-    RunOutcome.PASSED: "passed",
+_OF_EXIT_CODE: Mapping[int, tuple[str, str]] = {
+    ExitCode.AS_EXPECTED: (GOOD, "As expected"),
+    ExitCode.VIOLATION: (BAD, "Violation"),
+    ExitCode.UNKNOWN: (UNSURE, "Unknown"),
+    ExitCode.INFRASTRUCTURE: (UNSURE, "Infrastructure failure"),
+    ExitCode.CONFIGURATION: (UNSURE, "Could not be run"),
 }
+"""The tone and the label of a night; with every other exit code, nothing was run."""
 
 
 def _counted(assessment: Assessment) -> str:
     runs = [run for result in assessment.listed for run in result.runs]
     ended = Counter(run.outcome for run in runs)
     left = sum(result.not_run for result in assessment.listed)
-    said = [f"{ended[outcome]:,} {_COUNTED[outcome]}" for outcome in BY_URGENCY if ended[outcome]]
+    said = [f"{ended[outcome]:,} {words}" for outcome, words in WORDS.items() if ended[outcome]]
     said += [f"{left:,} not run"] if left else []
     canary = assessment.canary
     found = f" {capitalized(str(canary))}." if canary and not canary.missed else ""
     return f"{count(len(runs), 'run')} of {count(len(assessment.listed), 'cell')}: {', '.join(said)}.{found}"
 
 
-def _no_groups(assessment: Assessment) -> str:
-    judged = [run for run in assessment.runs if run.finished.verdict is not None]
-    return "No run failed." if judged else "No run was judged, so nothing could be found."
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRow:
+    """One cell. Times are in seconds."""
+
+    result: CellResult
+    strip: tuple[Bar, ...]
+    strip_in_words: str
+    typical: float | None  # of a run that got a verdict
+    overhead: float | None  # of a run above its workload
+    tonight: float  # of all runs and repetitions
+    share: float  # of the time of all cells
 
 
-def _notices(assessment: Assessment) -> Iterator[str]:
-    if assessment.canary and assessment.canary.missed:
-        yield f"{capitalized(str(assessment.canary))}."
-    yield from (f"{capitalized(notice)}." for notice in assessment.notices)
+def cell_rows(
+    assessment: Assessment, runs: Sequence[Remembered], nights: Sequence[str]
+) -> tuple[CellRow, ...]:
+    """Describe the cells, the most urgent first; `runs` are those of all `nights`."""
+    of_cell = grouped((run.cell, run) for run in runs)
+    spent = {
+        result.cell.name: sum(run.finished.seconds for run in (*result.runs, *result.reproductions))
+        for result in assessment.listed
+    }
+    return tuple(
+        _row(result, of_cell.get(result.cell.name, []), nights, spent)
+        for result in by_urgency(assessment.listed)
+    )
+
+
+def _row(
+    result: CellResult, runs: Sequence[Remembered], nights: Sequence[str], spent: Mapping[str, float]
+) -> CellRow:
+    cell = result.cell
+    judged = [run.seconds for run in runs if run.outcome is not RunOutcome.INFRASTRUCTURE]
+    typical = statistics.median(judged) if judged else None
+    squares = strip(runs, nights)
+    failed = sum(square.outcome == "failed" for square in squares)
+    return CellRow(
+        result=result,
+        strip=squares,
+        strip_in_words=f"ran in {len(squares)} of {len(nights)} nights and failed in {failed}",
+        typical=typical,
+        overhead=None if typical is None else typical - cell.duration / NS["s"],
+        tonight=spent[cell.name],
+        share=spent[cell.name] / (sum(spent.values()) or 1),
+    )
+
+
+NAME = "index.html"
+_PACKAGE = "harness.campaign"
+_MINUTE, _HOUR = 60, 3600  # s
+
+
+def render(night: Night, assessment: Assessment, earlier: Sequence[Remembered] | None, code: ExitCode) -> str:
+    """Return the HTML of a night; `earlier`: the runs of the nights before it, or None without a history."""
+    style = asset(REPORT, "report.css") + asset(_PACKAGE, "night.css")
+    templates = environment(_PACKAGE, REPORT)
+    templates.filters["took"] = _took
+    return templates.get_template("night.html.j2").render(
+        page=page(night, assessment, earlier, code), tones=TONES, style=style, style_hash=digest(style)
+    )
+
+
+def _took(seconds: float | None) -> str:
+    """A length of time with the two units that matter."""
+    if seconds is None:
+        return "–"
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR:
+        return f"{seconds // _MINUTE:.0f} min {seconds % _MINUTE:.0f} s"
+    return f"{seconds // _HOUR:.0f} h {seconds % _HOUR // _MINUTE:.0f} min"

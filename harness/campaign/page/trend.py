@@ -7,20 +7,30 @@ CI server forbids the scripts of the pages it keeps, as Jenkins does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.assessment import Assessment
-from harness.campaign.page.links import Links
-from harness.campaign.page.tones import BY_URGENCY, worst
+from harness.campaign.page.findings import Links
 from harness.campaign.status import RunOutcome
 from harness.campaign.stored import Remembered
+from harness.core.grouping import grouped
 
 NIGHTS = 30
 """Nights of the trend, tonight included."""
 MOST_LISTED = 3_000
 """Runs that are listed individually."""
 HEIGHT = 100.0
+WORDS: Mapping[RunOutcome, str] = {
+    RunOutcome.FAILED: "failed",
+    RunOutcome.INFRASTRUCTURE: "ended without a verdict",
+    RunOutcome.NOT_JUDGED: "could not be judged again",
+    RunOutcome.UNKNOWN: "unknown",
+    RunOutcome.QUARANTINED: "quarantined",
+    RunOutcome.PASSED: "passed",
+}
+"""How a run ended, in words; the most urgent comes first."""
+BY_URGENCY = (*WORDS,)
 _GAP = 0.15  # of a bar's place
 
 
@@ -60,7 +70,7 @@ def tonight(assessment: Assessment) -> list[Remembered]:
     """Return the runs of this night in the form of earlier ones."""
     return [
         Remembered(
-            night=assessment.started,
+            night=assessment.plan.started,
             cell=result.cell.name,
             repeat=run.finished.job.repeat,
             seed=str(run.finished.job.seed),
@@ -76,31 +86,28 @@ def tonight(assessment: Assessment) -> list[Remembered]:
 
 def trend(runs: Sequence[Remembered], links: Links) -> Trend:
     """Gather the nights from their runs, the oldest first."""
-    by_night: dict[str, list[Remembered]] = {}
-    for run in runs:
-        by_night.setdefault(run.night, []).append(run)
+    by_night = grouped((run.night, run) for run in runs)
     counts = [Counter(run.outcome for run in each) for each in by_night.values()]
     most = max((len(each) for each in by_night.values()), default=0)
     shown = [outcome for outcome in BY_URGENCY if any(count[outcome] for count in counts)]
     room, rows = MOST_LISTED, []
     for (date, each), count in zip(reversed(by_night.items()), reversed(counts), strict=True):
-        rows.append(_row(date, each, [count[outcome] for outcome in shown], links, room))
+        listed = tuple((run, links.report(run.folder)) for run in each[:room])
+        rows.append(
+            NightRow(
+                date=date,
+                counts=tuple(count[outcome] for outcome in shown),
+                seconds=sum(run.seconds for run in each),
+                runs=listed,
+                unlisted=len(each) - len(listed),
+            )
+        )
         room -= len(rows[-1].runs)
     return Trend(
         outcomes=tuple(outcome.value for outcome in shown),
         nights=tuple(reversed(rows)),
         bars=tuple(bar for at, count in enumerate(counts) for bar in _bars(at, count, len(counts), most)),
         most=most,
-    )
-
-
-def _row(date: str, runs: Sequence[Remembered], counts: Iterable[int], links: Links, room: int) -> NightRow:
-    return NightRow(
-        date=date,
-        counts=tuple(counts),
-        seconds=sum(run.seconds for run in runs),
-        runs=tuple((run, links.report(run.folder)) for run in runs[:room]),
-        unlisted=len(runs[room:]),
     )
 
 
@@ -126,11 +133,15 @@ def _bars(at: int, count: Counter[RunOutcome], nights: int, most: int) -> list[B
 
 def strip(runs: Sequence[Remembered], nights: Sequence[str]) -> tuple[Bar, ...]:
     """Draw one cell's nights: a square for each in which it ran, in the color of its worst run."""
-    by_night: dict[str, list[RunOutcome]] = {}
-    for run in runs:
-        by_night.setdefault(run.night, []).append(run.outcome)
+    by_night = grouped((run.night, run.outcome) for run in runs)
     return tuple(
-        Bar(outcome=worst(by_night[night]).value, x=at + _GAP / 2, y=0, width=1 - _GAP, height=1)
+        Bar(
+            outcome=min(by_night[night], key=BY_URGENCY.index).value,
+            x=at + _GAP / 2,
+            y=0,
+            width=1 - _GAP,
+            height=1,
+        )
         for at, night in enumerate(nights)
         if night in by_night
     )

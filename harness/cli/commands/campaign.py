@@ -64,10 +64,10 @@ def campaign() -> None:
 def _shard(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
-    from harness.campaign.shards import parse
+    from harness.campaign.schedule import parse_shard
 
     try:
-        return parse(text)
+        return parse_shard(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -185,8 +185,8 @@ def recheck(results: Path) -> int:
 )
 def seeds(results: Path, targets: Path | None) -> None:
     """Print the fastest failing run of every fingerprint, with the command that repeats it."""
-    from harness.campaign.fingerprint import is_of_older_form
     from harness.cli.run_campaign import opened
+    from harness.report.first_finding import is_of_older_form
     from harness.report.sentences import times
 
     known = opened(results).seeds()

@@ -11,7 +11,6 @@ from harness.campaign import canary, outputs
 from harness.campaign.assessment import Assessment, assess
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.execution import Finished
-from harness.campaign.fingerprint import fingerprint
 from harness.campaign.junit import junit
 from harness.campaign.merge import merge
 from harness.campaign.night import Night, NightPlan
@@ -19,6 +18,7 @@ from harness.campaign.page.page import page
 from harness.campaign.summary import headline, markdown
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
+from harness.report.first_finding import fingerprint
 from harness.spec.reading import load_text
 from tests.support import shards
 from tests.support.campaign_runs import finished, job, plan, verdict

@@ -10,10 +10,8 @@ import pytest
 
 from harness.campaign.assessment import assess
 from harness.campaign.campaign_file import Quarantine
-from harness.campaign.code_quality import code_quality
 from harness.campaign.execution import Finished
-from harness.campaign.github import MOST_BYTES, annotate, append_summary, warn
-from harness.campaign.issues import Issue, issues
+from harness.campaign.issues import MOST_BYTES, Issue, annotate, append_summary, code_quality, issues, warn
 from harness.campaign.night import Night
 from harness.campaign.status import RunOutcome
 from tests.support.campaign_runs import TODAY, finished, job, plan, verdict

@@ -50,7 +50,7 @@ def delivered(*members: tuple[str, str]) -> _Delivery:
                 member.type, member.linkname = tarfile.SYMTYPE, name.partition(" -> ")[2]
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text.encode()))
-    return _Delivery(finished=finished(job(), 3), files=packed.getvalue())
+    return finished(job(), 3), packed.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_a_missing_shard_makes_the_night_fail_and_is_named(tmp_path: Path) -> No
     merged = joined(three, one, mine=campaign(tmp_path))
 
     document = written(merged)
-    assert assessed(merged).missing == ("2/3",)
+    assert assessed(merged).plan.missing == ["2/3"]
     assert document["headline"].startswith("SHARD 2/3 MISSING, ")
     assert document["notices"][:1] == ["shard 2/3 is missing: its runs are not in this night"]
     assert document["exit_code"] != ExitCode.AS_EXPECTED

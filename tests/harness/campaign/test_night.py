@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checkers.text.errors import HistoryError
-from harness.campaign import workers
+from harness.campaign import execution
 from harness.campaign.execution import Finished, Order, alone, messages_in
 from harness.campaign.keep import Keep, reduce
 from harness.campaign.merge import merge
@@ -121,7 +121,7 @@ def order(of: Night) -> Order:
 
 WAYS: dict[str, Callable[[Night, Path], object]] = {
     "a run of its own": lambda of, log: alone(order(of), log),
-    "a worker": lambda of, log: workers._started(order(of), log),
+    "a worker": lambda of, log: execution._started(order(of), log),
     "a run of a worker": lambda _of, log: campaign_worker._print_to(log),
 }
 

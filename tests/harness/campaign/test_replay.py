@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.night import Night
 from harness.campaign.replay import Replay, digest, replay_of
 from harness.campaign.results import Results, StoredRun
 from harness.campaign.status import RunOutcome
+from harness.report.first_finding import fingerprint, is_of_older_form
 from tests.support.campaign_runs import job, plan, stored, verdict
 from tests.support.command import fencepost
 from tests.support.recorded_runs import Unpack

@@ -14,7 +14,7 @@ from checkers.history.records import Op, Outcome
 from checkers.vocabulary.hazards import End, Point
 from harness.card.answers import answers
 from harness.card.card import most_runs, planned, run_series
-from harness.card.releases import releases_after, releases_of_expired_locks, releases_of_lost_locks
+from harness.card.releases import after_moment, of_expired_locks, of_lost_locks
 from harness.card.seen import Seen
 from harness.card.series import STALE, Experiment, Subject, series, target_of
 from harness.core.errors import ConfigurationError
@@ -205,7 +205,7 @@ def op(f: str, owner: str, called: int, returned: int, outcome: Outcome = Outcom
 
 
 def refused_and_ok(history: list[Op]) -> tuple[int, int]:
-    answers = [each.release.outcome for each in releases_of_lost_locks(history)]
+    answers = [each.release.outcome for each in of_lost_locks(history)]
     return answers.count(Outcome.FAIL), answers.count(Outcome.OK)
 
 
@@ -260,7 +260,7 @@ def test_only_a_grant_that_surely_came_later_takes_the_lock_away(
 def test_releases_after_a_fault_are_of_locks_held_at_its_beginning(moment: int, found: list[str]) -> None:
     history = [op("acquire", "a", 1, 2), op("release", "a", 9, 10), op("acquire", "b", 11, 12)]
 
-    assert [release.owner for release in releases_after(history, moment)] == found
+    assert [release.owner for release in after_moment(history, moment)] == found
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_releases_after_a_fault_are_of_locks_held_at_its_beginning(moment: int, 
 def test_a_release_after_the_end_of_its_lease_shows_nothing(lease: dict[str, int], counts: bool) -> None:
     history = [replace(op("acquire", "a", 1, 3), **lease), op("release", "a", 9, 10, Outcome.FAIL)]
 
-    assert bool([*releases_after(history, 5)]) is counts
+    assert bool([*after_moment(history, 5)]) is counts
 
 
 def test_a_lost_release_names_the_grants_that_show_it() -> None:
@@ -281,7 +281,7 @@ def test_a_lost_release_names_the_grants_that_show_it() -> None:
         op("release", "a", 7, 8),
     ]
 
-    (lost,) = releases_of_lost_locks(history)
+    (lost,) = of_lost_locks(history)
 
     assert (lost.grant, lost.later, lost.release) == (history[0], history[1], history[3])
 
@@ -304,10 +304,10 @@ EXPIRED = [replace(op("acquire", "a", 1, 2), ttl=5), op("release", "a", 9, 10)]
 def test_an_expired_lock_is_one_that_nothing_renewed_and_nobody_took(others: list[Op], counts: bool) -> None:
     history = [*EXPIRED, *others]
 
-    assert list(releases_of_expired_locks(history)) == EXPIRED[1:] * counts
+    assert list(of_expired_locks(history)) == EXPIRED[1:] * counts
 
 
 def test_a_lock_has_not_expired_while_its_lease_lasts() -> None:
     history = [EXPIRED[0], op("release", "a", 6, 7)]
 
-    assert list(releases_of_expired_locks(history)) == []
+    assert list(of_expired_locks(history)) == []

@@ -10,11 +10,11 @@ import pytest
 from checkers.vocabulary.document import VerdictDocument
 from harness.campaign.campaign import CampaignProgress
 from harness.campaign.campaign_file import Quarantine
-from harness.campaign.fingerprint import fingerprint
 from harness.cli.campaign_screen import CampaignScreen, live
 from harness.cli.search_run import SearchProgress
 from harness.core.events import Notice, Progress
 from harness.report.console import PlainConsole
+from harness.report.first_finding import fingerprint
 from harness.search.search import Tried
 from tests.support.campaign_runs import TODAY, finished, job, verdict
 

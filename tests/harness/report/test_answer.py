@@ -19,8 +19,8 @@ from checkers.vocabulary.reasons import (
 )
 from harness.report.answer import answer
 from harness.report.counters import counters
+from harness.report.effort import why_findings_differ
 from harness.report.headline import Tone
-from harness.report.stale_write_counts import why_findings_differ
 from harness.run.recheck import NO_PLAN, UNREAD_ORDER
 from tests.support.lock_requests import fault
 from tests.support.repository import ROOT

@@ -15,12 +15,9 @@ from checkers.vocabulary.anomalies import ANOMALIES
 from harness.report.chart_columns import EXACT
 from harness.report.chart_data import fitted
 from harness.report.commit_times import accepted
-from harness.report.environment_facts import Environment
 from harness.report.lanes import lanes
-from harness.report.recorded_plan import RecordedPlan
-from harness.report.recorded_run import RecordedRun
-from harness.report.scenes import REJECTED, Scene, Stage, findings
-from harness.report.step_references import label
+from harness.report.recorded_run import Environment, RecordedPlan, RecordedRun
+from harness.report.scenes import REJECTED, Scene, Stage, findings, label
 from harness.report.timeline import Timeline, timeline
 from tests.support.drawing_data import unpacked
 from tests.support.literal_histories import BAD, read

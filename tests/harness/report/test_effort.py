@@ -7,7 +7,7 @@ import pytest
 
 from checkers.history.records import FaultEvent, History, Op, Outcome
 from harness.nemesis.faults import FAULTS
-from harness.report.causes import Openings
+from harness.report.causes import NO_CAUSE, Openings
 from harness.report.counters import untested
 from harness.report.effort import effort, moments
 from tests.support.printed_verdicts import SECOND, STALE, paused_history
@@ -58,10 +58,10 @@ def test_a_finding_is_unexplained_if_none_of_the_faults_is_its_cause() -> None:
     history, unexplained = paused_history(), finding_of(STALE | {"cause": None})
     earlier = {"anomaly": "duplicate-token", "summary": "!", "operations": [2, 3]}
 
-    assert Openings(history).is_unexplained(unexplained)
-    assert not Openings(history).is_unexplained(finding_of(STALE))
-    assert not Openings(history).is_unexplained(finding_of(STALE | {"cause": None, "caused_by": earlier}))
-    assert not Openings(replace(history, faults=())).is_unexplained(unexplained)
+    assert Openings(history).in_words(unexplained) == (NO_CAUSE,)
+    assert NO_CAUSE not in Openings(history).in_words(finding_of(STALE))
+    assert not Openings(history).in_words(finding_of(STALE | {"cause": None, "caused_by": earlier}))
+    assert not Openings(replace(history, faults=())).in_words(unexplained)
 
 
 def test_a_finding_without_a_cause_names_none() -> None:

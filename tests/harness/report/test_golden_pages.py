@@ -8,9 +8,8 @@ import pytest
 
 from checkers.vocabulary.document import VerdictDocument
 from harness.campaign.canary import TWIN
-from harness.campaign.fingerprint import fingerprint
 from harness.cli.zoo_exhibits import Exhibit, exhibits
-from harness.report.first_finding import first_causes
+from harness.report.first_finding import fingerprint, first_causes
 from harness.report.lines import wrapped
 from tests.support.golden_pages import PAGE_FACTS, SAMPLE_PAGES
 from tests.support.golden_words import WRITE, changes, read_sections

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness import report
 from harness.core.invocation import Repetition
-from harness.report.environment_facts import surroundings
+from harness.report.recorded_run import surroundings
 from harness.run.recheck import recheck
 from harness.spec.executed import executed_again
 from tests.support.printed_verdicts import document, printed

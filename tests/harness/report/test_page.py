@@ -15,10 +15,10 @@ from checkers.vocabulary.hazards import End, HazardTable
 from harness import report
 from harness.report import wording
 from harness.report.causes import Openings
-from harness.report.fault_rows import fault_rows
 from harness.report.groups import explained, groups
 from harness.report.hazard_grid import ENDS, HazardRow, hazards, in_words
-from harness.report.recorded_plan import RecordedFault
+from harness.report.page import fault_rows
+from harness.report.recorded_run import RecordedFault
 from harness.run.recheck import recheck
 from tests.support.recorded_runs import Unpack
 from tests.support.report_folder import FINDING, REFUSED, STALE, run_folder, text_of

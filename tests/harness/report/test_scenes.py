@@ -12,8 +12,7 @@ from checkers.history.columns import ABSENT, Operations
 from checkers.history.faults import faults_of
 from checkers.history.reader import parse
 from checkers.history.records import Commit, FaultEvent, History, Outcome
-from harness.report.bands import bands
-from harness.report.chart_data import drawing, script_safe
+from harness.report.chart_data import drawing, keep, script_safe
 from harness.report.commit_times import AcceptedWrites, accepted
 from harness.report.holds import Holds
 from harness.report.lanes import lanes
@@ -21,8 +20,7 @@ from harness.report.latency import UNANSWERED, points, summaries
 from harness.report.recorded_run import load
 from harness.report.rows import Grants, GroupedRows, Lines, ends
 from harness.report.scenes import REJECTED, Stage, findings, rejections
-from harness.report.thinning import keep
-from harness.report.timeline import timeline
+from harness.report.timeline import bands, timeline
 from harness.run.recheck import recheck
 from tests.support.recorded_runs import Unpack
 from tests.support.report_folder import FINDING, HEADER, REFUSED, STALE, laid_out, operation, recorded, stage

@@ -20,8 +20,7 @@ from harness.cli.recheck_history import recheck_and_print
 from harness.cli.zoo_exhibits import Exhibit, exhibits
 from harness.core.exit_codes import ExitCode
 from harness.report.interruption import in_words, interruption
-from harness.report.recorded_plan import RecordedPlan
-from harness.report.recorded_run import recorded_plan
+from harness.report.recorded_run import RecordedPlan, recorded_plan
 from harness.run.recheck import NO_PLAN, UNREAD_ORDER, recheck
 from tests.support.recorded_runs import RECORDINGS, Unpack, recorded, recordings
 from tests.support.simulation import Simulation

@@ -16,8 +16,7 @@ from checkers.vocabulary.fault_kinds import words_of
 from harness.core.exit_codes import ExitCode
 from harness.nemesis.plan import PlannedFault
 from harness.search.behaviors import ENOUGH_RUNS, Behaviors, signature
-from harness.search.closeness import VIOLATED, closeness, described
-from harness.search.search import _moved
+from harness.search.search import VIOLATED, _moved, closeness, described
 from tests.support.command import fencepost, refusal
 from tests.support.verdicts import verdict_of
 

@@ -10,7 +10,7 @@ from harness.campaign import outputs
 from harness.campaign.assessment import assess
 from harness.campaign.night import Night
 from harness.campaign.page import NAME, render
-from harness.campaign.page.tones import BY_URGENCY
+from harness.campaign.page.trend import BY_URGENCY
 from harness.core.exit_codes import ExitCode
 from tests.harness.report.browser.conftest import Visitor
 from tests.support.campaign_runs import TODAY, finished, job, plan
