@@ -57,14 +57,7 @@ _STARTS: dict[str, tuple[str, Callable[[Any], bool], Callable[[Any], Hashable]]]
 
 _HELD = True  # a mutex
 _NO_HOLDER = "it takes the token of the last grant; let the test begin with a free lock"
-_BEGIN = {
-    "cas-register": "let the test write it first",
-    "counter": "let the test add it first",
-    "kv": "let the test put it first",
-    "register": "let the test write it first",
-    "set": "let the test add it first",
-}
-"""The advice where `--initial` cannot express the value."""
+_CHANGE = {"counter": "add", "kv": "put", "set": "add"}  # by which a test can begin; a register is written
 
 
 def state_of(model: str, value: object) -> Hashable:
@@ -119,7 +112,6 @@ def _held(model: str, holder: Hashable) -> Start:
 
 def _started_with(model: str, value: Hashable) -> Start:
     state = _STARTS[model][2](value)
-    shown = written(state)
     try:
         option = in_json(value)
         if state_of(model, json_values.loads(option)) == state:
@@ -127,7 +119,8 @@ def _started_with(model: str, value: Hashable) -> Start:
         problem = "JSON has no such value"
     except (ModelError, ValueError) as error:
         problem = str(error)
-    return Start(state, f"the {model} starts with {shown}", problem=f"{problem}; {_BEGIN[model]}")
+    begin = f"let the test {_CHANGE.get(model, 'write')} it first"
+    return Start(state, f"the {model} starts with {written(state)}", problem=f"{problem}; {begin}")
 
 
 def _starts(model: str, conflict: Clash | DeadEnd, operations: Sequence[Operation]) -> Iterator[Hashable]:
