@@ -154,12 +154,9 @@ def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[Step]:
 
 
 def _before(first: Call, then: Call) -> Step:
-    return step(
-        f"The {noun(first)} of process {first.process} had ended ({cited(first.lines[-1])}) before the"
-        f" {noun(then)} of process {then.process} began ({cited(then.lines[0])}): it came first.",
-        first,
-        then,
-    )
+    ended = f"The {noun(first)} of process {first.process} had ended ({cited(first.lines[-1])})"
+    began = f"the {noun(then)} of process {then.process} began ({cited(then.lines[0])})"
+    return step(f"{ended} before {began}: it came first.", first, then)
 
 
 def _answered(call: Call) -> Step:
@@ -168,43 +165,26 @@ def _answered(call: Call) -> Step:
 
 def _that_failed(call: Call | None) -> Iterator[Step]:
     if call is not None:
-        yield step(
-            f"{whom(call).capitalize()} asked for {what(call)} ({cited(call.lines[0])}), which failed"
-            f" ({cited(call.lines[-1])}): what fails has no effect.",
-            call,
-        )
+        asked = f"{whom(call).capitalize()} asked for {what(call)} ({cited(call.lines[0])})"
+        yield step(f"{asked}, which failed ({cited(call.lines[-1])}): what fails has no effect.", call)
 
 
 def _states_and_answer(model: str, judged: ModelInput, end: DeadEnd, failed: Call | None) -> tuple[Step, ...]:
     """Say which states the object can have had by then, and that the answer fits none of them."""
     call = judged.calls[end.operation]
+    seen = (*_that_failed(failed), _answered(call))
     if not end.configurations:
-        return (
-            *_that_failed(failed),
-            _answered(call),
-            step(f"Even without the other reads{_on(call)}, no order has this answer."),
-        )
+        return (*seen, step(f"Even without the other reads{_on(call)}, no order has this answer."))
     states = sorted({_state(model, one.state) for one in end.configurations})
+    more = len(end.configurations) >= DEAD_ENDS_SHOWN or len(states) > _MOST_LISTED
+    possible = " or ".join(states[:_MOST_LISTED]) + (", among others" if more else "")
+    before = f"Every answer{_on(call)} before {cited(call.lines[-1])} can be explained"
     under_way = _open_then(judged.calls, call)
     several = len(states) > 1
     none = "In none of these cases is this the answer" if several else "But then this cannot be the answer"
     first = ", whichever of those is taken to have happened first" if under_way else ""
-    return (
-        step(
-            f"Every answer{_on(call)} before {cited(call.lines[-1])} can be explained, and then"
-            f" {_some_of(states, end)}."
-        ),
-        _under_way(under_way, call),
-        *_that_failed(failed),
-        _answered(call),
-        step(f"{none}{first}."),
-    )
-
-
-def _some_of(states: Sequence[str], end: DeadEnd) -> str:
-    """Say which states the object can have, depending on the order chosen before."""
-    more = len(end.configurations) >= DEAD_ENDS_SHOWN or len(states) > _MOST_LISTED
-    return " or ".join(states[:_MOST_LISTED]) + (", among others" if more else "")
+    beginning = step(f"{before}, and then {possible}.")
+    return (beginning, _under_way(under_way, call), *seen, step(f"{none}{first}."))
 
 
 def _state(model: str, state: Hashable) -> str:
@@ -247,12 +227,10 @@ def _under_way(open_then: Sequence[Call], call: Call) -> Step:
     """Say which operations may have taken effect by then, or not."""
     if not open_then:
         return step(f"Nothing else was in progress{_on(call)} when {cited(call.lines[-1])} was written.")
-    listed = "; ".join(
-        f"{what(other)} by process {other.process} ({cited(other.lines[0])})"
-        for other in open_then[:_MOST_IN_FLIGHT]
-    )
+    first = open_then[:_MOST_IN_FLIGHT]
+    listed = "; ".join(f"{what(each)} by process {each.process} ({cited(each.lines[0])})" for each in first)
     more = f"; and {left} more" if (left := len(open_then) - _MOST_IN_FLIGHT) > 0 else ""
-    return step(f"Under way, or without an answer, were: {listed}{more}.", *open_then[:_MOST_IN_FLIGHT])
+    return step(f"Under way, or without an answer, were: {listed}{more}.", *first)
 
 
 def _on(call: Call) -> str:
