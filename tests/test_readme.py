@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from harness.cli.app import cli
 from harness.core.exit_codes import ExitCode
 from tests.support.command import run_target
-from tests.support.prose import paragraphs
+from tests.support.console_blocks import paragraphs
 from tests.support.repository import PROJECT, ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

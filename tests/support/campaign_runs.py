@@ -16,6 +16,8 @@ from harness.core.duration import NS
 from tests.support.verdicts import verdict_of
 
 TODAY = dt.date(2026, 11, 22)
+STARTED = "2026-11-22T03:00:00+00:00"
+STEPS = ["one", "so the other"]
 
 
 def cell(name: str = "a", *, duration: int = 20) -> CampaignCell:
@@ -48,14 +50,7 @@ def verdict(
         "as_expected": not summaries,
         "reasons": [f"found {anomaly}, which was not expected"] if summaries else [],
         "findings": [
-            {
-                "anomaly": anomaly,
-                "rule": rule,
-                "resource": "r0",
-                "summary": summary,
-                "steps": ["one", "so the other"],
-            }
-            | own
+            {"anomaly": anomaly, "rule": rule, "resource": "r0", "summary": summary, "steps": STEPS} | own
             for summary in summaries
         ],
         "interrupted": None,
@@ -71,7 +66,7 @@ def finished(
     return Finished(
         job=of,
         exit_code=exit_code,
-        started="2026-11-22T03:00:00+00:00",
+        started=STARTED,
         seconds=25.0,
         folder=f"runs/{of.cell}/{of.id}" if has_verdict else None,
         verdict=(document or verdict()) if has_verdict else None,
@@ -82,22 +77,12 @@ def finished(
 
 def stored(cell: str = "a", outcome: RunOutcome = RunOutcome.PASSED, **more: Any) -> StoredRun:
     """A run as the results of all nights keep it."""
-    fields = {
-        "repeat": 1,
-        "reproduction": 0,
-        "seed": 7,
-        "started": "2026-11-22T03:00:00+00:00",
-        "seconds": 20.0,
-        "verdict": "valid",
-        "fingerprint": None,
-        "folder": None,
-    }
+    fields = {"repeat": 1, "reproduction": 0, "seed": 7, "started": STARTED, "seconds": 20.0}
+    fields |= {"verdict": "valid", "fingerprint": None, "folder": None}
     return StoredRun(cell=cell, outcome=outcome, **fields | more)
 
 
-def plan(
-    *jobs: Job, campaign: str = "nightly", started: str = "2026-11-22T03:00:00+00:00", shard: str = ""
-) -> NightPlan:
+def plan(*jobs: Job, campaign: str = "nightly", started: str = STARTED, shard: str = "") -> NightPlan:
     """The plan of a night with these runs."""
     return NightPlan(
         campaign=campaign,

@@ -5,15 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from checkers.history.records import Commit, Op, Outcome
+from checkers.history.records import Commit, Op, Outcome, Value
 from tests.support.brute_force import INITIAL
 
 
 def committed(writes: list[Op]) -> list[Commit]:
-    return [
-        Commit(seq=place + 1, resource="r0", token=write.token or 0, value=write.value)
-        for place, write in enumerate(writes)
-    ]
+    return log(*((write.token or 0, write.value) for write in writes))
 
 
 def explained(
@@ -78,7 +75,7 @@ def random_log(rng: random.Random, operations: tuple[Op, ...]) -> list[Op]:
     return log
 
 
-def log(*entries: tuple[int | None, str | None]) -> list[Commit]:
+def log(*entries: tuple[int | None, Value]) -> list[Commit]:
     """Commits in their order; one without a value is a fence."""
     return [
         Commit(seq=seq, resource="r0", token=token, value=value, fence=value is None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from harness.processes import ownership
+from tests.support.waiting import wait_for
 
 HOLD = Path(__file__).with_name("hold.py")
 TIMEOUT = 120.0  # s
@@ -40,10 +40,7 @@ def wait_for_line(process: subprocess.Popen[str], wanted: str) -> None:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
+    assert wait_for(condition, TIMEOUT), "it did not happen"
 
 
 def processes_of(run_id: str) -> list[psutil.Process]:

@@ -18,7 +18,7 @@ from harness.engines.local import LocalEngine
 from harness.files import known_digests, logs, received, user_folders
 from harness.run.deployment import topology
 from harness.spec import load, reading, shipped, toml
-from tests.support.prose import first_paragraph, paragraphs, sentences
+from tests.support.console_blocks import first_paragraph, paragraphs, sentences
 from tests.support.repository import ROOT
 from tools.tables import BEGIN, END, TABLES, with_table
 from tools.target_table import table

@@ -29,10 +29,8 @@ from tests.support.lock_requests import acquire
 
 
 def evidence(operations: list[Op], *commits: tuple[str, int | None], fenced: bool = True) -> Evidence:
-    log = [
-        Commit(seq=seq, resource="r0", token=token, value=value) for seq, (value, token) in enumerate(commits)
-    ]
-    return gather(history_of(renumbered(operations), fenced=fenced), log)
+    stored = log(*((token, value) for value, token in commits))
+    return gather(history_of(renumbered(operations), fenced=fenced), stored)
 
 
 def test_the_first_read_proves_that_a_write_not_in_the_log_was_lost() -> None:
@@ -99,15 +97,12 @@ def test_an_unsent_commit_without_a_token_is_an_unfenced_write() -> None:
 
 def test_a_commit_without_a_token_on_another_resource_is_reported_as_that() -> None:
     known = history_of(renumbered([write(0, 1, 0, 1), write(1, 2, 2, 3)]))
-    log = [
-        Commit(seq=0, resource="r0", token=1, value="v0"),
-        Commit(seq=1, resource="r1", token=None, value="v1"),
-    ]
+    stored = [*log((1, "v0")), Commit(seq=2, resource="r1", token=None, value="v1")]
 
-    (entry,) = mismatched_commits(gather(known, log))
+    (entry,) = mismatched_commits(gather(known, stored))
 
     assert entry.breach is LOGGED_OTHERWISE
-    assert list(unfenced_writes(gather(known, log))) == []
+    assert list(unfenced_writes(gather(known, stored))) == []
 
 
 def test_an_unsent_commit_is_shown_next_to_a_sent_one() -> None:
@@ -119,11 +114,11 @@ def test_an_unsent_commit_is_shown_next_to_a_sent_one() -> None:
 
 def test_a_truncated_history_accuses_no_one_of_what_it_lacks() -> None:
     whole = history_of(renumbered([write(0, 1, 0, 1)]))
-    log = [Commit(seq=seq, resource="r0", token=seq, value=f"v{seq - 1}") for seq in (1, 2, 3)]
+    stored = log((1, "v0"), (2, "v1"), (3, "v2"))
 
-    verdict = judge(replace(whole, notices=("history:5: the last line is only half written",)), log)
+    verdict = judge(replace(whole, notices=("history:5: the last line is only half written",)), stored)
 
-    assert judge(whole, log).validity is Validity.INVALID
+    assert judge(whole, stored).validity is Validity.INVALID
     assert verdict.validity is Validity.UNKNOWN
     lacks = "the storage's own order has 2 writes of which it knows nothing"
     assert verdict.reasons[0].startswith(f"the history ends in the middle of a line, and {lacks}")
@@ -148,7 +143,7 @@ def test_a_log_of_another_run_is_reported_by_the_line_that_sent_the_write() -> N
         r"value 'v0' was committed to r0 with token 9, but line 2 of the history wrote it to r0 with token 1"
     )
     with pytest.raises(HistoryError, match=says):
-        gather(history, [Commit(seq=1, resource="r0", token=9, value="v0")])
+        gather(history, log((9, "v0")))
 
 
 def test_a_fence_of_another_run_is_reported_by_its_token() -> None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.history.records import WRITES, Commit, List, Op, Outcome
+from checkers.history.records import WRITES, List, Op, Outcome
 from checkers.verdict.judge import judge
 from tests.support.appends import append, history, read
+from tests.support.commit_logs import log
 from tests.support.selection import Cases
 
 _NAMES = {"stale-write", "stale-read", "false-rejection", "ghost-write", "lost-write", "non-linearizable"}
@@ -70,10 +71,7 @@ def test_a_list_cannot_be_found_before_its_append_is_called() -> None:
 
 
 def test_what_nobody_sent_and_the_log_has_is_left_to_the_log() -> None:
-    commits = [
-        Commit(seq=seq, resource="r0", token=token, value=tuple(value))
-        for seq, token, value in [(1, 1, "z"), (2, 2, "za")]
-    ]
+    commits = log((1, ("z",)), (2, ("z", "a")))
 
     findings = judge(history(append(0, 1, 2, "z", "a")), commits).findings
 
@@ -85,9 +83,8 @@ def test_what_nobody_sent_and_the_log_has_is_left_to_the_log() -> None:
 @pytest.mark.parametrize(("outcome", "found"), [("info", "non-linearizable"), ("ok", "lost-write")])
 def test_a_list_that_was_found_and_the_log_lacks_contradicts_it(outcome: str, found: str) -> None:
     recorded = history(append(0, 1, 1, "", "a", outcome), append(2, 3, 2, "a", "b"))
-    second = Commit(seq=1, resource="r0", token=2, value=("a", "b"))
 
-    findings = judge(recorded, [second]).findings
+    findings = judge(recorded, log((2, ("a", "b")))).findings
 
     assert [each.anomaly for each in findings if each.anomaly != "lost-update"] == [found]
     assert any("in order to append to it" in step for step in findings[0].steps)

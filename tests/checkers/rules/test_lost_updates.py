@@ -14,12 +14,13 @@ from checkers.explain.conflict import Conflict
 from checkers.facts.appends import with_lists
 from checkers.facts.evidence import gather
 from checkers.facts.list_history import as_list
-from checkers.history.records import Commit, History, List, Op
+from checkers.history.records import History, List, Op
 from checkers.rules.lost_updates import dropped_in_log, lost_updates
 from checkers.rules.lost_updates.initial_elements import INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT
 from checkers.rules.lost_updates.story import SAME_LIST_READ
 from tests.oracles.lists import lost_elements, overwritten
 from tests.support.appends import append, history, read
+from tests.support.commit_logs import log
 from tests.support.selection import examples
 
 OF_THE_FIRST = (INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT)
@@ -150,9 +151,8 @@ def test_a_resource_with_plain_writes_too_is_not_judged() -> None:
 def test_the_storages_own_order_says_which_list_was_written() -> None:
     unknown = append(1, 3, 5, None, "a", "info")
     run = history(unknown, append(4, 5, 6, "xa", "b"), initial_token=0)
-    commits = [Commit(seq=1, resource="r0", token=5, value=("x", "a"))]
 
-    assert with_lists(run, commits).operations[0].value == ("x", "a")
+    assert with_lists(run, log((5, ("x", "a")))).operations[0].value == ("x", "a")
 
 
 def test_a_seen_list_shows_what_was_written() -> None:
@@ -219,12 +219,8 @@ def logged(*operations: Op, order: str, **header: Any) -> list[tuple[object, obj
     `order` has the elements of the appends as the storage stored them.
     """
     run = history(*operations, **header)
-    by_element = {op.element: op for op in run.operations if op.f == "append"}
-    commits = [
-        Commit(seq=seq, resource="r0", token=by_element[each].token, value=by_element[each].value)
-        for seq, each in enumerate(order, start=1)
-    ]
-    conflicts = dropped_in_log(gather(run, commits))
+    by_element = {op.element: (op.token, op.value) for op in run.operations if op.f == "append"}
+    conflicts = dropped_in_log(gather(run, log(*map(by_element.__getitem__, order))))
     return [(each.accused.element, each.because[0].element, each.counted) for each in conflicts]
 
 
@@ -271,11 +267,7 @@ def test_a_loss_that_the_log_does_not_show_is_left_to_the_readers() -> None:
         append(5, 12, 6, "a", "c"),
         read(13, 14, "a", 6),
     )
-    commits = [
-        Commit(seq=1, resource="r0", token=5, value=("a",)),
-        Commit(seq=2, resource="r0", token=6, value=("b",)),
-        Commit(seq=3, resource="r0", token=6, value=("a", "c")),
-    ]
+    commits = log((5, ("a",)), (6, ("b",)), (6, ("a", "c")))
 
     (conflict,) = lost_updates(gather(run, commits))
 
@@ -285,10 +277,6 @@ def test_a_loss_that_the_log_does_not_show_is_left_to_the_readers() -> None:
 def test_a_fence_in_the_log_is_not_a_list() -> None:
     fence = replace(read(2, 3, None, 6), f="fence")
     run = history(append(0, 1, 5, "", "a"), fence, append(4, 5, 6, "a", "b"), fence_on_acquire=True)
-    commits = [
-        Commit(seq=1, resource="r0", token=5, value=("a",)),
-        Commit(seq=2, resource="r0", token=6, fence=True),
-        Commit(seq=3, resource="r0", token=6, value=("a", "b")),
-    ]
+    commits = log((5, ("a",)), (6, None), (6, ("a", "b")))
 
     assert not list(dropped_in_log(gather(run, commits)))

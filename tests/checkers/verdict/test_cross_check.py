@@ -11,7 +11,7 @@ import pytest
 from checkers.history.records import Commit, FaultEvent, Header, Op
 from checkers.text.errors import HistoryError
 from checkers.verdict.judge import judge
-from checkers.vocabulary.verdict import Verdict
+from checkers.vocabulary.verdict import Finding, Verdict
 from tests.support.brute_force import fenced as fence
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.events import call, recorded
@@ -225,3 +225,35 @@ def test_an_early_grant_does_not_hide_that_the_lock_was_stuck_before() -> None:
     (finding,) = judge(history).findings
 
     assert (finding.anomaly, finding.also) == ("early-grant", ("stuck-lock",))
+
+
+def stale_write(*done: tuple[str, int, int]) -> Finding:
+    """The only stale write of a run in which clients do this, one after another: a call, who, the token."""
+    events = []
+    for number, (f, client, token) in enumerate(done):
+        fields = {"owner": f"{client}-1"} if f == "acquire" else {"token": token, "value": f"v{number}"}
+        events += call(client, f, 10 * number + 1, 10 * number + 5, {"token": token}, **fields)
+    verdict = judge(recorded(*events, fenced=False, policy="strict", clients=10))
+    (found,) = (each for each in verdict.findings if each.anomaly == "stale-write")
+    return found
+
+
+def test_a_token_below_that_of_an_earlier_grant_let_its_write_through() -> None:
+    found = stale_write(("acquire", 0, 5), ("acquire", 1, 4), ("write", 0, 5), ("write", 1, 4))
+
+    assert found.caused_by is not None
+    assert found.caused_by.anomaly == "token-regression"
+
+
+def test_a_write_after_one_of_a_later_grant_is_late_whatever_its_token() -> None:
+    found = stale_write(
+        ("acquire", 0, 5), ("acquire", 1, 4), ("acquire", 2, 6), ("write", 2, 6), ("write", 1, 4)
+    )
+
+    assert found.caused_by is None
+
+
+def test_a_second_write_of_one_hold_has_nothing_to_do_with_its_token() -> None:
+    found = stale_write(("acquire", 0, 3), ("acquire", 1, 3), ("write", 1, 3), ("write", 1, 3))
+
+    assert found.caused_by is None

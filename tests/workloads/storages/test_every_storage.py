@@ -16,16 +16,7 @@ from harness.network.topology import ServerSpec
 from harness.spec.storages import STORAGES
 from tests.support import systems
 from tests.support.stopped import frozen
-from tests.support.systems import (
-    FENCE,
-    CommitsOf,
-    endpoints,
-    names,
-    nothing,
-    started,
-    storage_clients,
-    storage_settings,
-)
+from tests.support.systems import FENCE, CommitsOf, nothing
 from tests.support.waiting import SOON
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import load_kind
@@ -78,7 +69,7 @@ def servers(
     engine = request.getfixturevalue("docker_engine" if kind in IN_CONTAINERS else "local_engine")
     (name,) = STORAGES[kind].model_validate({"kind": kind, "fencing": "none"}).servers
     spec = ServerSpec(name=name, system=kind, cluster="storage")
-    with started(engine, tmp_path_factory.mktemp("run"), spec) as cluster:
+    with systems.started(engine, tmp_path_factory.mktemp("run"), spec) as cluster:
         yield cluster
 
 
@@ -86,20 +77,20 @@ def servers(
 def at(kind: Any, servers: Any, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Where the storage is."""
     file = tmp_path_factory.mktemp("storage") / "a name with spaces?.db"
-    return [str(file)] if servers is None else endpoints(servers, kind)
+    return [str(file)] if servers is None else systems.endpoints(servers, kind)
 
 
 @pytest.fixture
 def open_storage(kind: Any, at: list[str], fencing: str) -> Iterator[Any]:
-    with storage_clients(kind, at, fencing=fencing) as open_one:
+    with systems.storage_clients(kind, at, fencing=fencing) as open_one:
         yield open_one
 
 
 @pytest.fixture(scope="module")
 def resources(kind: Any, at: list[str]) -> Iterator[str]:
     """Enough resources for the tests of one kind."""
-    made = [next(names) for _ in range(40 * len(FENCINGS[kind]))]
-    load_kind(kind).set_up(storage_settings(kind, at, timeout=10), made)
+    made = [next(systems.names) for _ in range(40 * len(FENCINGS[kind]))]
+    load_kind(kind).set_up(systems.storage_settings(kind, at, timeout=10), made)
     return iter(made)
 
 
@@ -235,7 +226,7 @@ def test_writers_that_race_commit_in_token_order(
     tokens = random.Random(1).sample(range(1, most + 1), most)
 
     def write(number: int) -> None:
-        with storage_clients(kind, at, fencing=fencing, timeout=30) as open_one:
+        with systems.storage_clients(kind, at, fencing=fencing, timeout=30) as open_one:
             storage = open_one(policy=policy)
             for token in tokens[number::4]:
                 with suppress(Stale):
@@ -273,7 +264,7 @@ def test_connecting_to_a_stopped_server_ends_in_time_with_nothing_sent(
 
 
 def test_a_refused_connection_applies_nothing(kind: str, fencing: str) -> None:
-    settings = storage_settings(kind, ["127.0.0.1:1"], fencing=fencing, timeout=1.0)
+    settings = systems.storage_settings(kind, ["127.0.0.1:1"], fencing=fencing, timeout=1.0)
     storage = load_kind(kind).connect(settings)
 
     with pytest.raises(NotApplied, match=r"(?i)refused|not connect|no session|unable to open"):
@@ -321,14 +312,7 @@ def test_fences_are_logged_between_the_writes_around_them(
             write(resource, 8, "late", nothing)
 
     assert other.read(resource) == ("c", 7)
-    assert commits_of(resource) == [
-        (0, FENCE),
-        (0, "a"),
-        (7, "b"),
-        (7, FENCE),
-        (7, "c"),
-        (2**63 - 1, FENCE),
-    ]
+    assert commits_of(resource) == [(0, FENCE), (0, "a"), (7, "b"), (7, FENCE), (7, "c"), (2**63 - 1, FENCE)]
 
 
 def test_fences_that_race_with_writes_are_logged_in_token_order(
@@ -339,7 +323,7 @@ def test_fences_that_race_with_writes_are_logged_in_token_order(
 
     def race(tokens: Sequence[int]) -> None:
         def work(number: int) -> None:
-            with storage_clients(kind, at, fencing=fencing) as open_one:
+            with systems.storage_clients(kind, at, fencing=fencing) as open_one:
                 storage = open_one(policy="inclusive")
                 for token in tokens[number::4]:
                     with suppress(NotApplied):
