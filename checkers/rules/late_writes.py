@@ -23,6 +23,7 @@ from checkers.history.columns import ACQUIRE, OK, Flags, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranks import Summit
 from checkers.rules.registers import stale_writes_of
+from checkers.rules.short_histories import attempts_if_right
 from checkers.rules.stale_writes.by_holds import came_later
 from checkers.text.printable import content
 
@@ -30,6 +31,8 @@ from checkers.text.printable import content
 @memoized
 def late_writes(evidence: Evidence) -> Sequence[Conflict]:
     """Return the writes, except stale ones, that took effect and were called after a newer grant."""
+    if attempts_if_right(evidence) is not None:
+        return ()
     zones = zones_of(evidence)
     grants = grants_of(zones)
     if not len(grants):

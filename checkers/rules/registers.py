@@ -53,6 +53,7 @@ from checkers.rules import rejections, stale_reads, stale_writes
 from checkers.rules.ghost_writes import ghosts_that_were_found, ghosts_that_were_read
 from checkers.rules.lost_writes import with_losses
 from checkers.rules.non_linearizable.misreads import misreads
+from checkers.rules.short_histories import attempts_if_right
 from checkers.rules.stale_writes import by_clients, by_log
 from checkers.rules.stale_writes.by_holds import seen_after_later, sent_after_later
 from checkers.rules.undone_writes import unless_undone
@@ -61,6 +62,8 @@ from checkers.rules.undone_writes import unless_undone
 @memoized_as_seen
 def observed(evidence: Evidence) -> Sequence[Conflict]:
     """Judge what clients saw, register by register, without the commit log."""
+    if attempts_if_right(evidence) is not None:
+        return ()
     zones, storage = zones_of(evidence), StorageFacts.of(evidence)
     if zones.header.fenced:
         found: Iterable[Conflict] = unless_undone(zones, storage.restarts, _fenced(zones))

@@ -21,6 +21,7 @@ from checkers.facts.log_columns import LogColumns
 from checkers.history.columns import OK
 from checkers.history.ranks import stable_order
 from checkers.history.records import Outcome
+from checkers.rules.short_histories import attempts_if_right
 from checkers.text.printable import content
 
 _ACCEPTED = "the storage, which claims to be fenced, accepted it"
@@ -31,7 +32,7 @@ _COMPARES_TOKENS = step(
 
 def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Yield writes without a token that took effect, and writes that lost their token on the way."""
-    if not evidence.history.header.fenced:
+    if not evidence.history.header.fenced or attempts_if_right(evidence) is not None:
         return
     log = evidence.log
     yield from _sent_without_a_token(zones_of(evidence))

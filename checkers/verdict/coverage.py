@@ -28,6 +28,7 @@ from checkers.history.columns import ABSENT, FENCE, NO_ROWS, OK, Flags, Ints, in
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.rules.late_writes import grants_of, newest
 from checkers.rules.registers import stale_writes_of
+from checkers.rules.short_histories import attempts_if_right
 from checkers.rules.stale_writes import came_after_higher
 from checkers.vocabulary.counts import COVERAGE
 from checkers.vocabulary.fault_kinds import KINDS
@@ -67,6 +68,9 @@ def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
 
 def attempts(evidence: Evidence) -> dict[str, int]:
     """Count the late and stale writes that were tried, and what became of the stale ones."""
+    known = attempts_if_right(evidence)
+    if known is not None:
+        return known
     zones = zones_of(evidence)
     fenced = zones.writes[zones.columns.token[zones.writes] != ABSENT]
     grants = grants_of(zones)
