@@ -15,7 +15,8 @@ from harness.run.recheck import judge_file
 from harness.spec import load
 from tests.support.repository import ROOT
 from tools import known_bugs
-from tools.atlas import FOUND, PAGE, SERVERS, page
+from tools.atlas import FOUND, PAGE, page
+from tools.atlas_servers import SERVERS
 from tools.known_bugs import BUGS, RECORD, TRIES, KnownBug
 
 SEEN = json.loads(RECORD.read_text(encoding="utf-8"))
