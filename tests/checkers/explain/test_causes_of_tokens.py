@@ -16,8 +16,9 @@ def explained(*faults: Moments, older: Moments, newer: Moments, tokens: tuple[in
     """The explanation of two grants, when the lock service was paused during these times."""
     events = []
     for process, (times, token) in enumerate(zip((older, newer), tokens, strict=True)):
+        called, returned = map(in_ns, times)
         grant = {"owner": f"{process}-1", "ttl": 300_000_000}
-        events += call(process, "acquire", *map(in_ns, times), {"token": token}, **grant)
+        events += call(process, "acquire", called, returned, {"token": token}, **grant)
     for times in faults:
         events += struck("pause", "lock", *map(in_ns, times))
     (finding,) = judge(recorded(*events, ttl=300_000_000, clients=2)).findings
