@@ -126,13 +126,15 @@ class WindowsDocument(Struct, frozen=True, kw_only=True):
 class VerdictDocument(Struct, frozen=True, kw_only=True):
     """verdict.json: fields may be added, never renamed.
 
-    `target`: its name in the history's header; null for a history of another tool. `history`: the path of the
-    judged file; null if there was no file. `reason_kinds`, `reason_arguments`: of each reason, what it is
-    about; its words may change. `anomalies`: the count of every anomaly that was checked, including 0.
-    `findings`: the violations. `counted`: the first findings that make no run invalid, but that the target
-    names or that are violations elsewhere. `hazards`: null if no fault endangered a lock, and the target has
-    none that can. `windows`: of each fault of the target; empty if plan.json does not say. `interrupted`:
-    null for a run that worked as long as planned, or if that is not known.
+    `target`: its name in the history's header; null for a history of another tool.
+    `history`: the path of the judged file; null if there was no file.
+    `reason_kinds`, `reason_arguments`: of each reason, what it is about; its words may change.
+    `anomalies`: the count of every anomaly that was checked, including 0.
+    `findings`: the violations. `counted`: the first findings that make no run invalid, but that the
+    target names or that are violations elsewhere.
+    `hazards`: null if no fault endangered a lock, and the target has none that can.
+    `windows`: of each fault of the target; empty if plan.json does not say.
+    `interrupted`: null for a run that worked as long as planned, or if that is not known.
     """
 
     version: Literal[1] = field(name="schema", default=1)
