@@ -62,9 +62,6 @@ def _events(attempt: Attempt, operation: Operation, epoch: int) -> Iterator[dict
     if attempt.method == "GET" and attempt.status == GONE:
         outcome = Outcome.OK
     yield {"time": attempt.called, "type": "invoke", **asked}
-    answer = answered if outcome is Outcome.OK else {"error": _error(attempt)}
+    error = "no answer" if attempt.status is None else f"answered {attempt.status}"
+    answer = answered if outcome is Outcome.OK else {"error": error}
     yield {"time": attempt.returned, "type": str(outcome), **asked, **answer}
-
-
-def _error(attempt: Attempt) -> str:
-    return "no answer" if attempt.status is None else f"answered {attempt.status}"

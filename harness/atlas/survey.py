@@ -20,10 +20,6 @@ _CREATE, _REPLACE, _DELETE = Operation
 _CODE = re.compile(rb"<Code>(\w{1,80})</Code>")
 
 
-def _new_prefix() -> str:
-    return f"fencepost-atlas-{secrets.token_hex(8)}/"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
     """What is raced; `written` collects the keys that may exist."""
@@ -33,7 +29,7 @@ class Survey:
     keys: int = 200  # of each operation in each mode
     clients: int = 16
     size: int = 1024  # bytes of an object
-    prefix: str = field(default_factory=_new_prefix)
+    prefix: str = field(default_factory=lambda: f"fencepost-atlas-{secrets.token_hex(8)}/")
     written: list[str] = field(default_factory=list)
 
     @property

@@ -24,17 +24,16 @@ def require_trust(executed: Executed, where: str | Path, *, trust: bool, remedy:
 
 def is_in_recorded_run(file: Path) -> bool:
     """Is this a file in a run's folder or a target of a night, or does a link lead from or to one?"""
-    return any(_is_of_run(place.parent) or _is_of_night(place.parent) for place in _places(file))
+    return any(_is_recorded(place.parent) for place in _places(file))
 
 
-def _is_of_run(folder: Path) -> bool:
+def _is_recorded(folder: Path) -> bool:
+    """Does a folder look like one of a run, below one, or like the targets of a night?"""
     if any(os.path.lexists(folder / name) for name in (HEADER, HISTORY, VERDICT)):
         return True
     above = folder.absolute().parents
-    return any(os.path.lexists(each / HEADER) and os.path.lexists(each / PLAN) for each in above)
-
-
-def _is_of_night(folder: Path) -> bool:
+    if any(os.path.lexists(each / HEADER) and os.path.lexists(each / PLAN) for each in above):
+        return True
     names = (night.PLAN, night.RESULTS)
     return folder.name == TARGETS and all(os.path.lexists(folder.parent / name) for name in names)
 

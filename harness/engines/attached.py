@@ -102,21 +102,16 @@ def check(servers: Sequence[AttachedSpec]) -> None:
     Raises ServerNotReadyError if it cannot be reached, ConfigurationError if it is not what the target says.
     """
     for server in servers:
-        _check_that_it_listens(server)
+        try:
+            socket.create_connection((server.address.host, server.address.port), CONNECTING).close()
+        except OSError as error:
+            raise ServerNotReadyError(f"{_of(server)} cannot be reached: {error}; start it first") from None
         if tls := server.address.login.tls:
             _check_its_certificate(server, tls)
     with relay_for(servers) as relay:
         for server in servers:
             if server.system:
                 _check_its_answer(server, relay.address_of(server))
-
-
-def _check_that_it_listens(server: AttachedSpec) -> None:
-    try:
-        with socket.create_connection((server.address.host, server.address.port), CONNECTING):
-            return
-    except OSError as error:
-        raise ServerNotReadyError(f"{_of(server)} cannot be reached: {error}; start it first") from None
 
 
 def _check_its_answer(server: AttachedSpec, address: Address) -> None:

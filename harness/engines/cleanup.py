@@ -86,7 +86,13 @@ def _notices(refused: tuple[str, ...]) -> tuple[str, ...]:
 def _remove_noted(note: RunNote) -> Sweep:
     """Remove what one dead run left behind, and then its note."""
     try:
-        swept = _remove_containers(note) if note.engine == DOCKER else _end_processes(note.run_id)
+        if note.engine == DOCKER:
+            from harness.engines import docker_removal
+
+            _end_processes(note.run_id, FINISH_TIMEOUT)  # otherwise it could start more containers
+            swept = Sweep(removed=tuple(docker_removal.remove_run(note.run_id)))
+        else:
+            swept = _end_processes(note.run_id)
     except InfrastructureError as error:
         return Sweep(kept=(f"run {note.run_id}: {error}",))
     kept = tuple(f"{path}: {why}" for path in note.paths if (why := _remove_folder(path)))
@@ -103,15 +109,15 @@ def _remove_folder(path: Path) -> str | None:
         above = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         return None if isinstance(error, FileNotFoundError) else str(error.strerror)
+    why: str | None = None
     try:
-        if why := _not_ours(path, above):
-            return why
-        shutil.rmtree(path.name, ignore_errors=True, dir_fd=above)
-    except FileNotFoundError:
-        return None
+        with suppress(FileNotFoundError):
+            why = _not_ours(path, above)
+            if why is None:
+                shutil.rmtree(path.name, ignore_errors=True, dir_fd=above)
     finally:
         os.close(above)
-    return None
+    return why
 
 
 def _not_ours(path: Path, above: int) -> str | None:
@@ -133,13 +139,6 @@ def _is_run_folder(folder: int) -> bool:
     except FileNotFoundError:
         return False
     return stat.S_ISDIR(logs.st_mode) and os.fstat(folder).st_uid == os.geteuid()
-
-
-def _remove_containers(note: RunNote) -> Sweep:
-    from harness.engines import docker_removal
-
-    _end_processes(note.run_id, FINISH_TIMEOUT)  # otherwise it could start more containers
-    return Sweep(removed=tuple(docker_removal.remove_run(note.run_id)))
 
 
 def _end_processes(run_id: str | None, patience: float = QUIT_TIMEOUT) -> Sweep:

@@ -90,14 +90,11 @@ class _Work:
         except ServerNotReadyError:
             if is_ours(self.image):
                 raise
+            said = DAEMON.sub("", _last_line(self.child.read_log()))
+            reason = textwrap.shorten(said, MOST_OF_REASON, placeholder=" …")
             raise ServerNotReadyError(
-                f"the image {self.image} is not on this machine and could not be pulled: {self._reason()}"
+                f"the image {self.image} is not on this machine and could not be pulled: {reason}"
             ) from None
-
-    def _reason(self) -> str:
-        """Return docker's last message, without the prefix of its errors."""
-        said = _last_line(self.child.read_log())
-        return textwrap.shorten(DAEMON.sub("", said), MOST_OF_REASON, placeholder=" …")
 
 
 def _found(client: docker.DockerClient, image: str) -> Image | None:

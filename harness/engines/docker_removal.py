@@ -57,7 +57,10 @@ def remove_all(client: docker.DockerClient, run_id: str) -> list[str]:
             raise InfrastructureError(f"Docker did not remove {', '.join(map(str, things))}")
         if removed:
             time.sleep(POLL)  # the rest is being removed, or waits for that
-        _remove(things)
+        for is_first in (True, False):  # the others are in use by containers
+            batch = [thing for thing in things if (thing.kind == "container") is is_first]
+            with ThreadPoolExecutor(max_workers=max(len(batch), 1)) as pool:
+                list(pool.map(_remove_one, batch))
         removed |= dict.fromkeys(map(str, things))
     return list(removed)
 
@@ -86,15 +89,6 @@ def _counted(things: Sequence[DockerObject]) -> str:
 
 def _run(thing: DockerObject) -> str:
     return thing.marks[ownership.RUN]
-
-
-def _remove(things: Sequence[DockerObject]) -> None:
-    """Remove them all, containers first: the others are in use by them."""
-    containers = [thing for thing in things if thing.kind == "container"]
-    others = [thing for thing in things if thing.kind != "container"]
-    for batch in (containers, others):
-        with ThreadPoolExecutor(max_workers=max(len(batch), 1)) as pool:
-            list(pool.map(_remove_one, batch))
 
 
 def _remove_one(thing: DockerObject) -> None:

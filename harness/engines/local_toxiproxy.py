@@ -17,8 +17,8 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import IO
 
@@ -78,7 +78,8 @@ def provide(notify: Notify) -> Path:
     try:
         _check_that_it_is_absolute()
         private_folder.make(cache_folder())
-        with _alone():
+        with (cache_folder() / "lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel releases the lock of a process that dies
             return find() or _make(notify)
     except (OSError, private_folder.UnsafeFolderError) as error:
         raise EngineUnavailableError(
@@ -191,14 +192,6 @@ def _build_with_go(program: Path, notify: Notify) -> None:
 
 
 MAKERS = ((_no_docker, _take_from_image), (_no_go, _build_with_go))
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Wait until no other process is getting it; the kernel releases the lock of a process that dies."""
-    with (cache_folder() / "lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _check_that_it_is_absolute() -> None:

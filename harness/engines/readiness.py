@@ -120,13 +120,7 @@ def _answer(system: System, address: Address, timeout: float = TIMEOUT) -> bytes
 def too_old(name: str, version: str) -> str | None:
     """Say why a server of that system is too old for the clients; None if it is not, or unknown."""
     oldest = SYSTEMS[name].oldest
-    found = _numbers(version)
-    if not found or found >= oldest:
+    numbers = re.match(r"\d+(\.\d+)*", version)  # (17, 5) for "17.5 (Debian 17.5-1)"
+    if not numbers or tuple(map(int, numbers[0].split("."))) >= oldest:
         return None
     return f"is {name} {version}, but Fencepost needs {'.'.join(map(str, oldest))} or newer"
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers at the start of a version: (17, 5) for "17.5 (Debian 17.5-1)"."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()

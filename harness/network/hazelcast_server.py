@@ -47,19 +47,15 @@ def version(address: Address) -> str:
 def logged_in(address: Address) -> Iterator[tuple[socket.socket, BinaryIO, list[bytes]]]:
     """Yield a connection with its answers, and the answer to the login."""
     with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
-        connection.sendall(GREETING + _login())
+        client = struct.pack("<b16sb", HAS_UUID, uuid.uuid4().bytes, SERIALIZATION)
+        no_password, no_labels = 2 * _frame(b"", NULL), _frame(b"", BEGIN) + _frame(b"", END | FINAL)
+        login = _request(LOG_IN, client) + _text(CLUSTER) + no_password + 3 * _text("fencepost") + no_labels
+        connection.sendall(GREETING + login)
         with connection.makefile("rb") as answer:
             said = _frames(answer)
             if _type_of(said[0]) != LOGGED_IN or said[0][STATUS_AT]:
                 raise ConnectionError(f"Hazelcast at {address} refused the login: {said[0]!r}")
             yield connection, answer, said
-
-
-def _login() -> bytes:
-    client = struct.pack("<b16sb", HAS_UUID, uuid.uuid4().bytes, SERIALIZATION)
-    no_password = 2 * _frame(b"", NULL)
-    no_labels = _frame(b"", BEGIN) + _frame(b"", END | FINAL)
-    return _request(LOG_IN, client) + _text(CLUSTER) + no_password + 3 * _text("fencepost") + no_labels
 
 
 def _request(kind: int, fields: bytes = b"") -> bytes:

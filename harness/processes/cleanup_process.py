@@ -87,18 +87,12 @@ def _kill_programs(run_id: str) -> None:
     nothing = 0
     while nothing < _IN_A_ROW and time.monotonic() < deadline:
         nothing += 1
-        for process in _programs_of(run_id):  # each is killed when it is seen: it may fork and end
-            nothing = 0
-            with suppress(psutil.Error):
-                process.kill()
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):  # it has ended, or belongs to another user
+                if process.environ().get(RUN) == run_id and process.status() != psutil.STATUS_ZOMBIE:
+                    nothing = 0
+                    process.kill()  # as soon as it is seen: it may fork and end
         time.sleep(_POLL)
-
-
-def _programs_of(run_id: str) -> Iterator[psutil.Process]:
-    for process in psutil.process_iter():
-        with suppress(psutil.Error, OSError):  # it has ended, or belongs to another user
-            if process.environ().get(RUN) == run_id and process.status() != psutil.STATUS_ZOMBIE:
-                yield process
 
 
 def _continue(*heads: int) -> None:

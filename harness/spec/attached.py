@@ -97,17 +97,8 @@ class MayRunAlready(_Running, LimitedMemory):
         return Login(password=password, user=user, database=self.user, tls=tls)
 
 
-ACCESS = (
-    "user",
-    "password_env",
-    "password_file",
-    "ca_file",
-    "cert_file",
-    "key_file",
-    "database",
-    "bucket",
-    "region",
-)
+PASSWORDS = ("password_env", "password_file")
+ACCESS = ("user", *PASSWORDS, "ca_file", "cert_file", "key_file", "database", "bucket", "region")
 """The keys that say how to reach servers that already run."""
 OF_STARTED = ("nodes", "image", "memory", "version", "replica", "durable", "replication", "server")
 """The keys about servers that Fencepost starts."""
@@ -136,29 +127,18 @@ def contradictions(side: str, spec: Any) -> Iterator[SettingConflict]:
     given = spec.model_fields_set
     alias = type(spec).model_fields["running"].alias
     if not spec.running:
-        if alias == "servers":
-            yield from _of_running((side, key) for key in ACCESS if key in given)
+        of_password = f"{GENERATED}, or name the servers that already run in {side}.servers"
+        of_other = f"is for servers that already run: name them in {side}.servers, or remove the key"
+        for key in ACCESS:
+            if key in given and alias == "servers":
+                yield SettingConflict((side, key), of_password if key.startswith("password") else of_other)
         return
-    for key in OF_STARTED:
-        if key in given:
-            yield SettingConflict(
-                (side, key), f"is for servers that Fencepost starts: remove it, or {side}.{alias}"
-            )
+    needless = f"is for servers that Fencepost starts: remove it, or {side}.{alias}"
+    yield from (SettingConflict((side, key), needless) for key in OF_STARTED if key in given)
     if alias == "servers":
         yield from _login(side, spec)
         yield from _certificate(side, spec)
         yield from _count(side, spec)
-
-
-def _of_running(keys: Iterator[tuple[str, str]]) -> Iterator[SettingConflict]:
-    for side, key in keys:
-        is_password = key.startswith("password")
-        yield SettingConflict(
-            (side, key),
-            f"{GENERATED}, or name the servers that already run in {side}.servers"
-            if is_password
-            else f"is for servers that already run: name them in {side}.servers, or remove the key",
-        )
 
 
 def _login(side: str, spec: Any) -> Iterator[SettingConflict]:
@@ -178,9 +158,8 @@ def _certificate(side: str, spec: Any) -> Iterator[SettingConflict]:
     elif spec.key_file and not spec.cert_file:
         yield SettingConflict((side, "key_file"), "needs the certificate whose key it is: give cert_file")
     elif spec.cert_file and not spec.ca_file:
-        yield SettingConflict(
-            (side, "cert_file"), "is for TLS, which clients speak only with ca_file: give it"
-        )
+        tls = "is for TLS, which clients speak only with ca_file: give it"
+        yield SettingConflict((side, "cert_file"), tls)
 
 
 def _count(side: str, spec: Any) -> Iterator[SettingConflict]:
@@ -188,10 +167,8 @@ def _count(side: str, spec: Any) -> Iterator[SettingConflict]:
     if count > spec.most_running:
         yield SettingConflict(key, f'must name one server: {side}.kind "{spec.kind}" uses no other')
     if count < spec.fewest_running:
-        yield SettingConflict(
-            key, f"must name at least {spec.fewest_running} servers, most of which must grant"
-        )
+        fewest = f"must name at least {spec.fewest_running} servers, most of which must grant"
+        yield SettingConflict(key, fewest)
     if getattr(spec, "is_in_the_lock", False):
-        yield SettingConflict(
-            key, 'has none of its own with storage.fencing "lock-key": name them in lock.servers'
-        )
+        own = 'has none of its own with storage.fencing "lock-key": name them in lock.servers'
+        yield SettingConflict(key, own)

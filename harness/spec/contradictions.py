@@ -16,8 +16,9 @@ from harness.nemesis.moments import never_comes
 from harness.nemesis.patroni_failover import is_managed
 from harness.spec import attached
 from harness.spec.fields import HAZARDS, PROGRAM
-from harness.spec.locks import LOCKS
+from harness.spec.locks import LOCKS, LockSpec
 from harness.spec.models import Sections
+from harness.spec.storages import StorageSpec
 from workloads.client import GIVES_NONE
 
 NO_TOKEN = "none"  # noqa: S105 - no password
@@ -35,19 +36,23 @@ NEEDS = {
 
 def contradictions(sections: Sections) -> Iterator[SettingConflict]:
     """Yield every contradiction."""
-    yield from _program(sections)
-    yield from _passwords(sections)
-    yield from _attached(sections)
-    yield from _versions(sections)
-    yield from _duration(sections)
-    yield from _writes(sections)
+    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
+        if spec:
+            yield from _program(side, spec, sections)
+            yield from _passwords(side, spec)
+            yield from attached.contradictions(side, spec)
+            yield from _attached(side, spec, sections)
+            if spec.image and getattr(spec, "version", None):
+                yield SettingConflict(
+                    (side, "version"), f"cannot be combined with {side}.image: give only one"
+                )
+    yield from _workload(sections)
     yield from _fence_on_acquire(sections)
     yield from _kills(sections)
     yield from _round_robin(sections)
     yield from _lock_key(sections)
     yield from _manager(sections)
     yield from _no_token(sections)
-    yield from _think(sections)
     yield from _names(sections)
     yield from _minima(sections)
     yield from _overlap(sections)
@@ -67,87 +72,81 @@ def _overlap(sections: Sections) -> Iterator[SettingConflict]:
         )
 
 
-def _program(sections: Sections) -> Iterator[SettingConflict]:
-    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
-        if spec and spec.kind == PROGRAM and not sections.program_sides:
-            yield SettingConflict((side, "kind"), "needs a program: add [client] with its command")
-        elif spec and spec.kind == PROGRAM and side not in sections.program_sides:
+def _program(side: str, spec: LockSpec | StorageSpec, sections: Sections) -> Iterator[SettingConflict]:
+    is_done = side in sections.program_sides
+    if spec.kind == PROGRAM and not sections.program_sides:
+        yield SettingConflict((side, "kind"), "needs a program: add [client] with its command")
+    elif spec.kind == PROGRAM and not is_done:
+        yield SettingConflict(
+            (side, "kind"),
+            f"needs a program, but client.side leaves the {side} to Fencepost: "
+            'name another kind, or set client.side to "both"',
+        )
+    if spec.only_servers and not is_done:
+        yield SettingConflict(
+            (side, "kind"),
+            f"needs a program: Fencepost has no lock of its own on {spec.kind}; "
+            'add [client] with its command, and side = "lock" if it does no more',
+        )
+    if ":" in spec.kind and is_done:
+        yield SettingConflict(
+            (side, "kind"),
+            'is a class, but the program of [client] cannot call one: use the kind "client", '
+            "or set client.side to the other side",
+        )
+
+
+def _passwords(side: str, spec: LockSpec | StorageSpec) -> Iterator[SettingConflict]:
+    named = [key for key in attached.PASSWORDS if getattr(spec, key, None)]
+    if len(named) > 1:
+        yield SettingConflict((side, named[1]), "cannot be combined with password_env: give only one")
+    elif named and getattr(spec, "server", None):
+        yield SettingConflict(
+            (side, named[0]),
+            "is for servers that are already running; Fencepost generates the password of the"
+            f" {spec.system} that it starts and passes it in settings.password: remove the key",
+        )
+
+
+def _attached(side: str, spec: LockSpec | StorageSpec, sections: Sections) -> Iterator[SettingConflict]:
+    """Yield faults on servers that already run, where only an engine could inject them."""
+    for index, fault in sections.faults.items():
+        if not attached.running_at(spec) or not {side, *spec.servers} & set(fault.aim()):
+            continue
+        key = ("faults", index, aimed_by(fault))
+        if not spec.system and fault.kind in ("delay", "slow"):
             yield SettingConflict(
-                (side, "kind"),
-                f"needs a program, but client.side leaves the {side} to Fencepost: "
-                'name another kind, or set client.side to "both"',
+                key,
+                f"names {side}.endpoints, whose protocol Fencepost does not know, so it could not "
+                f"prove a {fault.called}: give a pause or a partition",
             )
-        if spec and spec.only_servers and side not in sections.program_sides:
+        if hits_servers(fault) and fault.kind != "script":
             yield SettingConflict(
-                (side, "kind"),
-                f"needs a program: Fencepost has no lock of its own on {spec.kind}; "
-                'add [client] with its command, and side = "lock" if it does no more',
-            )
-        if spec and ":" in spec.kind and side in sections.program_sides:
-            yield SettingConflict(
-                (side, "kind"),
-                'is a class, but the program of [client] cannot call one: use the kind "client", '
-                "or set client.side to the other side",
+                key,
+                f"names servers that Fencepost did not start, so it cannot inject a {fault.called}: "
+                'give kind = "script", with commands of yours that inject, observe and heal a fault',
             )
 
 
-def _passwords(sections: Sections) -> Iterator[SettingConflict]:
-    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
-        named = [key for key in ("password_env", "password_file") if getattr(spec, key, None)]
-        if len(named) > 1:
-            yield SettingConflict((side, named[1]), "cannot be combined with password_env: give only one")
-        elif named and getattr(spec, "server", None):
-            yield SettingConflict(
-                (side, named[0]),
-                "is for servers that are already running; Fencepost generates the password of the"
-                f" {spec and spec.system} that it starts and passes it in settings.password: remove the key",
-            )
-
-
-def _attached(sections: Sections) -> Iterator[SettingConflict]:
-    """Yield what contradicts servers that already run, and faults that only an engine could inject there."""
-    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
-        if spec:
-            yield from attached.contradictions(side, spec)
-            for index, fault in sections.faults.items():
-                if not attached.running_at(spec) or not {side, *spec.servers} & set(fault.aim()):
-                    continue
-                if not spec.system and fault.kind in ("delay", "slow"):
-                    yield SettingConflict(
-                        ("faults", index, aimed_by(fault)),
-                        f"names {side}.endpoints, whose protocol Fencepost does not know, so it could not "
-                        f"prove a {fault.called}: give a pause or a partition",
-                    )
-                if hits_servers(fault) and fault.kind != "script":
-                    yield SettingConflict(
-                        ("faults", index, aimed_by(fault)),
-                        f"names servers that Fencepost did not start, so it cannot inject a {fault.called}: "
-                        'give kind = "script", with commands of yours that inject, observe and heal a fault',
-                    )
-
-
-def _versions(sections: Sections) -> Iterator[SettingConflict]:
-    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
-        if spec and spec.image and getattr(spec, "version", None):
-            yield SettingConflict((side, "version"), f"cannot be combined with {side}.image: give only one")
-
-
-def _duration(sections: Sections) -> Iterator[SettingConflict]:
-    lock, workload = sections.lock, sections.workload
-    if lock and workload and sections.faults and workload.duration < TTLS_OF_A_RUN * lock.ttl:
+def _workload(sections: Sections) -> Iterator[SettingConflict]:
+    lock, storage, workload = sections.lock, sections.storage, sections.workload
+    if not workload:
+        return
+    if lock and sections.faults and workload.duration < TTLS_OF_A_RUN * lock.ttl:
         yield SettingConflict(
             ("workload", "duration"),
             f"is too short for faults: lock.ttl is {format_duration(lock.ttl)}, "
             f"and a run needs at least {TTLS_OF_A_RUN} TTLs",
         )
-
-
-def _writes(sections: Sections) -> Iterator[SettingConflict]:
-    storage, workload = sections.storage, sections.workload
-    if storage and workload and storage.policy == "strict" and (workload.writes or 1) > 1:
+    if storage and storage.policy == "strict" and (workload.writes or 1) > 1:
         yield SettingConflict(
             ("workload", "writes"),
             'must be 1: storage.policy "strict" accepts one write per token ("inclusive" accepts more)',
+        )
+    if "think" in workload.model_fields_set and workload.think > workload.duration:
+        yield SettingConflict(
+            ("workload", "think"),
+            f"is longer than the run: workload.duration is {format_duration(workload.duration)}",
         )
 
 
@@ -258,15 +257,6 @@ def _no_token(sections: Sections) -> Iterator[SettingConflict]:
         yield SettingConflict(("storage", "fencing"), f'cannot be used with lock.token "none": {GIVES_NONE}')
 
 
-def _think(sections: Sections) -> Iterator[SettingConflict]:
-    workload = sections.workload
-    if workload and "think" in workload.model_fields_set and workload.think > workload.duration:
-        yield SettingConflict(
-            ("workload", "think"),
-            f"is longer than the run: workload.duration is {format_duration(workload.duration)}",
-        )
-
-
 def _names(sections: Sections) -> Iterator[SettingConflict]:
     both = [name for name in sections.may if name in sections.expected]
     if both:
@@ -290,11 +280,8 @@ def _minima(sections: Sections) -> Iterator[SettingConflict]:
 
 def _never(name: str, sections: Sections) -> str | None:
     if (kinds := NEEDS.get(name)) and sections.kinds is not None and sections.kinds.isdisjoint(kinds):
-        return (
-            "no fault kills"
-            if kinds == ["kill"]
-            else f"no [[faults]] of this target is a {' or '.join(kinds)}"
-        )
+        which = f"no [[faults]] of this target is a {' or '.join(kinds)}"
+        return "no fault kills" if kinds == ["kill"] else which
     if name == HAZARDS and sections.kinds == frozenset():
         return "this target has no [[faults]]"
     if name == "stale_writes_rejected" and sections.storage and sections.storage.fencing == "none":

@@ -186,8 +186,10 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
         case "union_tag_invalid":
             return f"there is no such kind{did_you_mean(context['tag'], KINDS[key[0]])}"
         case "literal_error":
-            allowed = context["expected"].replace("'", '"')
-            return f"must be {allowed}{_near(detail['input'], context['expected'])}"
+            allowed = re.findall(r"'([^']*)'", context["expected"])
+            near = did_you_mean(str(detail["input"]), allowed)
+            hint = near if "did you mean" in near and len(allowed) > 1 else ""
+            return f"must be {context['expected']}".replace("'", '"') + hint
         case "int_type" if key == ("require", HAZARDS):
             return 'must be a number, or "all"'
         case "string_pattern_mismatch":
@@ -211,13 +213,6 @@ def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
     else:
         models = (ClientSpec if section == ("client",) else WorkloadSpec,)
     return keys_of(*models)
-
-
-def _near(value: object, expected: str) -> str:
-    """Suggest the nearest allowed value, if one is near."""
-    allowed = re.findall(r"'([^']*)'", expected)
-    near = did_you_mean(str(value), allowed)
-    return near if "did you mean" in near and len(allowed) > 1 else ""
 
 
 def _at(data: Any, key: Key) -> Any:

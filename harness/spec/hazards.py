@@ -229,16 +229,14 @@ def _never_ends(fault: FaultSpec, end: End, target: Target) -> str | None:
     if lasts is None or hits_servers(fault):
         return None
     ns, ttl = lasts.resolve(target.lock.ttl), target.lock.ttl
-    if end is not End.BEFORE_EXPIRY and ns <= ttl - ttl // _RENEWALS and not _lets_release(fault, target):
+    stops_renewals = _stops_renewals(fault, target)
+    # May a client that is hit give the lock back meanwhile, so that another client is granted it?
+    lets_release = getattr(fault, "direction", None) == "to-client" or not stops_renewals
+    if end is not End.BEFORE_EXPIRY and ns <= ttl - ttl // _RENEWALS and not lets_release:
         return "its faults are shorter than what is left of any lease"
-    if end is End.BEFORE_EXPIRY and ns >= ttl and _stops_renewals(fault, target):
+    if end is End.BEFORE_EXPIRY and ns >= ttl and stops_renewals:
         return "its faults last longer than any lease"
     return None
-
-
-def _lets_release(fault: FaultSpec, target: Target) -> bool:
-    """May a client that is hit give the lock back meanwhile, so that another client is granted it?"""
-    return getattr(fault, "direction", None) == "to-client" or not _stops_renewals(fault, target)
 
 
 def _stops_renewals(fault: FaultSpec, target: Target) -> bool:

@@ -11,7 +11,7 @@ from checkers.history.files import read_bytes
 from checkers.text.errors import HistoryError
 from checkers.text.redaction import has_password, is_option, names_a_password
 from harness.core.errors import ConfigurationError
-from harness.spec.attached import GENERATED
+from harness.spec.attached import GENERATED, PASSWORDS
 from harness.spec.fields import kind_of
 from harness.spec.locks import LOCKS
 from harness.spec.sides import Side
@@ -27,7 +27,7 @@ REMEDY_OF_COMMAND = (
 )
 REMEDIES = (REMEDY, REMEDY_OF_COMMAND)
 NONE = "this kind takes no password: remove the key"
-_NAMING = {"password_env", "password_file"}
+_NAMING = set(PASSWORDS)
 _SIDES: Mapping[str, Mapping[str, type[Side]]] = {"lock": LOCKS, "storage": STORAGES}
 _MOST = 1 << 16  # bytes of a file
 

@@ -38,20 +38,9 @@ MillisecondsTtl = Annotated[
     Duration, _whole(NS["ms"], "milliseconds", least=SHORTEST_LEASE, shortest="100ms"), _AN_HOUR, _DEFAULT
 ]
 EtcdTtl = Annotated[Duration, _seconds("etcd's leases", "etcd grants no shorter lease"), _AN_HOUR, _DEFAULT]
-HazelcastTtl = Annotated[
-    Duration,
-    _seconds("Hazelcast's sessions", "clients of Hazelcast send a heartbeat each second"),
-    _AN_HOUR,
-    _DEFAULT,
-]
+_HEARTBEATS = _seconds("Hazelcast's sessions", "clients of Hazelcast send a heartbeat each second")
+HazelcastTtl = Annotated[Duration, _HEARTBEATS, _AN_HOUR, _DEFAULT]
+_OUTLIVES = "1s: a shorter session does not outlive its heartbeats"
 ZookeeperTtl = Annotated[
-    Duration,
-    _whole(
-        NS["ms"],
-        "milliseconds",
-        least=NS["s"],
-        shortest="1s: a shorter session does not outlive its heartbeats",
-    ),
-    _AN_HOUR,
-    _DEFAULT,
+    Duration, _whole(NS["ms"], "milliseconds", least=NS["s"], shortest=_OUTLIVES), _AN_HOUR, _DEFAULT
 ]
