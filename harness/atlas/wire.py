@@ -188,15 +188,12 @@ class _Limited(io.RawIOBase):
         self._left = MOST
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return what HTTPResponse reads."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:
-        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what has arrived."""
         left = self._deadline - time.monotonic()
         if left <= 0 or self._left <= 0:
             raise TimeoutError

@@ -118,7 +118,6 @@ class _Programs:
     folder: RunFolder
 
     def begin(self, client: int) -> ProgramClient:
-        """Start it as a client."""
         task = deployment.task(self.target, self.cluster, self.folder.path, 0, client, self.command)
         fields = start_fields(client, task.lock, task.storage, self.sides)
         return ProgramClient(lambda: self.command.start(self.log), fields, task.storage.timeout)
@@ -141,7 +140,6 @@ class _Programs:
 
     @property
     def log(self) -> Path:
-        """The program's standard error."""
         return self.folder.path / LOGS / "client.log"
 
 

@@ -109,7 +109,6 @@ def _new_folder(parent: Path) -> Path:
 
 
 def _removed(survey: Survey, pool: ThreadPoolExecutor, say: Callable[[str], None]) -> Left:
-    """Remove all that was written, and say what is left."""
     left = Left.SOMETHING
     where = f"below {survey.prefix} in the bucket {survey.server.bucket}"
     if not survey.written:

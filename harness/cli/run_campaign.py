@@ -130,7 +130,6 @@ def _check_targets(night: Night, campaign: campaign_file.Campaign) -> None:
 
 
 def _executed(campaign: campaign_file.Campaign) -> list[Executed]:
-    """Return what the targets of the campaign file execute."""
     return [executed_here(load_text(cell.source, cell.name)) for cell in expand(campaign).cells]
 
 

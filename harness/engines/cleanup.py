@@ -75,7 +75,6 @@ def _remove_old_cache() -> Sweep:
 
 
 def _notices(refused: tuple[str, ...]) -> tuple[str, ...]:
-    """Describe all skipped notes in one sentence."""
     if not refused:
         return ()
     more = [f"and {len(refused) - _SHOWN} more"] * (len(refused) > _SHOWN)
@@ -84,7 +83,6 @@ def _notices(refused: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _remove_noted(note: RunNote) -> Sweep:
-    """Remove what one dead run left behind, and then its note."""
     try:
         if note.engine == DOCKER:
             from harness.engines import docker_removal

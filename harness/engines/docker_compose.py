@@ -110,7 +110,6 @@ class Project:
         ]
 
     def _patroni(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return what the override file adds to services that Patroni runs."""
         etcd = [spec.name for spec in self.members.cluster("etcd")]
         managed = [each for each in self._postgres_links() if each[0].manager]
         return {

@@ -74,8 +74,6 @@ def base_image(client: docker.DockerClient) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """An image that is being built or pulled."""
-
     image: str
     child: Child
 

@@ -82,7 +82,6 @@ def remove_ownerless() -> tuple[list[str], list[str]]:
 
 
 def _counted(things: Sequence[DockerObject]) -> str:
-    """Return such as "4 containers, 1 network"."""
     numbers = Counter(thing.kind for thing in things)
     return ", ".join(f"{number} {kind}{'' if number == 1 else 's'}" for kind, number in numbers.items())
 

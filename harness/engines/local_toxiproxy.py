@@ -89,7 +89,6 @@ def provide(notify: Notify) -> Path:
 
 
 def _make(notify: Notify) -> Path:
-    """Try each way in turn."""
     failed: list[str] = []
     scratch = cache_folder() / "making"  # under the lock: an existing one is left over from a killed process
     for is_missing, make in MAKERS:
@@ -205,7 +204,6 @@ def _stem() -> str:
 
 
 def _is_whole(file: Path) -> bool:
-    """Does a file's content match the digest in its name?"""
     with contextlib.suppress(OSError):
         return file.name == f"{_stem()}{_digest(file)}" and os.access(file, os.X_OK)
     return False

@@ -49,15 +49,12 @@ def same_servers(topology: Topology) -> Topology:
 
 @dataclass(slots=True)
 class _Kept:
-    """Servers between two runs."""
-
     topology: Topology
     cluster: Cluster
     stop: ExitStack
     runs: int = 0
 
     def serves(self, topology: Topology) -> bool:
-        """Can a run use these servers?"""
         return same_servers(self.topology) == same_servers(topology) and not (
             topology.partitions and self.cluster.toxiproxy is None
         )

@@ -227,7 +227,6 @@ class Toxiproxy:
                 raise FaultNotInstalledError("end of all faults", str(way), f"Toxiproxy shows: {after[way]}")
 
     def _of(self, way: Way) -> Toxiproxy:
-        """Return the server that has the proxy of a way."""
         return self.others.get(way.server, self)
 
     def _front(self, way: Way) -> Front | None:

@@ -53,7 +53,6 @@ def _prctl(option: int, value: object) -> None:
 
 
 def _become(user: int) -> None:
-    """Change from root to an unprivileged user."""
     try:
         os.setgroups([])
         os.setgid(user)

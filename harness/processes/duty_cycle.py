@@ -35,7 +35,6 @@ class _Cycle:
     stops: int = 0  # those that were observed
 
     def turn(self) -> None:
-        """Stop and continue the processes until it is over."""
         while not self.over.wait(self.share * PERIOD):
             begun = time.monotonic()
             try:

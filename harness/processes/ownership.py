@@ -98,9 +98,14 @@ def _split_host(host: str) -> tuple[str, str, str]:
 
 def _start_ticks(pid: int) -> int | None:
     """Return when a process started, or None if it is gone or dead."""
+    fields = stat_of(Path(f"/proc/{pid}"))
+    return None if not fields or fields[0] in "ZX" else int(fields[19])
+
+
+def stat_of(folder: Path) -> list[str]:
+    """Return the fields of a process or thread from its state on (proc(5)); none if it is gone."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()  # the name before it may contain spaces
-    return None if fields[0] in "ZX" else int(fields[19])
+        return []
+    return stat.rpartition(")")[2].split()  # the name before it may contain spaces

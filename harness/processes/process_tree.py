@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 
 from harness.processes.die_with_parent import adopt_orphans
+from harness.processes.ownership import stat_of
 
 SETTLING = 5.0  # seconds; signals arrive asynchronously, and the process must first be scheduled
 _CHASE = 60.0  # seconds; of processes that fork new ones faster than a busy machine lets us look
@@ -175,21 +176,14 @@ def _descendants(pid: int) -> Iterator[tuple[int, int]]:
         line, above = [], each
         while above > 1 and above not in known:
             line.append(above)
-            parent = _parent(above)
+            fields = stat_of(Path(f"/proc/{above}"))
+            parent = int(fields[1]) if fields else 0
             known[above] = above if parent == pid else 0
             above = above if parent == pid else parent
         child = known.get(above, 0)
         known.update(dict.fromkeys(line, child))
         if child:
             yield each, child
-
-
-def _parent(pid: int) -> int:
-    """Return the parent of a process; 0 if it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2].split()[1])
-    except OSError:
-        return 0
 
 
 def _settles(condition: Callable[[], bool]) -> bool:
@@ -211,11 +205,7 @@ def _states(process: psutil.Process) -> set[str]:
 
 
 def _state(folder: Path) -> set[str]:
-    """Return the state of one thread; empty if it is gone."""
-    try:
-        return {(folder / "stat").read_text(errors="replace").rpartition(") ")[2][:1]}
-    except OSError:
-        return set()
+    return set(stat_of(folder)[:1])
 
 
 def _has_ended(process: psutil.Process) -> bool:

@@ -161,7 +161,6 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
 
 
 def _announced(target: Target, engine: Engine, folder: RunFolder, seed: int) -> Iterator[Event]:
-    """Yield what is known before anything starts."""
     yield RunStarted(
         target=target.name,
         engine=engine.name,

@@ -46,7 +46,6 @@ class _Trial:
         known: Mapping[str, Any] = MappingProxyType({}),  # noqa: ARG002 - as above
         **_fields: Any,
     ) -> Answer:
-        """Run `action`."""
         try:
             return Answer(Outcome.OK, action())
         except Exception as error:  # noqa: BLE001 - any error of a client is an outcome

@@ -110,7 +110,6 @@ def endpoint(url: str) -> str:
 
 
 def _expectation(value: object) -> tuple[str, ...]:
-    """Parse an expectation; `"valid"` expects no anomaly."""
     if value == "valid":
         return ()
     if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):

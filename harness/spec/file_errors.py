@@ -204,7 +204,6 @@ def _section_name(key: Key) -> str:
 
 
 def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
-    """Return the keys that a section may have."""
     if not section:
         models: Iterable[type[BaseModel]] = (Target,)
     elif section[0] in KINDS:

@@ -131,7 +131,6 @@ def _new(
     before: set[tuple[Key, str]],
     check: Callable[[Mapping[str, Any]], Sequence[Problem]],
 ) -> Iterator[str]:
-    """Yield the errors that a combination brings."""
     changed = varied(data, drawn)
     if changed is None:
         yield "the target has no such key"

@@ -236,7 +236,6 @@ def _has_changed(seed: Seed) -> bool:
 
 
 def _written(folder: Path, seed: Seed) -> Path:
-    """Write the target file of a seed into a folder."""
     from harness.core.errors import ConfigurationError
     from harness.files import received
     from harness.spec.reading import MAX_SIZE
