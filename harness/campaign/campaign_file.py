@@ -15,8 +15,8 @@ from harness.core.errors import ConfigurationError
 from harness.core.fields import STRICT, Duration, Size
 from harness.core.suggestions import did_you_mean
 from harness.report.first_finding import FINGERPRINT_PATTERN
-from harness.spec.fields import NAME_PATTERN
-from harness.spec.file_errors import PATTERNS, Problem, in_words, keys_of, report
+from harness.spec.fields import NAME_PATTERN, PATTERNS
+from harness.spec.file_errors import Problem, in_words, keys_of, report
 from harness.spec.reading import Document, frozen, parse
 from harness.spec.toml import Key
 

@@ -29,7 +29,7 @@ from harness.processes.program import ProgramCommand
 from harness.processes.run_notes import temporary_folder
 from harness.run import deployment
 from harness.run.removal import removed_at_end
-from harness.run.storage_set_up import set_up
+from harness.run.trial import set_up
 from harness.spec import Target
 from harness.spec.attached import running_at
 from harness.spec.fields import CLASS_PATTERN

@@ -17,19 +17,10 @@ from harness.core.invocation import Repetition, again, typed
 from harness.core.paths import as_seen_from_here, can_be_entered
 from harness.core.printing import say, show
 from harness.engines.choice import EngineName, choose
-from harness.files import received, run_files
+from harness.files import received, run_files, run_folder
 from harness.files.atomic_files import replace_file, replacement
 from harness.files.environment import repetition_here, repetition_in
-from harness.files.run_folder import (
-    COMMITS,
-    HEADER,
-    MINIMAL,
-    MINIMAL_COMMITS,
-    MINIMAL_HISTORY,
-    MINIMAL_PLAN,
-    MINIMAL_TARGET,
-    RunFolder,
-)
+from harness.files.run_folder import RunFolder
 from harness.processes import import_path
 from harness.report.first_finding import Finding
 from harness.report.sentences import count
@@ -45,15 +36,15 @@ RUNS = "minimal-runs"
 def shrink_history(run: Path) -> Finding:
     """Write the smallest excerpt of a run's history, and print and return its finding."""
     run_files.check(run)
-    for name in MINIMAL:
+    for name in run_folder.MINIMAL:
         if received.is_folder(run, name):
             raise ConfigurationError(
                 f"{run / name} is a folder in the place of a file that shrink writes: remove it"
             )
     recorded = history_of(run)
     RunFolder(run).check_whole()
-    history, commits = run / MINIMAL_HISTORY, run / MINIMAL_COMMITS
-    log = run / COMMITS if run_files.has(run, COMMITS) else None
+    history, commits = run / run_folder.MINIMAL_HISTORY, run / run_folder.MINIMAL_COMMITS
+    log = run / run_folder.COMMITS if run_files.has(run, run_folder.COMMITS) else None
     with progress(sys.stderr) as stage:
         judged = judge_file(recorded, log, stage, same_run=True)
         stage("shrinking the history")
@@ -117,9 +108,9 @@ def shrink_target(
     `trusted` is the target, and where its programs are found. Raises as `run` does, if a run cannot be made.
     """
     text, place = trusted
-    seed = run_files.document(run, HEADER).get("seed")
+    seed = run_files.document(run, run_folder.HEADER).get("seed")
     if text is None or not isinstance(seed, int):
-        missing = run_files.TARGET if text is None else f"seed in {HEADER}"
+        missing = run_files.TARGET if text is None else f"seed in {run_folder.HEADER}"
         raise ConfigurationError(f"{run} has no {missing} to run again: give --no-runs")
     smaller = SmallerTarget(
         text=text,
@@ -137,11 +128,11 @@ def shrink_target(
             smaller.shrink()
             shown, made = smaller.measure(repeat)
     finally:
-        replace_file(run / MINIMAL_TARGET, [smaller.source])
+        replace_file(run / run_folder.MINIMAL_TARGET, [smaller.source])
         if smaller.plan is not None:
-            replace_file(run / MINIMAL_PLAN, [smaller.plan.read_text(encoding="utf-8")])
+            replace_file(run / run_folder.MINIMAL_PLAN, [smaller.plan.read_text(encoding="utf-8")])
     if smaller.plan is None:
-        show(f"No run showed {finding['anomaly']} again: {MINIMAL_TARGET} is the whole target")
+        show(f"No run showed {finding['anomaly']} again: {run_folder.MINIMAL_TARGET} is the whole target")
         return
     target = smaller.target
     seen = f"in {shown} of {made} runs" if made else "once; the time was up before it could run more often"
@@ -154,7 +145,7 @@ def shrink_target(
 
 
 def _run_again(run: Path, place: Repetition) -> str:
-    target, plan = run / MINIMAL_TARGET, run / MINIMAL_PLAN
+    target, plan = run / run_folder.MINIMAL_TARGET, run / run_folder.MINIMAL_PLAN
     if place == repetition_here((), own_code=True):
         return typed("run", as_seen_from_here(target), "--plan", as_seen_from_here(plan))
     return str(again(target, None, replace(place, options=("--plan", str(plan)))))

@@ -20,8 +20,7 @@ from harness.core.errors import ConfigurationError, EngineUnavailableError, Infr
 from harness.engines.attached import about
 from harness.engines.cleanup import DOCKER
 from harness.engines.docker_api import as_infrastructure_errors, check_compose, compose_version, connect
-from harness.engines.docker_clocks import CLOCK, command_to_set
-from harness.engines.docker_compose import TOXIPROXY, Project
+from harness.engines.docker_compose import CLOCK, TOXIPROXY, Project, command_to_set
 from harness.engines.docker_containers import Container, containers_of, gone
 from harness.engines.docker_images import provide
 from harness.engines.docker_members import HARNESS
@@ -30,11 +29,10 @@ from harness.engines.engine import Refusal
 from harness.engines.readiness import is_ready, wait_until_usable
 from harness.files.atomic_files import replace_file
 from harness.network import patroni_server
-from harness.network.clock_shift import Shift
 from harness.network.members import member_links
 from harness.network.ports import HOST
 from harness.network.systems import SYSTEMS
-from harness.network.topology import Address, Link, NetworkEdge, Server, ServerSpec, Topology, Way
+from harness.network.topology import Address, Link, NetworkEdge, Server, ServerSpec, Shift, Topology, Way
 from harness.network.toxiproxy import Toxiproxy
 from harness.processes import ownership
 from harness.processes.deferred_interrupts import deferred_interrupts

@@ -14,15 +14,19 @@ from typing import Any
 
 from harness.engines import patroni
 from harness.engines.built_images import image_of, our_image
-from harness.engines.docker_clocks import CLOCK, clocks_of
 from harness.engines.docker_members import DockerMembers
 from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
 from harness.files.atomic_files import replace_file
 from harness.files.logs import MOST
-from harness.network.topology import Address, Link, NetworkEdge, ServerSpec, Topology, edges, links
+from harness.network.systems import SYSTEMS
+from harness.network.topology import Address, Link, NetworkEdge, ServerSpec, Shift, Topology, edges, links
 from harness.processes.supervisor import LET_IT_FINISH, Supervisor
 
 TOXIPROXY = "toxiproxy"
+CLOCK = "clock"  # the service, its image, the volume, and the folder where that is
+_CLOCKS = f"/{CLOCK}"
+_FOR_EVER = 2**63 - 1  # ns
+_MILLIONTHS = 1e6
 SIDECARS = (TOXIPROXY, CLOCK)
 """Services that no target names."""
 FIRST_EDGE_PORT = 20000  # inside Toxiproxy's container
@@ -163,3 +167,29 @@ def _merge(service: dict[str, Any], added: Mapping[str, Any]) -> None:
     for name, value in added.items():
         is_partial = isinstance(service.get(name), dict)
         service[name] = {**service[name], **value} if is_partial else value
+
+
+def clocks_of(topology: Topology) -> Mapping[str, Mapping[str, Any]]:
+    """Return what the override file adds to services whose clocks a run moves.
+
+    Each of them preloads a library, which reads from a file by how much its clock is shifted. The files are
+    on a volume; a container of their own has it too, so that they can be written at any time.
+    """
+    systems = {spec.name: SYSTEMS[spec.system] for spec in topology.servers}
+    added: dict[str, dict[str, Any]] = {}
+    for name in topology.clocks:
+        environment = {"LD_PRELOAD": f"{_CLOCKS}/clock.so", "FENCEPOST_CLOCK": f"{_CLOCKS}/{name}"}
+        clock = systems[name].clock
+        if clock is not None and clock.is_monotonic:
+            environment["FENCEPOST_CLOCK_MONOTONIC"] = "yes"
+        if clock is not None and clock.in_vdso:
+            environment["FENCEPOST_CLOCK_VDSO"] = "yes"
+        added[name] = {"environment": environment, "volumes": [f"{CLOCK}:{_CLOCKS}:ro"]}
+    return added
+
+
+def command_to_set(server: str, shift: Shift) -> list[str]:
+    """Return the command that shifts a server's clock: atomically, because the file is read at any moment."""
+    until = _FOR_EVER if shift.until is None else shift.until
+    line = f"{shift.ahead} {round(shift.drift * _MILLIONTHS)} {shift.since} {until}"
+    return ["sh", "-c", f'echo "$0" > {_CLOCKS}/new && mv {_CLOCKS}/new "{_CLOCKS}/$1"', line, server]

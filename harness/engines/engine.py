@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.core.errors import ConfigurationError, EngineUnavailableError
-from harness.network.clock_shift import Shift
-from harness.network.topology import Address, Link, Server, Topology
+from harness.network.topology import Address, Link, Server, Shift, Topology
 from harness.processes.duty_cycle import Throttling
 
 if TYPE_CHECKING:

@@ -29,10 +29,9 @@ from harness.engines.local_systems import CLOCKS_NEED_DOCKER, SOURCES, STARTERS,
 from harness.engines.readiness import is_ready, wait_until_usable
 from harness.engines.server_programs import DISTRIBUTIONS, check, find
 from harness.network import ports
-from harness.network.clock_shift import Shift
 from harness.network.members import probed_links
 from harness.network.systems import SYSTEMS
-from harness.network.topology import Address, Link, NetworkEdge, Server, Topology, edges, links
+from harness.network.topology import Address, Link, NetworkEdge, Server, Shift, Topology, edges, links
 from harness.processes import ownership, process_tree
 from harness.processes.cleanup_process import continued_at_end
 from harness.processes.deferred_interrupts import deferred_interrupts

@@ -21,9 +21,8 @@ from harness.nemesis.fields import Servers
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
-from harness.network.clock_shift import Shift
 from harness.network.systems import SYSTEMS, ServerClock
-from harness.network.topology import Server
+from harness.network.topology import Server, Shift
 
 WHY_NOT = {"kahuna": ": Fencepost has no image of it that preloads its library"}
 SHORTEST_JUMP = 2 * NS["s"]

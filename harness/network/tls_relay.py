@@ -31,7 +31,7 @@ from harness.network.ports import HOST
 from harness.network.relay_process import RelayedServer
 from harness.network.systems import asks_for_tls
 from harness.network.topology import Address, AttachedSpec
-from harness.processes.companion import companion
+from harness.processes.cleanup_process import companion
 
 
 def is_relayed(server: AttachedSpec) -> bool:

@@ -1,9 +1,9 @@
 """A process that outlives the harness and cleans up after it, however the harness ends.
 
-It is a `companion` that first reads one line, its order, and then waits for the end of its standard
-input. This module is the program for three orders: kill leftover processes of a run's programs,
-continue stopped processes, and run the user's command that heals a fault. `harness.run.removal` is
-another.
+It is a `companion`: it runs in its own session, and ends with its standard input, which only the harness
+holds open. It first reads one line, its order, and then waits for that end. This module is the program for
+three orders: kill leftover processes of a run's programs, continue stopped processes, and run the user's
+command that heals a fault. `harness.run.removal` is another.
 """
 
 from __future__ import annotations
@@ -15,18 +15,39 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict
+from typing import IO
 
 import psutil
 
 from harness.core.errors import InfrastructureError
 from harness.processes import process_tree
-from harness.processes.companion import companion
 from harness.processes.program import RUN
 from harness.processes.script import EndedCommand, run
 
 PATIENCE = 5.0  # seconds
 _POLL = 0.02  # seconds
 _IN_A_ROW = 3  # consecutive looks that find nothing: a client that is being killed may start one more
+
+
+@contextmanager
+def companion(
+    module: str, *, stdout: int | None = None, stderr: int | IO[bytes] | None = None, bufsize: int = -1
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a module until the block ends; unlike with Popen alone, Ctrl-C waits for its end, too."""
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        stderr=stderr,
+        bufsize=bufsize,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.stdin is not None:
+                process.stdin.close()
+            process.wait()
 
 
 @contextmanager

@@ -41,8 +41,7 @@ from harness.run import deployment
 from harness.run.recheck import judge_folder
 from harness.run.removal import removed_at_end
 from harness.run.server_logs import keep_logs, logs_kept_on_failure
-from harness.run.storage_set_up import set_up
-from harness.run.trial import prove_usable
+from harness.run.trial import prove_usable, set_up
 from harness.run.workload_phase import WorkloadPhase
 from harness.spec import Target
 from harness.spec.attached import running_at

@@ -1,4 +1,6 @@
-"""Servers that already run, tried before a run: each request that it needs is made once, and nothing stays.
+"""Servers before a run: the storage is set up, and servers that already run are tried.
+
+Each request that a run needs is made once, and nothing of that stays.
 
 Without it, a right that is missing would show during the run, as a write that took effect but was not
 logged, or after it, when what it left cannot be removed.
@@ -15,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from checkers.history.records import Outcome
-from harness.core.errors import ConfigurationError
+from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.engines.attached import about_attached
 from harness.engines.engine import Cluster
 from harness.engines.readiness import too_old
@@ -23,8 +25,10 @@ from harness.run import deployment
 from harness.run.refusals import as_error
 from harness.spec import Target
 from harness.spec.attached import running_at
+from harness.spec.fields import PROGRAM
 from workloads import locks, storages
 from workloads.client import Answer, Lock, NotApplied, Unknown, outcome_of
+from workloads.custom_class import FailedClassError
 from workloads.settings import LockSettings, StorageSettings
 
 TRIAL = "trial"  # the resource, the owner and the value
@@ -124,3 +128,23 @@ def _explained(what: str, side: str, more: Callable[[], str] = lambda: "") -> It
     except (NotApplied, Unknown) as error:
         why = " ".join(f"{error} {f'({more()})' if more() else ''}".split())
         raise as_error(error, f"{what}: {why}", side) from error
+
+
+def set_up(storage: StorageSettings, resources: Sequence[str], attached: Sequence[str] = ()) -> None:
+    """Create what the storage needs. A program's does it itself.
+
+    Raises ServerNotReadyError if that fails; ConfigurationError if servers that already ran, at the
+    addresses `attached`, refuse it.
+    """
+    if storage.kind == PROGRAM:
+        return
+    try:
+        storages.load_kind(storage.kind).set_up(storage, resources)
+    except FailedClassError as error:
+        raise ServerNotReadyError(f"storage.kind: {error}") from error
+    except (NotApplied, Unknown) as error:
+        why = f"could not be set up: {' '.join(str(error).split())}"
+        if attached:
+            raise as_error(error, f"storage.servers: {', '.join(attached)} {why}", "storage") from error
+        where = " at ".join([storage.kind, *storage.endpoints[:1]])
+        raise ServerNotReadyError(f"{where} {why}") from error

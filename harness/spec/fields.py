@@ -9,11 +9,13 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from checkers.history.records import DEFAULT_REQUIRE
+from checkers.text.limits import SHORTEST_LEASE
 from checkers.text.repeated import repeated
 from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
 from checkers.vocabulary.counts import COVERAGE, counted
 from checkers.vocabulary.hazards import CELLS
-from harness.core.fields import Size
+from harness.core.duration import NS
+from harness.core.fields import Duration, Size, at_most
 from harness.core.size import BYTES, shown_size
 from harness.core.suggestions import did_you_mean
 from harness.engines.built_images import is_ours, our_images
@@ -37,6 +39,14 @@ IMAGE_PATTERN = r"^\S+$"
 ETCD_RELEASE_PATTERN = r"^3\.([5-9]|[1-9][0-9])\.[0-9]{1,3}$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 CLASS_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
+PATTERNS = {
+    NAME_PATTERN: "must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first",
+    CLASS_PATTERN: 'must be "package.module:Class"',
+    VARIABLE_PATTERN: 'must be the name of an environment variable, such as "PGPASSWORD"',
+    ETCD_RELEASE_PATTERN: 'must be a release of etcd from 3.5.0, such as "3.6.7"',
+    IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
+}
+"""The meaning of each pattern, in words."""
 URL_PATTERN = r"^http://[^\s/?#@]+(/[^\s?#]*)?$"
 EXAMPLE_OF_URL = "http://127.0.0.1:8420"
 OWN = "<module:Class>"
@@ -166,4 +176,39 @@ Url = Annotated[
     str,
     AfterValidator(_leads_to_a_service),
     WithJsonSchema({"type": "string", "pattern": URL_PATTERN, "examples": [EXAMPLE_OF_URL]}),
+]
+
+DEFAULT_TTL = 2 * NS["s"]
+_AN_HOUR = at_most(NS["h"], "1h")
+_DEFAULT = Field(json_schema_extra={"default": "2s"})  # of a field whose own default is in ns
+
+
+def _whole(unit: int, units: str, *, least: int, shortest: str) -> AfterValidator:
+    """Allow whole units from a least number on; both are in ns, and in the words of an error."""
+
+    def check(ttl: int) -> int:
+        if ttl < least:
+            raise ValueError(f"must be at least {shortest}")
+        if ttl % unit:
+            raise ValueError(f"must be whole {units}")
+        return ttl
+
+    return AfterValidator(check)
+
+
+def _seconds(leases: str, why: str) -> AfterValidator:
+    """Allow whole seconds from two on, with the reasons for both."""
+    return _whole(NS["s"], f"seconds, as {leases} are", least=2 * NS["s"], shortest=f"2s: {why}")
+
+
+Ttl = Annotated[Duration, _AN_HOUR, _DEFAULT]
+MillisecondsTtl = Annotated[
+    Duration, _whole(NS["ms"], "milliseconds", least=SHORTEST_LEASE, shortest="100ms"), _AN_HOUR, _DEFAULT
+]
+EtcdTtl = Annotated[Duration, _seconds("etcd's leases", "etcd grants no shorter lease"), _AN_HOUR, _DEFAULT]
+_HEARTBEATS = _seconds("Hazelcast's sessions", "clients of Hazelcast send a heartbeat each second")
+HazelcastTtl = Annotated[Duration, _HEARTBEATS, _AN_HOUR, _DEFAULT]
+_OUTLIVES = "1s: a shorter session does not outlive its heartbeats"
+ZookeeperTtl = Annotated[
+    Duration, _whole(NS["ms"], "milliseconds", least=NS["s"], shortest=_OUTLIVES), _AN_HOUR, _DEFAULT
 ]

@@ -16,16 +16,7 @@ from checkers.text.printable import shorten, without_passwords
 from checkers.text.redaction import HIDDEN, names_a_password
 from harness.core.suggestions import did_you_mean
 from harness.nemesis.faults import FAULTS
-from harness.spec.fields import (
-    CLASS_PATTERN,
-    ETCD_RELEASE_PATTERN,
-    HAZARDS,
-    IMAGE_PATTERN,
-    NAME_PATTERN,
-    OWN,
-    VARIABLE_PATTERN,
-    kind_of,
-)
+from harness.spec.fields import HAZARDS, OWN, PATTERNS, kind_of
 from harness.spec.locks import LOCKS
 from harness.spec.models import ClientSpec, Target, WorkloadSpec
 from harness.spec.passwords import REMEDIES, needless
@@ -58,15 +49,6 @@ WORDS_OF_FAULTS = {
     "union_tag_not_found": "must be a table, such as [[faults]]",
     "tuple_type": "must be a list of tables: write [[faults]], in two brackets, above each",
 }
-
-PATTERNS = {
-    NAME_PATTERN: "must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first",
-    CLASS_PATTERN: 'must be "package.module:Class"',
-    VARIABLE_PATTERN: 'must be the name of an environment variable, such as "PGPASSWORD"',
-    ETCD_RELEASE_PATTERN: 'must be a release of etcd from 3.5.0, such as "3.6.7"',
-    IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
-}
-"""The meaning of each pattern, in words."""
 
 EXAMPLE = "module:Class"
 """A kind that stands for every class of the user's."""

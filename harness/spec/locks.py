@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from harness.network.topology import REPLICA, ServerSpec
+from harness.spec import own_locks
 from harness.spec.attached import numbered
-from harness.spec.fields import Image, Url, endpoint, models_by_kind, selected_by_kind
-from harness.spec.own_locks import (
-    HazelcastOfProgram,
-    OwnLockSection,
-    PgbouncerOfProgram,
-    ProgramLockSection,
-    ServerOfProgram,
+from harness.spec.fields import (
+    DEFAULT_TTL,
+    EtcdTtl,
+    Image,
+    MillisecondsTtl,
+    Url,
+    ZookeeperTtl,
+    endpoint,
+    models_by_kind,
+    selected_by_kind,
 )
 from harness.spec.sides import LimitedMemory, LockSide
 from harness.spec.systems import OfEtcd, OfRedis, OfS3, OfZookeeper
-from harness.spec.ttls import DEFAULT_TTL, EtcdTtl, MillisecondsTtl, ZookeeperTtl
 from workloads.settings import LockSettings, RedisLockSettings, S3LockSettings
 
 REDLOCK_SERVERS = 5
@@ -202,11 +205,11 @@ AnyLock = (
     | RedlockSection
     | S3LockSection
     | ZookeeperLockSection
-    | ServerOfProgram
-    | HazelcastOfProgram
-    | PgbouncerOfProgram
-    | ProgramLockSection
-    | OwnLockSection
+    | own_locks.ServerOfProgram
+    | own_locks.HazelcastOfProgram
+    | own_locks.PgbouncerOfProgram
+    | own_locks.ProgramLockSection
+    | own_locks.OwnLockSection
 )
 LOCKS: dict[str, type[AnyLock]] = models_by_kind(AnyLock)
 

@@ -10,9 +10,8 @@ from pydantic import Field, model_validator
 from harness.core.duration import NS
 from harness.network.topology import ServerSpec
 from harness.spec.attached import MayHaveEndpoints, numbered
-from harness.spec.fields import CLASS_PATTERN, Image
+from harness.spec.fields import CLASS_PATTERN, DEFAULT_TTL, HazelcastTtl, Image, Ttl
 from harness.spec.sides import LimitedMemory, LockSide
-from harness.spec.ttls import DEFAULT_TTL, HazelcastTtl, Ttl
 
 CP_MEMBERS = 3
 

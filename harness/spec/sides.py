@@ -14,8 +14,7 @@ from pydantic import BaseModel
 
 from harness.core.fields import STRICT
 from harness.network.topology import ServerSpec
-from harness.spec.fields import Memory
-from harness.spec.ttls import DEFAULT_TTL, MillisecondsTtl
+from harness.spec.fields import DEFAULT_TTL, Memory, MillisecondsTtl
 from workloads.settings import LockSettings, Login, StorageSettings
 
 Policy = Literal["strict", "inclusive"]

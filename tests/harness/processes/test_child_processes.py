@@ -15,8 +15,7 @@ import pytest
 
 from harness.engines import cleanup
 from harness.processes import ownership, run_notes
-from harness.processes.cleanup_process import continued_at_end, healed_at_end
-from harness.processes.companion import companion
+from harness.processes.cleanup_process import companion, continued_at_end, healed_at_end
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.ownership import Life, Owner
 from harness.processes.process_tree import is_stopped, stop_all
