@@ -93,8 +93,7 @@ def _shown(cell: Cell, new_folder: Callable[[], Path], say: Callable[[str], None
     if cell.smallest is None:
         return {"history": None, "findings": []}
     file = write_history(new_folder() / f"{cell.operation}-{cell.mode}", cell.operation, cell.smallest)
-    judged = judge_file(file)
-    findings = sorted({each.anomaly for each in judged.verdict.findings})
+    findings = sorted({each.anomaly for each in judge_file(file).verdict.findings})
     say(f"                  {', '.join(findings)}: {typed('recheck', as_seen_from_here(file))}")
     return {"history": str(file), "findings": findings}
 

@@ -11,6 +11,7 @@ import click
 
 from harness.core.suggestions import did_you_mean
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 LONGEST_SEED = 20  # digits
 FORMATS = click.Choice(["text", "json"])
 
@@ -37,15 +38,13 @@ def as_path(_context: click.Context, _option: click.Parameter, path: Path | None
     return None if path is None else path_of(str(path))
 
 
-def folder_option(
-    default: str, means: str, *names: str
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def folder_option(default: str, means: str, *names: str) -> Decorator:
     """Make the option with the name of its default, for a folder; `means` is its help."""
     kind = click.Path(path_type=Path, file_okay=False)
     return with_default(f"--{default}", *names, default=default, type=kind, callback=as_path, help=means)
 
 
-def format_option(means: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def format_option(means: str) -> Decorator:
     """Make the option --format; `means` says what it prints as JSON, and where."""
     return click.option("--format", "output", default="text", type=FORMATS, help=f"json: {means}")
 
@@ -74,7 +73,7 @@ def _model(_context: click.Context, _option: click.Parameter, name: str | None) 
     raise ConfigurationError(f"unknown model {name}{did_you_mean(name, MODELS)}")
 
 
-def model_option(*, required: bool, means: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def model_option(*, required: bool, means: str) -> Decorator:
     """Make the option --model; `means` begins its help."""
     return click.option(
         "--model", required=required, metavar="MODEL", callback=_model, help=f"{means} {', '.join(MODELS)}."
@@ -119,6 +118,6 @@ TRUST = click.option(
 SEED = click.option("--seed", metavar="N", callback=_seed_number, help="Repeat the schedule of another run.")
 
 
-def max_time_option(means: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def max_time_option(means: str) -> Decorator:
     """Make the option --max-time, in seconds; `means` is its help."""
     return with_default("--max-time", default="10m", metavar="DURATION", callback=as_seconds, help=means)

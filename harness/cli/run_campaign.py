@@ -14,6 +14,7 @@ from pathlib import Path
 from harness.campaign import campaign_file, canary, corpus, outputs, schedule
 from harness.campaign.assessment import Assessment, in_force
 from harness.campaign.campaign import CampaignRunner, workers_here
+from harness.campaign.campaign_file import Campaign
 from harness.campaign.cells import CampaignCell, expand
 from harness.campaign.dask_executor import DaskExecutor
 from harness.campaign.execution import TARGETS
@@ -116,7 +117,7 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
         raise KeyboardInterrupt("interrupted", f"go on with: {resumed(options.command)}") from None
 
 
-def _check_targets(night: Night, campaign: campaign_file.Campaign) -> None:
+def _check_targets(night: Night, campaign: Campaign) -> None:
     """Raise ConfigurationError if a night would execute what the campaign file does not name.
 
     The night's folder may come from a stranger; the campaign file, and what has run here, are the user's own.
@@ -129,13 +130,11 @@ def _check_targets(night: Night, campaign: campaign_file.Campaign) -> None:
             require_trust(executed, file, trust=False, remedy="start a new night, without --resume")
 
 
-def _executed(campaign: campaign_file.Campaign) -> list[Executed]:
+def _executed(campaign: Campaign) -> list[Executed]:
     return [executed_here(load_text(cell.source, cell.name)) for cell in expand(campaign).cells]
 
 
-def _made(
-    options: CampaignOptions, campaign: campaign_file.Campaign, night: Night, results: Results | None
-) -> int:
+def _made(options: CampaignOptions, campaign: Campaign, night: Night, results: Results | None) -> int:
     """Make the open runs of a night, sum it up, and return the exit code."""
     screen = CampaignScreen(
         sys.stderr if options.json else sys.stdout,
@@ -168,12 +167,12 @@ def _made(
             raise
         assessment, code = outputs.write(night, results, allow_unknown=options.allow_unknown)
     _sum_up(screen, assessment, night, left)
-    _tell_github(screen, assessment, night, allow_unknown=options.allow_unknown)
+    _on_github(screen, assessment, night, allow_unknown=options.allow_unknown)
     return code
 
 
 def _shrink(
-    campaign: campaign_file.Campaign,
+    campaign: Campaign,
     night: Night,
     work: CampaignRunner,
     results: Results | None,
@@ -205,7 +204,7 @@ def merge_shards(
     assessment, code = outputs.write(night, known, allow_unknown=allow_unknown)
     screen = CampaignScreen(sys.stdout, documents=False)
     _sum_up(screen, assessment, night, night.open_jobs())
-    _tell_github(screen, assessment, night, allow_unknown=allow_unknown)
+    _on_github(screen, assessment, night, allow_unknown=allow_unknown)
     return code
 
 
@@ -232,7 +231,7 @@ def resumed(command: Sequence[str]) -> str:
     return typed(*words[:1], "--resume", *words[2 if words[1] == "run" else 1 :])
 
 
-def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: random.Random) -> Night:
+def _planned(options: CampaignOptions, campaign: Campaign, rng: random.Random) -> Night:
     engine = choose(options.engine, say)
     selected = _selected(options, campaign, rng, None if options.dask else engine)
     plan = NightPlan(
@@ -261,7 +260,7 @@ class _Selected:
 
 
 def _selected(
-    options: CampaignOptions, campaign: campaign_file.Campaign, rng: random.Random, engine: Engine | None
+    options: CampaignOptions, campaign: Campaign, rng: random.Random, engine: Engine | None
 ) -> _Selected:
     """Select the runs of a night, on an engine of this machine; None: elsewhere."""
     expansion = expand(campaign)
@@ -308,9 +307,7 @@ def _sum_up(screen: CampaignScreen, assessment: Assessment, night: Night, left: 
         screen.write(f"  {name:<10} {folder / file}")
 
 
-def _tell_github(
-    screen: CampaignScreen, assessment: Assessment, night: Night, *, allow_unknown: bool
-) -> None:
+def _on_github(screen: CampaignScreen, assessment: Assessment, night: Night, *, allow_unknown: bool) -> None:
     """Add the night to the job's summary, and annotate the lines of its files, if a workflow runs it."""
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:

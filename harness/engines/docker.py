@@ -25,7 +25,7 @@ from harness.engines.docker_containers import Container, containers_of, gone
 from harness.engines.docker_images import provide
 from harness.engines.docker_members import HARNESS
 from harness.engines.docker_removal import remove_all
-from harness.engines.engine import Refusal
+from harness.engines.engine import Notify, Refusal
 from harness.engines.readiness import is_ready, wait_until_usable
 from harness.files.atomic_files import replace_file
 from harness.network import patroni_server
@@ -180,9 +180,7 @@ class DockerEngine:
         return EngineUnavailableError(why_not) if why_not else None
 
     @contextmanager
-    def start(
-        self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
-    ) -> Iterator[DockerCluster]:
+    def start(self, topology: Topology, run_id: str, folder: Path, notify: Notify) -> Iterator[DockerCluster]:
         """Start everything, yield once it is usable, and remove it all at the end.
 
         The logs of image builds and of compose stay in `folder/logs`, and so do those of the servers if
@@ -307,14 +305,12 @@ def _wait(container: Container, is_usable: Callable[[], bool], deadline: float) 
     wait_until_usable(is_usable, container.check, container.failed, deadline=deadline, why=why)
 
 
-def _connect_members(
-    project: Project, toxiproxy: Toxiproxy, container: Container
-) -> dict[Link, Address | None]:
+def _connect_members(project: Project, toxiproxy: Toxiproxy, proxy: Container) -> dict[Link, Address | None]:
     """Create a proxy for each link in Toxiproxy's container; return where each can be probed, if it can."""
     if not project.topology.split:
         return {}
     members = project.members
-    at = {name: container.address_in(project.network(name)) for name in members.names}
+    at = {name: proxy.address_in(project.network(name)) for name in members.names}
     between = {
         link: (Address(at[link.source], port), Address(members.host(link.server), port))
         for link in member_links(project.topology)
@@ -326,4 +322,4 @@ def _connect_members(
     entrances = members.entrance_ports()
     toxiproxy.create({way: (Address(EVERYWHERE, port), listen[way.link]) for way, port in entrances.items()})
     unprobed: dict[Link, Address | None] = dict.fromkeys(between)
-    return unprobed | {way.link: container.published(port) for way, port in entrances.items()}
+    return unprobed | {way.link: proxy.published(port) for way, port in entrances.items()}

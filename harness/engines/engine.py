@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
 
 
+Notify = Callable[[str], None]
+"""Gets a line for the user."""
+
+
 class Cluster(Protocol):
     """Running, usable servers."""
 
@@ -101,7 +105,7 @@ class Engine(Protocol):
         """Return the error of a run of this topology, with the remedy; None if it can run."""
 
     def start(
-        self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
+        self, topology: Topology, run_id: str, folder: Path, notify: Notify
     ) -> AbstractContextManager[Cluster]:
         """Start everything, yield once it is usable, and remove it all at the end.
 

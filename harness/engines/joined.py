@@ -6,13 +6,13 @@ already run get proxies on this machine, those of the local engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from harness.engines.engine import Cluster, Engine, Refusal
+from harness.engines.engine import Cluster, Engine, Notify, Refusal
 from harness.engines.local import LocalEngine
 from harness.network.topology import Address, Server, Topology
 
@@ -93,9 +93,7 @@ class JoinedEngine:
         return refusal or LocalEngine().refusal(attached)
 
     @contextmanager
-    def start(
-        self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
-    ) -> Iterator[Cluster]:
+    def start(self, topology: Topology, run_id: str, folder: Path, notify: Notify) -> Iterator[Cluster]:
         """Start both parts, and yield them as one; without servers to start, only proxies."""
         started, attached = _parts(topology)
         name = f"{run_id}-{ATTACHED}"

@@ -24,7 +24,7 @@ from harness.core.errors import (
 )
 from harness.engines import local_postgres, local_toxiproxy, local_zookeeper
 from harness.engines.attached import Attached, about, about_attached, reached
-from harness.engines.engine import Refusal
+from harness.engines.engine import Notify, Refusal
 from harness.engines.local_systems import CLOCKS_NEED_DOCKER, SOURCES, STARTERS, WITH_PASSWORD, never
 from harness.engines.readiness import is_ready, wait_until_usable
 from harness.engines.server_programs import DISTRIBUTIONS, check, find
@@ -203,9 +203,7 @@ class LocalEngine:
         return EngineUnavailableError(why_not) if why_not else None
 
     @contextmanager
-    def start(
-        self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
-    ) -> Iterator[LocalCluster]:
+    def start(self, topology: Topology, run_id: str, folder: Path, notify: Notify) -> Iterator[LocalCluster]:
         """Start everything, yield once it is usable, and remove it all but the logs in `folder/logs`."""
         if refusal := self.refusal(topology):
             raise refusal
@@ -218,7 +216,7 @@ class LocalEngine:
         )
         try:
             with reached(topology.attached, supervisor.logs) as attached:
-                yield _start(topology, run_id, supervisor, toxiproxy, attached)
+                yield _tried(partial(_start, topology, run_id, supervisor, toxiproxy, attached), supervisor)
         finally:
             with deferred_interrupts():
                 supervisor.close()
@@ -236,20 +234,18 @@ def _needs_toxiproxy(topology: Topology) -> bool:
     return topology.partitions or bool(links(topology))
 
 
-def _start(
-    topology: Topology, run_id: str, supervisor: Supervisor, toxiproxy: Path | None, attached: Attached
-) -> LocalCluster:
+def _tried(start: Callable[[], LocalCluster], supervisor: Supervisor) -> LocalCluster:
     for _ in range(ATTEMPTS - 1):
         try:
-            return _start_once(topology, run_id, supervisor, toxiproxy, attached)
+            return start()
         except ServerNotReadyError as error:
             if ports.TAKEN not in str(error).lower():
                 raise
             supervisor.clear()
-    return _start_once(topology, run_id, supervisor, toxiproxy, attached)
+    return start()
 
 
-def _start_once(
+def _start(
     topology: Topology, run_id: str, supervisor: Supervisor, program: Path | None, attached: Attached
 ) -> LocalCluster:
     supervisor.make()

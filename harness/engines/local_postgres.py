@@ -42,7 +42,7 @@ def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
         data = supervisor.folder(server.name)
         if not server.follows:
             _create(server, data, supervisor, programs)
-        _start_one(server, data, supervisor, programs, link)
+        _spawn(server, data, supervisor, programs, link)
 
 
 def home_of_servers(folder: Path, run_id: str) -> Path:
@@ -66,9 +66,7 @@ def _create(server: Server, data: Path, supervisor: Supervisor, programs: Path) 
     supervisor.run_to_completion(server.name, [*create, programs / "postgres", data], timeout=SET_UP_TIMEOUT)
 
 
-def _start_one(
-    server: Server, data: Path, supervisor: Supervisor, programs: Path, link: Address | None
-) -> None:
+def _spawn(server: Server, data: Path, supervisor: Supervisor, programs: Path, link: Address | None) -> None:
     command: list[str | Path] = [programs / "postgres", "-D", data, "-c", "max_connections=200"]
     if link:
         command = _replicated(server, data, supervisor, programs, link)

@@ -53,8 +53,7 @@ def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
     jars = [str(supervisor.program(jar)) for jar in _jars()]
     java = [str(shutil.which("java")), *JVM, "-cp", os.pathsep.join(jars)]
     for number, server in enumerate(servers, 1):
-        configuration = _configure(supervisor, server.name, number, ensemble)
-        supervisor.spawn(server.name, [*java, MAIN, configuration])
+        supervisor.spawn(server.name, [*java, MAIN, _configure(supervisor, server.name, number, ensemble)])
 
 
 def _configure(supervisor: Supervisor, name: str, number: int, ensemble: Sequence[str]) -> Path:

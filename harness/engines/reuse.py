@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from harness.core.errors import InfrastructureError, ServerNotReadyError
-from harness.engines.engine import Cluster, Engine, Refusal
+from harness.engines.engine import Cluster, Engine, Notify, Refusal
 from harness.engines.readiness import is_ready, wait_until_usable
 from harness.files import dated_folders, logs
 from harness.files.logs import not_ready
@@ -97,9 +97,7 @@ class ReusingEngine:
         return self._engine.refusal(topology)
 
     @contextmanager
-    def start(
-        self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
-    ) -> Iterator[Cluster]:
+    def start(self, topology: Topology, run_id: str, folder: Path, notify: Notify) -> Iterator[Cluster]:
         """Lend the kept servers, or new ones, and keep them for the next run if possible."""
         if not reusable(topology):
             self.close()
@@ -123,7 +121,7 @@ class ReusingEngine:
             if kept is not None:
                 kept.stop.close()
 
-    def _proven(self, topology: Topology, notify: Callable[[str], None]) -> _Kept | None:
+    def _proven(self, topology: Topology, notify: Notify) -> _Kept | None:
         """Return the kept servers if they fit the topology and are proven clean; otherwise stop them."""
         kept = self._kept
         if kept is None:
@@ -137,7 +135,7 @@ class ReusingEngine:
         self.close()
         return None
 
-    def _started(self, topology: Topology, folder: Path, notify: Callable[[str], None]) -> _Kept:
+    def _started(self, topology: Topology, folder: Path, notify: Notify) -> _Kept:
         """Start new servers; if that fails, the run's folder gets their logs."""
         with ExitStack() as stack:
             home = dated_folders.create(self._home, LOGS)

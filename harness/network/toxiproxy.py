@@ -43,7 +43,8 @@ NO_PROXY = {"http": ""}
 Method = Literal["get", "post", "patch", "delete"]
 ToxicKind = Literal["timeout", "bandwidth", "reset_peer", "latency"]
 Stream = Literal["upstream", "downstream"]
-STREAMS: dict[Direction, frozenset[Stream]] = {
+Streams = frozenset[Stream]
+STREAMS: dict[Direction, Streams] = {
     "both": frozenset({"upstream", "downstream"}),
     "to-server": frozenset({"upstream"}),
     "to-client": frozenset({"downstream"}),
@@ -62,12 +63,12 @@ class WayState:
     listen: Address  # as Toxiproxy sees it: inside its container
     upstream: Address
     enabled: bool
-    cut: frozenset[Stream] = frozenset()  # the streams that lose data
-    held: frozenset[Stream] = frozenset()  # the streams that hold data back
-    reset: frozenset[Stream] = frozenset()  # the streams on which data resets the connection
-    slow: frozenset[Stream] = frozenset()  # the streams with a low rate
+    cut: Streams = frozenset()  # the streams that lose data
+    held: Streams = frozenset()  # the streams that hold data back
+    reset: Streams = frozenset()  # the streams on which data resets the connection
+    slow: Streams = frozenset()  # the streams with a low rate
     rate: int = 0  # KB/s
-    late: frozenset[Stream] = frozenset()  # the streams on which data is late
+    late: Streams = frozenset()  # the streams on which data is late
     least: int = 0  # ms; how late at least
     spread: int = 0  # ms; how late at most
 
@@ -113,8 +114,7 @@ class Toxiproxy:
 
     def version(self) -> str:
         """Return such as "2.12.0"."""
-        answer = self._call("get", "/version")
-        return str(answer.json()["version"])
+        return str(self._call("get", "/version").json()["version"])
 
     def create(self, proxies: Mapping[AnyWay, tuple[Address, Address]]) -> dict[AnyWay, WayState]:
         """Create a proxy for each way, from (listen, upstream), and read them back; port 0: any free one."""
@@ -238,9 +238,7 @@ class Toxiproxy:
             method, f"/proxies/{way.proxy_name(at.run_id)}{path}", **body
         )
 
-    def _add(
-        self, way: Way, kind: ToxicKind, attributes: Mapping[str, int], streams: frozenset[Stream]
-    ) -> None:
+    def _add(self, way: Way, kind: ToxicKind, attributes: Mapping[str, int], streams: Streams) -> None:
         for stream in streams:
             toxic = {"name": f"{kind}-{stream}", "type": kind, "stream": stream, "attributes": attributes}
             self._ask(way, "post", "/toxics", json=toxic)
@@ -274,7 +272,7 @@ class Toxiproxy:
 
 
 def _state(way: Way, proxy: dict[str, Any]) -> WayState:
-    def streams(kind: ToxicKind) -> frozenset[Stream]:
+    def streams(kind: ToxicKind) -> Streams:
         return frozenset(toxic["stream"] for toxic in _toxics(proxy, kind))
 
     bandwidths = _toxics(proxy, "bandwidth")

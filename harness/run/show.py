@@ -29,7 +29,8 @@ def show(run: Path, stage: Stage = ignore, environment: Mapping[str, str] = os.e
     run_files.check(run)
     page = _our_own(run) or _drawn(run, stage)
     show_line(str(page))
-    if not _display(environment):
+    displays = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
+    if sys.platform == "linux" and not any(environment.get(name) for name in displays):
         return False
     return webbrowser.open(page.resolve().as_uri())
 
@@ -52,9 +53,3 @@ def _drawn(run: Path, stage: Stage) -> Path:
         page = keep_page(report.drawn(load(run, parsed)))
     say(f"{run} has no {run_files.REPORT} that this machine wrote: its history was judged, and drawn here")
     return page
-
-
-def _display(environment: Mapping[str, str]) -> bool:
-    if sys.platform != "linux":
-        return True
-    return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"))

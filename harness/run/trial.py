@@ -39,8 +39,7 @@ PATIENCE = 10.0  # s
 class _Trial:
     """Records nothing of a trial but its last error: implements `workloads.client.Session`."""
 
-    def __init__(self) -> None:
-        self.error = ""
+    error: str = ""
 
     def call(
         self,

@@ -83,9 +83,7 @@ class WorkloadPhase:
         """The points to which no client came, though it could have."""
         return unreached(self.clients.state, points_reported(self.target))
 
-    def _nemesis(
-        self, log: PlanLog, recorder: Recorder, observed: queue.SimpleQueue[FaultObserved]
-    ) -> Nemesis:
+    def _nemesis(self, log: PlanLog, recorder: Recorder, seen: queue.SimpleQueue[FaultObserved]) -> Nemesis:
         return Nemesis(
             faults=self.faults,
             ttl=self.target.lock.ttl,
@@ -98,7 +96,7 @@ class WorkloadPhase:
                 killed=self.clients.killed,
                 state=self.clients.state,
             ),
-            observer=Observer(log=log, record=recorder.record, notify=observed.put),
+            observer=Observer(log=log, record=recorder.record, notify=seen.put),
             overlap=self.target.overlap,
             reported=points_reported(self.target),
         )

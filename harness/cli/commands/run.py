@@ -146,8 +146,7 @@ def _load_all(
             if is_in_recorded_run(Path(name)):
                 require_trust(executed_here(loaded[-1]), name, trust=trust)
             if both:
-                changed = (*overrides, *unfenced_overrides(loaded[-1]))
-                loaded.append(load(name, changed, faults=faults))
+                loaded.append(load(name, (*overrides, *unfenced_overrides(loaded[-1])), faults=faults))
         except ConfigurationError as error:
             errors += error.lines
     if errors:
