@@ -65,6 +65,11 @@ class ExhibitRun:
         """One word for a table."""
         return self.document.verdict if self.document else "no verdict"
 
+    @property
+    def as_expected(self) -> bool:
+        """Did it end with the verdict that its target expects?"""
+        return bool(self.document and self.document.as_expected)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExhibitResult:
@@ -91,10 +96,10 @@ class ExhibitResult:
             "story": self.exhibit.story,
             "expected": list(self.exhibit.bug.expected),
             "found": self.found,
-            "caught": _is_as_expected(self.bug),
+            "caught": self.bug.as_expected,
             "seconds_to_find": self.bug.seconds,
             "twin": self.twin.verdict,
-            "twin_is_clean": _is_as_expected(self.twin),
+            "twin_is_clean": self.twin.as_expected,
             "errors": [str(outcome.error) for outcome in (self.bug, self.twin) if outcome.error],
             "runs": [str(outcome.folder) for outcome in (self.bug, self.twin) if outcome.folder],
         }
@@ -187,14 +192,10 @@ def _seconds_to_find(judged: RunJudged, expected: Sequence[str]) -> float | None
     return round((min(moments) - started) / NS["s"], 2) if moments and started is not None else None
 
 
-def _is_as_expected(outcome: ExhibitRun) -> bool:
-    return bool(outcome.document and outcome.document.as_expected)
-
-
 def _codes(outcome: ExhibitRun, unknown: ExitCode = ExitCode.UNKNOWN) -> Iterator[ExitCode]:
     if outcome.error:
         yield of_error(outcome.error)
-    elif _is_as_expected(outcome):
+    elif outcome.as_expected:
         yield ExitCode.AS_EXPECTED
     else:
         yield unknown if outcome.verdict == "unknown" else ExitCode.VIOLATION
@@ -214,7 +215,7 @@ def _lines(row: ExhibitResult, chosen: Sequence[Exhibit]) -> Iterator[StyledLine
             yield from (
                 StyledLine(line, LineTone.BAD, 2) for line in (f"{what} was not judged: {first}", *others)
             )
-        elif not _is_as_expected(outcome) and outcome.folder and outcome.document:
+        elif not outcome.as_expected and outcome.folder and outcome.document:
             reasons = "; ".join(outcome.document.reasons)
             yield StyledLine(f"{what} is {outcome.verdict}: {reasons}", LineTone.BAD, 2)
             yield StyledLine(typed("show", outcome.folder), LineTone.COMMAND, 2)
@@ -229,8 +230,8 @@ def _columns(chosen: Sequence[Exhibit], name: str, expected: str, found: str, af
 
 
 def _summary(rows: Sequence[ExhibitResult], seconds: float) -> Iterator[StyledLine]:
-    caught = sum(_is_as_expected(row.bug) for row in rows)
-    clean = sum(_is_as_expected(row.twin) for row in rows)
+    caught = sum(row.bug.as_expected for row in rows)
+    clean = sum(row.twin.as_expected for row in rows)
     good = caught == clean == len(rows)
     said = f"{caught} of {len(rows)} bugs caught, {clean} of {len(rows)} twins clean, in {seconds:.0f} s"
     yield StyledLine("")

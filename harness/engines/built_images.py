@@ -1,15 +1,20 @@
 """The images that Fencepost builds: one per folder of `compose/images`, tagged by its content and pins.
 
-A folder `<system>-release` builds any release of a system: its images are also tagged by the release.
+A folder `<system>-release` builds any release of a system: its images are also tagged by the release. All
+versions are pinned in `compose/images/Dockerfile.pins`.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib.resources
+import re
 from pathlib import Path
 
-from harness.engines.pins import images, pins_of
-
+BASE = "BASE"  # the base image of all our images, with its digest
+_FROM = re.compile(r"^FROM (\S+)$", re.MULTILINE)
+_ARG = re.compile(r"^ARG (\w+)=(\S+)$", re.MULTILINE)
 OURS = "fencepost/"
 _ANY_RELEASE = "-release"
 
@@ -54,3 +59,21 @@ def our_images() -> list[str]:
     """Return the names of all our images, without tags, but those of any release."""
     names = (folder.name for folder in images().iterdir() if folder.is_dir())
     return sorted(f"{OURS}{name}" for name in names if not name.endswith(_ANY_RELEASE))
+
+
+def images() -> Path:
+    """Return the folder that contains the pins and a folder for each of our images."""
+    return Path(str(importlib.resources.files("compose"))) / "images"
+
+
+@functools.cache
+def pins() -> dict[str, str]:
+    """Return the pinned versions by the name of their build argument."""
+    text = (images() / "Dockerfile.pins").read_text(encoding="utf-8")
+    return {BASE: _FROM.findall(text)[0], **dict(_ARG.findall(text))}
+
+
+def pins_of(folder: Path) -> dict[str, str]:
+    """Return the pins that the Dockerfile in this folder declares as ARG."""
+    declared = dict(_ARG.findall((folder / "Dockerfile").read_text(encoding="utf-8")))
+    return {name: value for name, value in pins().items() if name in declared}

@@ -83,7 +83,9 @@ class DockerCluster:
                 "docker": self.client.version()["Version"],
                 "compose": compose_version(),
                 "servers": {server.name: about(server) for server in self.servers},
-                "images": {name: each.image() for name, each in self._containers().items()},
+                "images": {
+                    name: each.image() for name, each in containers_of(self.client, self.run_id).items()
+                },
                 "toxiproxy": self.toxiproxy.version(),
             }
 
@@ -149,17 +151,14 @@ class DockerCluster:
 
     def _container(self, server: str) -> Container:
         """Return the container of one server; ServerNotReadyError if it was removed."""
-        found = self._containers().get(server)
+        found = containers_of(self.client, self.run_id).get(server)
         if found is None:
             raise gone(server)
         return found
 
-    def _containers(self) -> dict[str, Container]:
-        return containers_of(self.client, self.run_id)
-
     def logs(self) -> dict[str, str]:
         """Return the log of each container, by the name of its server."""
-        return {name: each.log() for name, each in self._containers().items()}
+        return {name: each.log() for name, each in containers_of(self.client, self.run_id).items()}
 
 
 @dataclass(frozen=True, slots=True)

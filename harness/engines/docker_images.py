@@ -17,9 +17,8 @@ from docker.errors import ImageNotFound
 from docker.models.images import Image
 
 from harness.core.errors import ServerNotReadyError
-from harness.engines.built_images import folder_of, is_ours, release_of
+from harness.engines.built_images import BASE, folder_of, is_ours, pins, pins_of, release_of
 from harness.engines.docker_api import as_infrastructure_errors, connect
-from harness.engines.pins import BASE, pins, pins_of
 from harness.files.logs import not_ready
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.run_notes import temporary_folder

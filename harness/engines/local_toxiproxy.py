@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from harness.core.errors import EngineUnavailableError, InfrastructureError
-from harness.engines.pins import pins
+from harness.engines.built_images import our_image, pins
 from harness.files import private_folder
 from harness.files.user_folders import cache_folder
 from harness.processes import ownership
@@ -138,7 +138,6 @@ def _no_docker() -> str | None:
 
 
 def _take_from_image(program: Path, notify: Notify) -> None:
-    from harness.engines.built_images import our_image
     from harness.engines.docker_api import as_infrastructure_errors, connect
     from harness.engines.docker_images import provide_before_any_run
 

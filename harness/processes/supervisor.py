@@ -17,9 +17,10 @@ import psutil
 from harness.core.errors import ServerNotReadyError
 from harness.files.logs import MOST, not_ready, open_log, shortened
 from harness.processes import die_with_parent, process_tree
-from harness.processes.unprivileged import own_file, own_folder, program_for
+from harness.processes.unprivileged import others_can_reach
 
 STOP_TIMEOUT = 5.0  # s; then SIGKILL
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 LET_IT_FINISH = 0  # no signal: for a command that ends on its own, and should not be interrupted
 
 
@@ -116,15 +117,33 @@ class Supervisor:
 
     def folder(self, name: str) -> Path:
         """Create a folder for one child's data, which only that child can enter."""
-        return own_folder(self.home / name, self.user)
+        folder = self.home / name
+        folder.mkdir(mode=0o700)
+        if self.user is not None:
+            os.chown(folder, self.user, -1)
+        return folder
 
     def file(self, name: str, text: str) -> Path:
         """Create a file in `home` that only the children can read, such as one with a password."""
-        return own_file(self.home / name, text, self.user)
+        made = os.open(self.home / name, _NEW, 0o600)
+        with os.fdopen(made, "w", encoding="utf-8") as opened:
+            opened.write(text)
+            if self.user is not None:
+                os.fchown(made, self.user, -1)
+        return self.home / name
 
-    def program(self, program: str | Path) -> Path:
+    def program(self, program: Path) -> Path:
         """Return a program, or a library of one: a copy if the children cannot reach the original."""
-        return program_for(Path(program), self.user, self.home)
+        if self.user is None or others_can_reach(program):
+            return program
+        copies = self.home / "programs"
+        copies.mkdir(exist_ok=True)
+        copies.chmod(0o755)  # not left to the umask
+        copy = copies / program.name
+        if not copy.exists():
+            shutil.copyfile(program, copy)
+            copy.chmod(0o755)
+        return copy
 
     def spawn(self, name: str, command: Sequence[str | Path], *, stop_signal: int = signal.SIGKILL) -> Child:
         """Start a process that logs to `logs/<name>.log` and does not get the terminal's Ctrl-C.

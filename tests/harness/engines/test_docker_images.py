@@ -14,9 +14,9 @@ from docker.errors import ImageNotFound
 
 from harness.core.errors import ServerNotReadyError
 from harness.engines import built_images, docker_images
-from harness.engines import pins as pinned
+from harness.engines import built_images as pinned
+from harness.engines.built_images import pins
 from harness.engines.engine import Cluster, Engine
-from harness.engines.pins import pins
 from harness.nemesis.partition import partition
 from harness.network import hazelcast_server
 from harness.network.probe import reply

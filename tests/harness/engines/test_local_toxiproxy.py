@@ -14,8 +14,8 @@ import pytest
 
 from harness.core.errors import EngineUnavailableError
 from harness.engines import local_toxiproxy
+from harness.engines.built_images import pins
 from harness.engines.engine import Engine
-from harness.engines.pins import pins
 from harness.network.topology import ServerSpec, Topology
 from tests.support.held import wait_until
 from tests.support.repository import ROOT
