@@ -31,6 +31,7 @@ def environment(
     `own_code`: the target names files or modules that are found from the current folder.
     """
     how = repetition_here(again, own_code=own_code)
+    place = {"folder": how.folder, "pythonpath": how.python_path}
     return {
         **cluster,
         "fencepost": metadata.version("fencepost"),
@@ -42,11 +43,7 @@ def environment(
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": list(command),
         "again": list(again),
-        **{
-            key: value
-            for key, value in {"folder": how.folder, "pythonpath": how.python_path}.items()
-            if value
-        },
+        **{key: value for key, value in place.items() if value},
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from harness.core.errors import ConfigurationError, FencepostError
@@ -13,32 +12,18 @@ from harness.run import deployment
 from harness.spec import Target
 
 
-@dataclass(frozen=True, slots=True)
-class EngineFit:
-    """Why each engine cannot run a target; None if it can."""
+def engine_fit(target: Target) -> tuple[str | None, bool]:
+    """Return why no engine of this machine can run a target, None if one can; and if only Docker can.
 
-    local: str | None
-    docker: str | None
-
-    @property
-    def nowhere(self) -> str | None:
-        """Why no engine of this machine can run it."""
-        if self.local is None or self.docker is None:
-            return None
-        docker, _, _ = self.docker.partition(";")  # what comes after it recommends the local engine
-        return f"no engine of this machine can run it: {self.local}; here {docker}"
-
-    @property
-    def on_docker_only(self) -> bool:
-        """Can Docker run it, and the local engine not?"""
-        return self.local is not None and self.docker is None
-
-
-def engine_fit(target: Target) -> EngineFit:
-    """Ask both engines, as `run` asks the one that it uses. Docker is not asked if the local one can."""
-    refusal = LocalEngine().refusal(deployment.topology(target, target.faults))
-    why_not = str(refusal) if refusal else None
-    return EngineFit(local=why_not, docker=_why_not_docker() if why_not else None)
+    Both are asked as `run` asks the one that it uses; Docker is not if the local one can.
+    """
+    why_not_local = LocalEngine().refusal(deployment.topology(target, target.faults))
+    if why_not_local is None:
+        return None, False
+    if (why_not_docker := _why_not_docker()) is None:
+        return None, True
+    docker, _, _ = why_not_docker.partition(";")  # what comes after it recommends the local engine
+    return f"no engine of this machine can run it: {why_not_local}; here {docker}", False
 
 
 def refusal(target: Target, engine: Engine) -> FencepostError | None:

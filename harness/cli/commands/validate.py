@@ -38,10 +38,10 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
             say(*error.lines)
             code = ExitCode.CONFIGURATION
         else:
-            fit = engine_fit(target)
-            where = "; on Docker only" if fit.on_docker_only else ""
+            nowhere, on_docker_only = engine_fit(target)
+            where = "; on Docker only" if on_docker_only else ""
             show(f"{file}: ok, {described(target)}{where}")
-            unable = (fit.nowhere, *deployment.missing_programs(target))
+            unable = (nowhere, *deployment.missing_programs(target))
             classes = own_classes.not_loaded(target)
             for why in filter(None, (*unable, *classes, *readable_passwords(target), *warnings(target))):
                 say(f"{file}: {why}")
