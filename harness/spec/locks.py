@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
@@ -17,14 +15,12 @@ from harness.spec.fields import (
     EtcdTtl,
     Image,
     MillisecondsTtl,
-    Url,
     ZookeeperTtl,
-    endpoint,
     models_by_kind,
     selected_by_kind,
 )
 from harness.spec.sides import LimitedMemory, LockSide
-from harness.spec.systems import OfEtcd, OfRedis, OfS3, OfZookeeper
+from harness.spec.systems import OfEtcd, OfHttp, OfRedis, OfS3, OfZookeeper
 from workloads.settings import LockSettings, RedisLockSettings, S3LockSettings
 
 REDLOCK_SERVERS = 5
@@ -174,26 +170,16 @@ class KahunaLockSection(LockSide, LimitedMemory):
     """The image to run: Fencepost does not build one."""
 
 
-class HttpLockSection(LockSide):
+class HttpLockSection(OfHttp, LockSide):
     """Your own running lock service, which implements the contract of docs/http.md."""
 
-    system: ClassVar[str] = ""
-    servers: ClassVar[tuple[str, ...]] = ()
-    has_servers: ClassVar[bool] = False
-    image: ClassVar[None] = None
     complete_at_once: ClassVar[str] = 'lock.kind "http"'
 
     kind: Literal["http"]
-    url: Url
-    """Where it listens, such as http://127.0.0.1:8420."""
     ttl: MillisecondsTtl = DEFAULT_TTL
     """The length of the lease that clients request."""
     token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
     """The fencing token; none: the service gives none."""
-
-    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002 - as its base
-        """Return where it listens."""
-        return (endpoint(self.url),)
 
 
 AnyLock = (

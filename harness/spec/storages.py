@@ -11,9 +11,9 @@ from pydantic import Field, model_validator
 
 from harness.network.topology import STANDBY, ServerSpec
 from harness.spec.attached import MayHaveEndpoints, MayRunAlready, names, numbered
-from harness.spec.fields import CLASS_PATTERN, Image, Url, endpoint, models_by_kind, selected_by_kind
+from harness.spec.fields import CLASS_PATTERN, Image, models_by_kind, selected_by_kind
 from harness.spec.sides import LimitedMemory, StorageSide
-from harness.spec.systems import OfEtcd, OfRedis, OfS3, OfZookeeper
+from harness.spec.systems import OfEtcd, OfHttp, OfRedis, OfS3, OfZookeeper
 from workloads.settings import EtcdStorageSettings, Login, S3StorageSettings, StorageSettings
 
 STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
@@ -235,23 +235,12 @@ class OwnStorageSection(StorageSide, MayHaveEndpoints, LimitedMemory):
         return _replicating(super().started(server), self.replication)
 
 
-class HttpStorageSection(StorageSide):
+class HttpStorageSection(OfHttp, StorageSide):
     """Your own running storage, which implements the contract of docs/http.md."""
 
-    system: ClassVar[str] = ""
-    servers: ClassVar[tuple[str, ...]] = ()
-    has_servers: ClassVar[bool] = False
-    image: ClassVar[None] = None
-
     kind: Literal["http"]
-    url: Url
-    """Where it listens, such as http://127.0.0.1:8420."""
     fencing: Literal["none", "service"]
     """service: it refuses stale writes; none: it does not."""
-
-    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002 - as its base
-        """Return where it listens."""
-        return (endpoint(self.url),)
 
 
 class ProgramStorageSection(StorageSide, MayHaveEndpoints):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from harness.network.topology import ServerSpec
 from harness.spec.attached import MayRunAlready
-from harness.spec.fields import EtcdRelease, Image
+from harness.spec.fields import EtcdRelease, Image, Url, endpoint
+from harness.spec.sides import Side
 from workloads.settings import BucketName
 
 
@@ -78,3 +81,19 @@ class OfS3(MayRunAlready):
     def started(self, server: ServerSpec) -> ServerSpec:
         """Return a server that keeps everything in memory."""
         return replace(super().started(server), durable=False)
+
+
+class OfHttp(Side):
+    """A running service of the user's, which implements the contract of docs/http.md."""
+
+    system: ClassVar[str] = ""
+    servers: ClassVar[tuple[str, ...]] = ()
+    has_servers: ClassVar[bool] = False
+    image: ClassVar[None] = None
+
+    url: Url
+    """Where it listens, such as http://127.0.0.1:8420."""
+
+    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:  # noqa: ARG002 - as its base
+        """Return where it listens."""
+        return (endpoint(self.url),)
