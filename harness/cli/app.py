@@ -119,7 +119,7 @@ def _end_on_signals() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(commands=COMMANDS, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="fencepost", prog_name="fencepost")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -128,7 +128,3 @@ def cli(context: click.Context) -> None:
         from harness.engines.cleanup import sweep
 
         print_sweep(sweep())
-
-
-for command in COMMANDS:
-    cli.add_command(command)

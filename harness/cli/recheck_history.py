@@ -18,7 +18,7 @@ from harness.report.console import console
 from harness.report.lines import LineTone, StyledLine
 from harness.report.recorded_run import unread
 from harness.report.verdict_text import JudgedRun, verdict_lines
-from harness.run.recheck import Judged, recheck
+from harness.run.recheck import recheck
 
 
 def recheck_and_print(
@@ -37,19 +37,8 @@ def recheck_and_print(
     if path.is_dir():
         for problem in unread(path):
             say(f"note: {problem}")
-    with console(text) as screen:
-        screen.write(StyledLine(f"note: {notice}", LineTone.FAINT) for notice in found.notices)
-        screen.write(verdict_lines(_judged_run(path, found), verbose=verbose, width=screen.width))
-    code = of_verdict(found.document)
-    if found.failure is None:
-        return code
-    say(*found.failure.lines)
-    return of_several([code, of_error(found.failure)])
-
-
-def _judged_run(path: Path, found: Judged) -> JudgedRun:
     report = path / run_files.REPORT
-    return JudgedRun(
+    run = JudgedRun(
         target=found.history.header.target,
         document=found.document,
         history=found.history,
@@ -58,3 +47,11 @@ def _judged_run(path: Path, found: Judged) -> JudgedRun:
         seed=found.history.header.seed if run_files.has(path, run_files.TARGET) else None,
         repetition=repetition_in(path),
     )
+    with console(text) as screen:
+        screen.write(StyledLine(f"note: {notice}", LineTone.FAINT) for notice in found.notices)
+        screen.write(verdict_lines(run, verbose=verbose, width=screen.width))
+    code = of_verdict(found.document)
+    if found.failure is None:
+        return code
+    say(*found.failure.lines)
+    return of_several([code, of_error(found.failure)])
