@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, PrivateAttr, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, WithJsonSchema
 
 from checkers.history.records import DEFAULT_REQUIRE
 from harness.core.duration import NS
@@ -42,7 +42,13 @@ class WorkloadSpec(BaseModel):
     """How long a client waits for each answer; then the outcome is unknown to it."""
 
 
-Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+def _names_a_program(command: tuple[str, ...]) -> tuple[str, ...]:
+    if not command:
+        raise ValueError("must not be empty")
+    return command
+
+
+Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], AfterValidator(_names_a_program)]
 
 
 class ClientSpec(BaseModel):
@@ -50,7 +56,7 @@ class ClientSpec(BaseModel):
 
     model_config = STRICT
 
-    command: Words
+    command: Words = Field(json_schema_extra={"minItems": 1})
     """The program and its arguments, started in the current folder."""
     side: Literal["both", "lock", "storage"] = "both"
     """What the program does; Fencepost's own client, or a class of yours, does the other side."""
