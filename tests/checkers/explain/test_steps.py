@@ -31,9 +31,9 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[Edge, ...], Seque
     seen: list[tuple[tuple[Edge, ...], Sequence[Op]]] = []
     around = cycles.around
 
-    def shown_around(edges: Any, words: Any, moral: Any, accused: None = None) -> tuple[Step, ...]:
-        seen.append((edges, words.operations))
-        return around(edges, words, moral, accused)
+    def shown_around(edges: Any, operations: Any, *words: Any) -> tuple[Step, ...]:
+        seen.append((edges, operations))
+        return around(edges, operations, *words)
 
     monkeypatch.setattr(cycles, "around", shown_around)
     return seen
