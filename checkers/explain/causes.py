@@ -153,8 +153,7 @@ def meanwhile(n: Narrator, cause: Cause | None, write: Op) -> list[Fault]:
     if math.isinf(end):
         return []
     on_hold = [fault for fault in _faults_on(n, grant) if fault.overlaps(end, end)]
-    found = sorted({*on_hold, *n.faults_on("lock", end, end)} - {cause.fault}, key=lambda fault: fault.began)
-    return [fault for fault in found if fault != cause.fault]
+    return sorted({*on_hold, *n.faults_on("lock", end, end)} - {cause.fault}, key=lambda fault: fault.began)
 
 
 def _of_hold(n: Narrator, grant: Op, write: Op) -> Cause | None:

@@ -48,14 +48,8 @@ class Breach:
         counted: bool = False,
     ) -> Conflict:
         """Return this breach by an operation, because of others; `anomaly` overrides the usual name."""
-        return Conflict(
-            anomaly=anomaly or self.anomaly,
-            breach=self,
-            accused=accused,
-            because=tuple(op for op in because if op is not None),
-            cause=cause,
-            counted=counted,
-        )
+        shown = tuple(op for op in because if op is not None)
+        return Conflict(anomaly or self.anomaly, self, accused, shown, cause=cause, counted=counted)
 
 
 def each_once(accused: Op, *operations: Op | None) -> Iterator[Op]:
@@ -63,7 +57,7 @@ def each_once(accused: Op, *operations: Op | None) -> Iterator[Op]:
     return (op for op in dict.fromkeys(operations) if op is not None and op != accused)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Conflict:
     """One event that the rules do not allow."""
 

@@ -66,13 +66,9 @@ class EdgeWords:
             return _BEFORE_THE_RUN
         name = self._n.name(op)
         is_shared = any(other is not op and self._n.name(other) == name for other in self.operations)
-        return f"{name} {self._where(op)}" if is_shared else name
-
-    def _where(self, op: Op) -> str:
-        """Distinguish an operation from others of the same name."""
-        if op.lines:
-            return f"at {cited(op.lines[-1])}"
-        return f"({self._n.place(op)})"
+        if not is_shared:
+            return name
+        return f"{name} at {cited(op.lines[-1])}" if op.lines else f"{name} ({self._n.place(op)})"
 
     def _op(self, node: Node) -> Op | None:
         return self.operations[node] if isinstance(node, int) else None
@@ -113,7 +109,10 @@ class EdgeWords:
 
     def _rule_of_tokens(self, before: Op, after: Op | None) -> str:
         if before.f == "acquire":
-            return _rule_of_grants(before, after)
+            rise = "tokens have to rise from grant to grant, and"
+            if after is None or before.token == after.token:
+                return f"{rise} both got token {before.token}"
+            return f"{rise} {before.token} is below {after.token}"
         if not self._n.history.header.fenced:
             accepted = self._accepted(before, f"it accepted {content(before.value)}")
             return (
@@ -210,9 +209,3 @@ class EdgeWords:
             return f", such as {cause.token}, sent {self._n.sent(cause)}"
         place = self._n.place(cause, first=True)
         return f"; the first such token in the storage's own order is {cause.token} ({place})"
-
-
-def _rule_of_grants(lower: Op, higher: Op | None) -> str:
-    if higher is None or lower.token == higher.token:
-        return f"tokens have to rise from grant to grant, and both got token {lower.token}"
-    return f"tokens have to rise from grant to grant, and {lower.token} is below {higher.token}"

@@ -22,7 +22,7 @@ from checkers.facts.late_calls import ByCall
 from checkers.facts.leases import ENDS
 from checkers.facts.recorded import restarts_of_storage
 from checkers.facts.surroundings import GrantStops
-from checkers.history.faults import Fault, Faults, client_of, faults_of
+from checkers.history.faults import Fault, Faults, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.text.places import cited
 from checkers.text.printable import content
@@ -246,14 +246,8 @@ class Narrator:
 
     def grant_steps(self, *grants: Op) -> list[Step]:
         """Say who was granted which token, and when."""
-        return [
-            step(
-                f"{self.who(grant)} was granted {lock_on(grant.resource)}{self.with_token(grant)}"
-                f" {self.answered(grant)}.",
-                grant,
-            )
-            for grant in grants
-        ]
+        granted = ((grant, f"{self.who(grant)} was granted {lock_on(grant.resource)}") for grant in grants)
+        return [step(f"{what}{self.with_token(op)} {self.answered(op)}.", op) for op, what in granted]
 
     def restart(self, first: Op, then: Op | None) -> Fault | None:
         """Return the restart of the storage between two operations, or after the first."""
@@ -279,10 +273,6 @@ class Narrator:
     def who(self, op: Op) -> str:
         """Name the client of an operation, at the beginning of a sentence."""
         return self.whom(op).capitalize()
-
-    def client(self, op: Op) -> int:
-        """Return the client whose process did the operation."""
-        return client_of(op.process, self.history.header)
 
     def whom(self, op: Op) -> str:
         """Name the client of an operation within a sentence, or the process if its client is unknown."""

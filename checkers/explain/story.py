@@ -12,7 +12,6 @@ from checkers.text.printable import content
 from checkers.vocabulary.fault_kinds import part_of_run
 from checkers.vocabulary.verdict import ProofStep
 
-_SEEN_OVER = {"failover": "the failover was seen to be over"}
 _AT_ONCE = {"kill": "was killed", "restart": "was restarted", "failover": "failed over"}
 
 
@@ -107,12 +106,7 @@ def restarted(fault: Fault) -> str:
     return f"{part_of_run(fault.target)} {_AT_ONCE.get(fault.kind, fault.words.lasting)}"
 
 
-def seen_over(fault: Fault) -> str:
-    """Say that a restart was over; only the time when this was seen is known."""
-    return _SEEN_OVER.get(fault.kind, "it was seen up again")
-
-
-def is_restart(fault: Fault) -> bool:
+def restarts(fault: Fault) -> bool:
     """Did a service go down and come up again? It may have answered before that was seen."""
     return fault.client is None and fault.kind in _AT_ONCE and not fault.left_behind
 

@@ -12,17 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from checkers.explain.causes import meanwhile
 from checkers.explain.narrator import Narrator
-from checkers.explain.story import (
-    Cause,
-    Step,
-    capitalized,
-    clients_left,
-    is_restart,
-    lock_on,
-    restarted,
-    seen_over,
-    step,
-)
+from checkers.explain.story import Cause, Step, capitalized, clients_left, lock_on, restarted, restarts, step
 from checkers.history.faults import Fault
 from checkers.history.records import Op
 from checkers.vocabulary.fault_kinds import part_of_run
@@ -39,7 +29,7 @@ def fault_steps(n: Narrator, cause: Cause | None, op: Op | None = None) -> Itera
     lease = math.inf if grant is None else n.lease(grant)
     is_over = fault.client is not None and fault.began <= lease <= fault.healed
     over = f"; its lease ended at {n.at(lease)}" if is_over else ""
-    what = _restart(n, fault) if is_restart(fault) else _in_words(n, fault)
+    what = _restart(n, fault) if restarts(fault) else _in_words(n, fault)
     yield step(f"{capitalized(what)}{over}{clients_left(fault)}.", fault)
     others = [] if op is None else meanwhile(n, cause, op)
     token = "" if grant is None else n.with_token(grant)
@@ -62,7 +52,8 @@ def _restart(n: Narrator, fault: Fault) -> str:
     began = f"{restarted(fault)} at {n.at(fault.began)} (line {fault.lines[0]})"
     if len(fault.lines) == 1:
         return began
-    return f"{began}; {seen_over(fault)} at {n.at(fault.healed)} (line {fault.lines[1]})"
+    seen = "the failover was seen to be over" if fault.kind == "failover" else "it was seen up again"
+    return f"{began}; {seen} at {n.at(fault.healed)} (line {fault.lines[1]})"
 
 
 def _in_words(n: Narrator, fault: Fault) -> str:
@@ -118,7 +109,7 @@ def happened(n: Narrator, fault: Fault | None) -> str:
     """Say what a fault did; a sentence, or nothing."""
     if fault is None:
         return ""
-    if is_restart(fault):
+    if restarts(fault):
         return capitalized(f"{restarted(fault)} at {n.at(fault.began)}.")
     return capitalized(f"{hit_by(n, fault)} {during(n, fault)}.")
 

@@ -35,23 +35,10 @@ import numpy as np
 
 from checkers.facts.evidence import Evidence
 from checkers.facts.holds import holds_of
-from checkers.history.columns import (
-    ABSENT,
-    APPEND,
-    FENCE,
-    FUNCTIONS,
-    NO_ROWS,
-    READ,
-    RELEASE,
-    RENEW,
-    REVOKE,
-    WRITE,
-    Flags,
-    Ints,
-    in_ns,
-)
+from checkers.history.columns import ABSENT, FUNCTIONS, NO_ROWS, RELEASE, RENEW, REVOKE, Flags, Ints, in_ns
 from checkers.history.faults import Fault, faults_of
 from checkers.history.memoized import memoized
+from checkers.history.records import WRITES
 from checkers.vocabulary.document import HazardsDocument
 from checkers.vocabulary.hazards import PLACE, Cell, End, Hit, Point, fate_of
 
@@ -59,15 +46,15 @@ _POINTS = {str(point): point for point in Point} | {"list-read": Point.BEFORE_WR
 """The points that the nemesis can name; a client that has read its list writes next."""
 
 
-def _one_of(*functions: int) -> Flags:
+def _one_of(*functions: str) -> Flags:
     """Return a flag for each function; looking them up is much faster than `np.isin`."""
     flags = np.zeros(len(FUNCTIONS), np.bool_)
-    flags[list(functions)] = True
+    flags[list(map(FUNCTIONS.index, functions))] = True
     return flags
 
 
-_IS_WRITE = _one_of(WRITE, APPEND)
-_IS_CALL_OF_STORAGE = _one_of(WRITE, APPEND, FENCE, READ)
+_IS_WRITE = _one_of(*WRITES)
+_IS_CALL_OF_STORAGE = _one_of(*WRITES, "fence", "read")
 _BEFORE_SENDING = frozenset({"granted", "acquired", "list-read", "before-write"})
 _SIDES = {"lock": Hit.LOCK, "storage": Hit.STORAGE}
 

@@ -218,7 +218,7 @@ class HoldIndex:
     @cached_property
     def _lost_at_most(self) -> Ints:
         """The latest moment at which each hold can have been lost, by its row; NEVER if unknown."""
-        grants = GrantColumns(self.columns)
+        grants = GrantColumns(self._evidence)
         lost = np.full(len(self.columns), NEVER, dtype=np.int64)
         lost[grants.grants] = grants.kept_at_most()
         return lost

@@ -83,17 +83,15 @@ class LateCalls:
 
     def had_lost(self, op: Op, holder: Op) -> bool:
         """Had the owner of an operation lost the lock by its call, or by another holder's grant?"""
-        return self.came_too_late(op) or self._was_over_by(op, holder.returned or 0)
+        hold, moment = self._hold_of(op), holder.returned or 0
+        if hold is None or self._holds.was_lost_before(hold, op.called):
+            return True
+        return -math.inf < self._holds.promised_under(hold, op.called, moment) < moment
 
     def came_too_late(self, op: Op) -> bool:
         """Had the owner of an operation lost the lock by its call, or never been granted it?"""
         hold = self._hold_of(op)
         return hold is None or self._holds.was_lost_before(hold, op.called)
-
-    def _was_over_by(self, op: Op, moment: int) -> bool:
-        """Was the lease of an operation's hold over by a moment, ignoring what its owner did to end it?"""
-        hold = self._hold_of(op)
-        return hold is not None and -math.inf < self._holds.promised_under(hold, op.called, moment) < moment
 
     def _hold_of(self, op: Op) -> int | None:
         """Return the last hold that the owner of an operation had asked for before its call."""

@@ -15,19 +15,7 @@ from typing import Literal
 import numpy as np
 
 from checkers.facts.evidence import Evidence, in_columns
-from checkers.history.columns import (
-    ABSENT,
-    ACQUIRE,
-    FAIL,
-    NEVER,
-    OK,
-    RELEASE,
-    RENEW,
-    REVOKE,
-    Columns,
-    Flags,
-    Ints,
-)
+from checkers.history.columns import ABSENT, ACQUIRE, FAIL, NEVER, OK, RELEASE, RENEW, REVOKE, Flags, Ints
 from checkers.history.memoized import memoized
 from checkers.history.ranks import distinct, is_repeated, stable_order
 
@@ -46,7 +34,7 @@ def narrowed(evidence: Evidence, relevant: Callable[[GrantColumns], Ints]) -> Ev
 
 @memoized
 def _holds(evidence: Evidence) -> GrantColumns:
-    return GrantColumns(in_columns(evidence).columns)
+    return GrantColumns(evidence)
 
 
 def count_of_grants(evidence: Evidence) -> int:
@@ -108,8 +96,8 @@ def of_beliefs(holds: GrantColumns) -> Ints:
 class GrantColumns:
     """The grants of all resources, and the renews and ends of their owners."""
 
-    def __init__(self, columns: Columns) -> None:
-        self.columns = columns
+    def __init__(self, evidence: Evidence) -> None:
+        self.columns = columns = in_columns(evidence).columns
         self._rows = columns.rows(ACQUIRE, RENEW, RELEASE, REVOKE)
         (key,) = keys((columns.resource[self._rows], columns.owner[self._rows]))
         different, self._owner = distinct(key)

@@ -8,31 +8,17 @@ from functools import cached_property
 import numpy as np
 
 from checkers.facts.evidence import Evidence, in_columns, memoized_as_seen
-from checkers.history.columns import (
-    ABSENT,
-    APPEND,
-    FAIL,
-    FENCE,
-    NEVER,
-    OK,
-    READ,
-    WRITE,
-    Columns,
-    Flags,
-    Ints,
-    Operations,
-    indices,
-)
+from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, NEVER, OK, READ, WRITE, Flags, Ints, indices
 from checkers.history.faults import Faults, faults_of
 from checkers.history.memoized import memoized, of_the_last
 from checkers.history.ranks import heights, rank
-from checkers.history.records import FaultEvent, Header, Op
+from checkers.history.records import FaultEvent, Op
 
 
 @memoized_as_seen
 def recorded(evidence: Evidence) -> Recorded:
     """Return the operations on storages."""
-    return Recorded(in_columns(evidence), evidence.history.header)
+    return Recorded(evidence)
 
 
 @memoized
@@ -45,13 +31,12 @@ def last_restart(evidence: Evidence) -> int:
 class Recorded:
     """The operations on storages, with their moments and tokens."""
 
-    def __init__(self, operations: Operations, header: Header) -> None:
-        self.header = header
-        self.ops = operations
-        self.columns: Columns = operations.columns
-        columns = self.columns
+    def __init__(self, evidence: Evidence) -> None:
+        self.header = evidence.history.header
+        self.ops = in_columns(evidence)
+        self.columns = columns = self.ops.columns
         self.ranks = rank(columns)
-        self.height, self.initial_height = heights(columns, header.initial_token)
+        self.height, self.initial_height = heights(columns, self.header.initial_token)
         self.writes = columns.rows(WRITE, APPEND)
         self.reads = indices((columns.f == READ) & (columns.outcome == OK))
         fences = columns.rows(FENCE)

@@ -74,12 +74,8 @@ def _holds_of(evidence: Evidence) -> list[list[_Hold]]:
     for _, operations in sorted(involved.items()):
         holds = [hold for each in by_owner(operations).values() for hold in _holds(each, unanswered)]
         if not all(hold.is_promised for hold in holds):
-            found.append(sorted(holds, key=_by_return))
+            found.append(sorted(holds, key=lambda hold: (hold.grant.returned or 0, hold.grant.index)))
     return found
-
-
-def _by_return(hold: _Hold) -> tuple[int, int]:
-    return hold.grant.returned or 0, hold.grant.index
 
 
 def _held_by_two(holds: Sequence[_Hold], faults: Faults) -> Iterator[tuple[Op, Op]]:
@@ -90,18 +86,13 @@ def _held_by_two(holds: Sequence[_Hold], faults: Faults) -> Iterator[tuple[Op, O
     others = AboveOfOthers([hold.grant.owner for hold in holds], until, called, unpromised)
     for place, hold in enumerate(holds):
         returned = hold.grant.returned or 0
-        healed = _last_healed(faults, returned)
+        begun = bisect_right(faults.began, returned)
+        healed = faults.healed_by_then[begun - 1] if begun else -1  # the last fault that had begun by then
         if min(hold.until, longest[place]) <= returned or hold.grant.called <= healed:
             continue
         other = others.first(hold.grant.owner, (returned, healed, 0 if hold.is_promised else -1))
         if other is not None and other < place:
             yield hold.grant, holds[other].grant
-
-
-def _last_healed(faults: Faults, moment: int) -> float:
-    """Return when the last fault that had begun by `moment` was healed; -1 if there was none."""
-    begun = bisect_right(faults.began, moment)
-    return faults.healed_by_then[begun - 1] if begun else -1
 
 
 def _holds(own: Sequence[Op], unanswered: Mapping[int, Sequence[int]]) -> Iterator[_Hold]:

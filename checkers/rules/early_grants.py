@@ -71,6 +71,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
         return _both_promised(n, conflict)
     late = CallsBetween.between(n, holder, grant)
     cause = of_early_grant(n, holder, grant, late)
+    joined = " and" if _release(n, holder, setter) else ","
     is_of_service = cause and cause.fault and cause.fault.client is None
     return Story(
         summary=(
@@ -96,7 +97,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
         sentences=in_time_order(
             n,
             cause,
-            (holder.returned or 0, _took_until(n, holder, setter)),
+            (holder.returned or 0, f"{took(n, holder)[:-1]}{joined} {_until(n, holder, setter)}."),
             *_came_before(n, cause),
             (math.inf, _was_granted_it(n, conflict, cause)),
         ),
@@ -144,11 +145,6 @@ def _still(n: Narrator, holder: Op, setter: Op) -> str:
     if _release(n, holder, setter):
         return f"{n.whom(holder)} {_until(n, holder, setter)}"
     return f"the lease of {n.whom(holder)} was {_until(n, holder, setter)}"
-
-
-def _took_until(n: Narrator, holder: Op, setter: Op) -> str:
-    joined = " and" if _release(n, holder, setter) else ","
-    return f"{took(n, holder)[:-1]}{joined} {_until(n, holder, setter)}."
 
 
 def _until(n: Narrator, holder: Op, setter: Op) -> str:

@@ -16,6 +16,7 @@ from checkers.explain.story import Step, Story, capitalized, lock_on, step
 from checkers.facts.evidence import Evidence, memoized_as_seen
 from checkers.facts.stuck_stretches import PossibleHold, Stuck, stretches, waiting_chain
 from checkers.facts.surroundings import surroundings_of
+from checkers.history.faults import client_of
 from checkers.history.records import Op
 
 _MOST_NAMED = 3  # waiting clients; the others are only counted
@@ -32,7 +33,7 @@ def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
 def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
     lock = lock_on(conflict.accused.resource)
     stuck = _stretch(n, conflict)
-    clients = {n.client(op) for op in stuck.waiting}
+    clients = {client_of(op.process, n.history.header) for op in stuck.waiting}
     whom = n.whom(conflict.accused) if len(clients) == 1 else "clients"
     return Story(
         summary=(

@@ -26,7 +26,7 @@ _SHORT = 6  # characters; shorter ones are hidden as words alone
 def redacted(text: str, known: Iterable[str] = ()) -> str:
     """Hide what looks like a password in a text, and known passwords."""
     for password in sorted(filter(None, known), key=len, reverse=True):
-        text = _without(password, text)
+        text = _written(password).sub(HIDDEN, text)
     if "://" in text:
         text = _IN_URL.sub(lambda found: f"{found[1] or '://'}:{HIDDEN}@", text)
     if "--" in text:
@@ -61,10 +61,6 @@ def has_password(text: str) -> bool:
 def is_option(word: str) -> bool:
     """Is a word of a command an option whose value, the next word, is a password?"""
     return bool(_OPTION.fullmatch(word))
-
-
-def _without(password: str, text: str) -> str:
-    return _written(password).sub(HIDDEN, text)
 
 
 @cache

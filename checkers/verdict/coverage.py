@@ -81,7 +81,7 @@ def attempts(evidence: Evidence) -> dict[str, int]:
     after_higher[_logged_after_higher(evidence)] = True
     accepted = after_higher[zones.fenced_write] | _below(zones, mark, zones.fenced_write)
     accepted |= stale[zones.fenced_write] & _seen_below(zones)
-    rejected = _rejected(evidence)
+    rejected = may_be_below(evidence, zones.rejected[zones.columns.f[zones.rejected] != FENCE])
     lost = zones.optional[zones.columns.outcome[zones.optional] == OK]  # not in the log
     tried = np.concatenate((accepted, rejected, _below(zones, mark, lost)))
     late_tried, stale_tried, stale_accepted = _without_tokens(evidence, stale)
@@ -102,12 +102,6 @@ def _without_tokens(evidence: Evidence, stale: Flags) -> tuple[int, int, int]:
     counted = (writes.is_late, tried, tried & writes.accepted)
     late, attempted, accepted = map(int, map(np.count_nonzero, counted))
     return late, attempted, accepted
-
-
-def _rejected(evidence: Evidence) -> Flags:
-    """Which rejected writes carry a lower token than something that may have been above them by then?"""
-    zones = zones_of(evidence)
-    return may_be_below(evidence, zones.rejected[zones.columns.f[zones.rejected] != FENCE])
 
 
 def _logged_after_higher(evidence: Evidence) -> Ints:

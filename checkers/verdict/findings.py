@@ -129,10 +129,10 @@ def _cause(cause: Cause) -> CauseDocument:
     fault, late = cause.fault, cause.operation
     return CauseDocument(
         certain=cause.certain,
-        fault="" if fault is None else fault.kind,
-        target="" if fault is None else fault.target,
-        faults=[] if fault is None else list(fault.lines),
-        operations=[] if late is None else list(on_lines([late])),
+        fault=fault.kind if fault else "",
+        target=fault.target if fault else "",
+        faults=[*fault.lines] if fault else [],
+        operations=[*on_lines([late])] if late else [],
     )
 
 

@@ -34,12 +34,10 @@ NONE = {
 }
 """Words for a run without any of these."""
 
-
 _WITHOUT_TOKENS = {
     "late_writes_attempted": "writes sent after a later hold had been granted",
     "stale_writes_attempted": "writes that came after a write of a later hold",
 }
-
 
 _NAMES = {"stale_writes_rejected": "stale writes refused"}  # the name of a field stays
 

@@ -62,17 +62,16 @@ KINDS: Mapping[str, FaultKind] = {
 
 
 def words_of(kind: str, own: FaultKind | None) -> FaultKind:
-    """Return the words for a kind; `own` are the words in the history's header."""
-    return KINDS.get(kind) or own or _without_words(kind)
-
-
-def _without_words(kind: str) -> FaultKind:
-    """Return a kind of which only the name is known."""
-    return FaultKind(
-        lasting=f"was hit by {kind}",
-        now=f"is hit by {kind}",
-        afterwards=f"is no longer hit by {kind}",
-        short=kind,
+    """Return the words for a kind; `own` are the words in the history's header, if it brings any."""
+    return (
+        KINDS.get(kind)
+        or own
+        or FaultKind(
+            lasting=f"was hit by {kind}",
+            now=f"is hit by {kind}",
+            afterwards=f"is no longer hit by {kind}",
+            short=kind,
+        )
     )
 
 

@@ -202,7 +202,7 @@ def reasons_of(reasons: Iterable[Reason]) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> FindingDocument:
-    cause = finding.account.cause
+    cause, earlier = finding.account.cause, finding.caused_by
     return FindingDocument(
         anomaly=finding.anomaly,
         rule=finding.account.rule,
@@ -222,13 +222,11 @@ def _finding(finding: Finding) -> FindingDocument:
         probable_cause=[] if cause is None else cause.operations,
         names=[finding.anomaly, *finding.also],
         also=list(finding.also),
-        caused_by=None if finding.caused_by is None else _earlier(finding.caused_by),
-    )
-
-
-def _earlier(finding: Finding) -> EarlierDocument:
-    return EarlierDocument(
-        anomaly=finding.anomaly, summary=finding.summary, operations=_lines(finding.operations)
+        caused_by=None
+        if earlier is None
+        else EarlierDocument(
+            anomaly=earlier.anomaly, summary=earlier.summary, operations=_lines(earlier.operations)
+        ),
     )
 
 

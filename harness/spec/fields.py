@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from checkers.history.records import DEFAULT_REQUIRE
 from checkers.text.limits import SHORTEST_LEASE
-from checkers.text.repeated import repeated
+from checkers.text.nearest import repeated
 from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
 from checkers.vocabulary.counts import COVERAGE, counted
 from checkers.vocabulary.hazards import CELLS

@@ -13,8 +13,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from checkers.text.nearest import repeated
 from checkers.text.redaction import names_a_password
-from checkers.text.repeated import repeated
 from harness.spec.file_errors import Problem
 from harness.spec.overrides import key_of, set_at
 from harness.spec.toml import MAX_DEPTH, Key, as_dotted, literal

@@ -16,8 +16,8 @@ from msgspec import Meta, Struct
 
 from checkers.history.lines import Mark, Nanoseconds, Token
 from checkers.history.records import UNUSABLE
+from checkers.text.nearest import repeated
 from checkers.text.printable import quoted
-from checkers.text.repeated import repeated
 from workloads.client import Unknown
 
 PROTOCOL = 1

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from checkers.text.nearest import repeated
 from checkers.text.redaction import HIDDEN, redacted, redacted_document
-from checkers.text.repeated import repeated
 
 PASSWORDS = [
     *("plain-and-simple", 'with "quotes"', "it's o'clock", "C:\\temp\\new", "\\\\\\\\\\\\\\\\", "trailing\\"),
