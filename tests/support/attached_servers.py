@@ -52,9 +52,10 @@ class Attached:
 
 
 def schemas(postgres: Running, database: str) -> list[str]:
-    """The schemas of a database that are not PostgreSQL's own."""
+    """The schemas of a database but for `pg_…`; there are some, and Docker may lose what a command says."""
     asked = "SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' ORDER BY 1"
-    return postgres.says("psql", "-Ufencepost", "-Atc", asked, database).split()
+    found: list[str] = wait_for(lambda: postgres.says("psql", "-Ufencepost", "-Atc", asked, database).split())
+    return found
 
 
 @contextmanager
