@@ -251,7 +251,7 @@ Keys with more than one winner, of those that 16 clients raced for (one `PUT` an
 
 """  # noqa: E501 - a paragraph is a line
 FAULTS = """
-Two more columns for each operation come from `make atlas` alone, which starts the servers itself. *Stopped*: the mode *held*, with the server stopped by SIGSTOP while the last bytes are sent, so that it finds all requests at once. *Killed*: *held*, with SIGKILL up to 20 ms after the last bytes, and a restart; answers are lost, so what is counted are keys with two acknowledged winners, and acknowledged objects that are not there afterwards. Servers that keep their objects in memory have nothing after a restart.
+Two more columns for each operation come from `make atlas` alone, which starts the servers itself. *Stopped*: the mode *held*, with the server stopped by SIGSTOP while the last bytes are sent, so that it finds all requests at once. *Killed*: *held*, with SIGKILL up to 20 ms after the last bytes, and a restart; answers are lost, so what is counted are keys with two acknowledged winners, and acknowledged objects that are not there afterwards. A server that has none of its objects after a restart is not killed: it *keeps nothing*. Servers without a row here have not been raced this way yet.
 
 """  # noqa: E501 - as above
 FOOT = """
