@@ -6,15 +6,16 @@ already run get proxies on this machine, those of the local engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from harness.engines.engine import Cluster, Engine, Notify, Refusal
 from harness.engines.local import LocalEngine
-from harness.network.topology import Address, Server, Topology
+from harness.network.topology import Address, Link, Server, Shift, Topology
+from harness.processes.duty_cycle import Throttling
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -39,9 +40,10 @@ class JoinedCluster:
         """All servers."""
         return (*self.started.servers, *self.attached.servers)
 
-    def __getattr__(self, name: str) -> Any:
-        """Leave everything that is not said here to the started servers: faults can only hit those."""
-        return getattr(self.started, name)
+    @property
+    def earlier_runs(self) -> int | None:
+        """How many runs had the started servers before."""
+        return self.started.earlier_runs
 
     @property
     def toxiproxy(self) -> Toxiproxy | None:
@@ -50,6 +52,11 @@ class JoinedCluster:
         if first is None or second is None:
             return None
         return replace(first, others={server.name: second for server in self.attached.servers})
+
+    @property
+    def links(self) -> Mapping[Link, Address | None]:
+        """The links between members of started clusters."""
+        return self.started.links
 
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server."""
@@ -60,6 +67,36 @@ class JoinedCluster:
         """Raise ServerNotReadyError if a started server, or a proxy, has ended."""
         self.started.check()
         self.attached.check()
+
+    def kill(self, servers: Sequence[str], *, orderly: bool = False) -> str:
+        """Kill started servers."""
+        return self.started.kill(servers, orderly=orderly)
+
+    def restart(self, servers: Sequence[str]) -> None:
+        """Restart started servers that were killed."""
+        self.started.restart(servers)
+
+    def pause(self, servers: Sequence[str]) -> str:
+        """Stop all processes of started servers."""
+        return self.started.pause(servers)
+
+    def resume(self, servers: Sequence[str]) -> str:
+        """Continue started servers."""
+        return self.started.resume(servers)
+
+    def throttled(
+        self, servers: Sequence[str], share: float
+    ) -> AbstractContextManager[Mapping[str, Throttling]]:
+        """Limit the CPU of started servers."""
+        return self.started.throttled(servers, share)
+
+    def shift_of(self, server: str) -> Shift:
+        """Return how a started server's clock is shifted now."""
+        return self.started.shift_of(server)
+
+    def set_clock(self, server: str, shift: Shift) -> None:
+        """Shift the clock of a started server."""
+        self.started.set_clock(server, shift)
 
     def environment(self) -> dict[str, Any]:
         """Return what both know of their servers."""
@@ -102,7 +139,7 @@ class JoinedEngine:
                 yield beside
                 return
             with self.engine.start(started, run_id, folder, notify) as cluster:
-                yield cast("Cluster", JoinedCluster(cluster, beside))
+                yield JoinedCluster(cluster, beside)
 
 
 def _parts(topology: Topology) -> tuple[Topology, Topology]:
