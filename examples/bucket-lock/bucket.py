@@ -19,7 +19,7 @@ LOST = {"PreconditionFailed", "NoSuchKey", "404", "412", "ConditionalRequestConf
 
 
 class LockFile:
-    """The usual one: whoever creates the object has the lock, and deletes the object to release it."""
+    """The usual one: the client that creates the object has the lock, and deletes it to release the lock."""
 
     def __init__(self, settings: LockSettings, session: Session) -> None:
         self._ttl, self._timeout = settings.ttl, settings.timeout

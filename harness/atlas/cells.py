@@ -110,11 +110,11 @@ class Cell:
 
 MEANINGS = {
     Operation.CREATE: (
-        "Several clients were told that they had created the same object. A lock that is taken this way can"
+        "Several clients got a success for creating the same object. A lock that is taken this way can"
         " have several holders."
     ),
     Operation.REPLACE: (
-        "Several clients were told that they had replaced the same version of an object. All but one of"
+        "Several clients got a success for replacing the same version of an object. All but one of"
         " these writes are lost, and a lock that is taken over this way can have several holders."
     ),
     Operation.DELETE: (

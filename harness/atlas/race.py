@@ -68,7 +68,7 @@ class Race:
 
     @property
     def winners(self) -> int:
-        """How many clients were told that they had succeeded."""
+        """How many clients got a success."""
         return sum(each.outcome is Outcome.OK for each in self.attempts)
 
     @property

@@ -30,8 +30,8 @@ Optional methods are promises that make the search faster:
 - `owner(op)` and `holder(state)`, for an object that only its holder can change: the owner of a change, and
   the only owner whose changes are possible in a state; None: any owner's may be. A change in a state without
   a holder makes its owner the holder.
-- `coarse(operations, positions)`: the history with fewer kinds, because some operations cannot be told apart
-  by the others in it; no answer about the operations at `positions` changes.
+- `coarse(operations, positions)`: the history with fewer kinds, because some operations look the same
+  to all others in it; no answer about the operations at `positions` changes.
 """
 
 from __future__ import annotations
