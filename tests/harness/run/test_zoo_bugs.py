@@ -13,7 +13,7 @@ from harness.engines.local import LocalEngine
 from harness.run.deployment import topology
 from harness.spec import load
 from harness.spec.reading import in_folder, shipped_folder, zoo
-from tests.support.challenged import repeated, run_until_challenged
+from tests.support.challenged import found_nothing, repeated, run_until_challenged
 from tests.support.command import run_target
 from tests.support.missing import need
 from tests.support.repository import ROOT
@@ -96,12 +96,12 @@ def test_a_known_bug_is_found_where_it_is_and_only_there(name: str, tmp_path: Pa
     if name.endswith(FIXED):
         done = run_until_challenged(run, seconds=10)
     else:
-        done = repeated(lambda: run("workload.duration=20s"), found_nothing)
+        done = repeated(lambda: run("workload.duration=20s"), missed)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["verdict"] == ("valid" if name.endswith(FIXED) else "invalid")
 
 
-def found_nothing(done: CompletedProcess[str]) -> bool:
+def missed(done: CompletedProcess[str]) -> bool:
     """Did a run miss a bug that not every run meets?"""
     return bool(done.stdout) and json.loads(done.stdout)["verdict"] != "invalid"
