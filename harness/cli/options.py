@@ -9,8 +9,6 @@ from typing import Any
 
 import click
 
-from harness.core.suggestions import did_you_mean
-
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 LONGEST_SEED = 20  # digits
 FORMATS = click.Choice(["text", "json"])
@@ -69,6 +67,7 @@ def _model(_context: click.Context, _option: click.Parameter, name: str | None) 
     if name is None or name in MODELS:
         return name
     from harness.core.errors import ConfigurationError
+    from harness.core.suggestions import did_you_mean
 
     raise ConfigurationError(f"unknown model {name}{did_you_mean(name, MODELS)}")
 

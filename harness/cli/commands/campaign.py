@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,10 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from checkers.text.nearest import nearest
 from harness.cli.options import ENGINE, as_path, folder_option, format_option
 from harness.core.exit_codes import ExitCode
-from harness.core.paths import shipped_files
 from harness.core.printing import say, show
 
 if TYPE_CHECKING:
@@ -32,7 +29,7 @@ ALLOW_UNKNOWN = click.option("--allow-unknown", is_flag=True, help="Do not count
 
 def _campaign_file(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
     """Read the path of a campaign file, or the name of one that ships."""
-    from harness.core.paths import as_seen_from_here
+    from harness.core.paths import as_seen_from_here, shipped_files
     from harness.spec.reading import in_folder
 
     file = as_path(context, option, path)
@@ -46,6 +43,8 @@ class _CampaignGroup(click.Group):
     """`campaign FILE` is short for `campaign run FILE`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from checkers.text.nearest import nearest
+
         if args and args[0] not in {*self.commands, "-h", "--help"}:
             is_misspelled = nearest(args[0], self.commands) is not None and not Path(args[0]).exists()
             args = args if is_misspelled else ["run", *args]
@@ -98,6 +97,8 @@ def run(dry_run: bool, output: str, **chosen: Any) -> int:
 
     FILE is a campaign file, or the name of one that ships: `local` needs Python alone, `nightly` Docker.
     """
+    import random
+
     from harness.cli.run_campaign import CampaignOptions, dry, run_campaign
 
     options = CampaignOptions(**chosen, json=output == "json", command=tuple(sys.argv[1:]))
