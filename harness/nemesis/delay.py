@@ -2,6 +2,10 @@
 
 Nothing is lost, and connections stay open: a request arrives even if its client has long given up
 waiting for the answer and closed its connection. So a write can arrive after its lease has ended.
+
+Messages between members are all late by the same time. Where the links get late all at once, a
+leader hears nothing for that time, and may step down. One after another, they leave it in office: what
+some members say is late by then, but never stops.
 """
 
 from __future__ import annotations
@@ -9,12 +13,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from checkers.vocabulary.fault_kinds import FaultKind
-from harness.core.duration import NS, format_duration
+from harness.core.duration import NS, Span, format_duration
 from harness.core.fields import STRICT, Duration, Length
 from harness.engines.engine import Cluster
 from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers, ns
@@ -22,9 +27,14 @@ from harness.nemesis.edge_probes import Probes, ms, proxies_of
 from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
 from harness.nemesis.fields import Side, VictimOrMember, named_servers, raise_all
 from harness.nemesis.leader import servers_now, side_of
-from harness.nemesis.member_delay import MemberDelay, delay_members
-from harness.nemesis.member_links import MemberDirection
-from harness.nemesis.member_partition import never_split
+from harness.nemesis.member_links import (
+    MemberDirection,
+    Sides,
+    links_between,
+    links_hit,
+    never_split,
+    probes_of,
+)
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
@@ -190,3 +200,62 @@ def delay(cluster: Cluster, client: int, servers: Sequence[str], go_on: GoOn) ->
         f"Toxiproxy shows no toxic; the requests that were held back were answered within {ms(delivered)}, "
         f"and every server answered within {ms(taken)}"
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberDelay:
+    """How late messages between members are."""
+
+    by: int  # ns
+    direction: MemberDirection = "both"
+    over: int | None = None  # ns in which the links get late one after another; None: all at once
+
+
+def steps(target: str, others: Sequence[str], late: MemberDelay) -> Iterator[tuple[Sides, MemberDirection]]:
+    """Yield what gets late at the same time, in order.
+
+    One after another means: what the target hears from each other member, and at last what it sends.
+    """
+    everything = Sides((target,), tuple(others))
+    if late.over is None:
+        yield everything, late.direction
+        return
+    for other in others:
+        yield Sides((target,), (other,)), "incoming" if late.direction == "both" else late.direction
+    if late.direction == "both":
+        yield everything, "outgoing"
+
+
+@contextmanager
+def delay_members(
+    cluster: Cluster, target: str, member: str, others: Sequence[str], late: MemberDelay, wait: Wait
+) -> Iterator[InjectedFault]:
+    """Delay messages between a member and the others until the block ends; they are delivered then.
+
+    In force means: Toxiproxy shows every latency, and each link that answered just before is silent for
+    a part of it. Healed means what `links_hit` says.
+    """
+    in_turn = tuple(steps(member, others, late))
+    shown: set[str] = set()
+    with links_hit(cluster, "delay", target, Sides((member,), tuple(others)), late.direction) as hit:
+        began, since = time.monotonic_ns(), None
+        for nth, (sides, direction) in enumerate(in_turn):
+            if late.over:
+                due = began + late.over * nth // max(len(in_turn) - 1, 1)
+                wait(Span(ns=max(due - time.monotonic_ns(), 0)))
+            links = links_between(cluster, sides, direction)
+            shown |= {str(hit.toxiproxy.delay(link, way, late.by // NS["ms"])) for link, way in links.items()}
+            since = since or time.monotonic_ns()
+            probes = probes_of(cluster, "delay", target, links)
+            silence = probes.prove_silent(hit.before, late.by / NS["s"] / 2)
+        after = f", one after another over {format_duration(late.over)}" if late.over else ""
+        evidence = (
+            f"messages between {member} and {', '.join(others)} are {format_duration(late.by)} late "
+            f"({late.direction}; links: {len(hit.links)}{after}): "
+            f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(hit.before)} before, "
+            f"none came in {ms(silence)} since; before it, {hit.led}"
+        )
+        fault = InjectedFault("delay", target, evidence=evidence, since=since)
+        yield fault
+        fault.until = time.monotonic_ns()  # from here on messages arrive
+    fault.healed = hit.healed

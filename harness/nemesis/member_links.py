@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Literal
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster
 from harness.files.logs import not_ready
+from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
 from harness.nemesis.edge_probes import HEALING, Probes, ms
 from harness.nemesis.fault import polls
+from harness.nemesis.leader import never_leads, side_of
 from harness.network.members import MEMBERS, members_of
 from harness.network.systems import SYSTEMS
-from harness.network.topology import Address, Direction, Link, NetworkEdge, Server, Way
+from harness.network.topology import FOLLOWERS, Address, Direction, Link, NetworkEdge, Server, Way
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 MemberDirection = Literal["both", "outgoing", "incoming"]
 """What the near side sends, what it hears, or both."""
 POLL = 0.05  # s
+Shape = Literal["isolated", "halves", "bridge"]
 HANGING_UP = {system for system, members in MEMBERS.items() if b"" in members.answers}
 OF_LINKS: Mapping[MemberDirection, tuple[Direction, Direction]] = {
     "both": ("both", "both"),
@@ -50,6 +53,24 @@ class Sides:
 
     def __str__(self) -> str:
         return f"{', '.join(self.near)} from {', '.join(self.far)}"
+
+
+def never_split(
+    index: int, target: str, shape: Shape | None, sections: OtherSections, be: str = "cut off"
+) -> Iterator[SettingConflict]:
+    """Yield targets that are no member of a cluster, or lead none, and clusters too small for the shape."""
+    key = ("faults", index, "target")
+    of = [side for name, side in sides(sections).items() if side and side_of(target) in (name, *side.servers)]
+    if not of or not of[0].servers:
+        return  # an error of its own
+    members, system = of[0].servers, of[0].system
+    if system not in MEMBERS and not set(FOLLOWERS) & set(members):
+        problem = "only members of etcd and ZooKeeper can be, and a replica or standby"
+        yield SettingConflict(key, f"cannot be {be}: {problem}")
+        return
+    yield from never_leads(index, target, sections)
+    if len(members) < (3 if shape == "bridge" else 2):
+        yield SettingConflict(key, f"cannot be {be}: there is only {', '.join(members)}")
 
 
 def links_between(cluster: Cluster, sides: Sides, direction: MemberDirection) -> dict[Link, Direction]:

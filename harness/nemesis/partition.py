@@ -1,4 +1,9 @@
-"""Partition: a client and some servers, or the members of a cluster, are cut off from each other."""
+"""Partition: a client and some servers, or the members of a cluster, are cut off from each other.
+
+Which members are on which side is decided when it begins: a leader is known only then. A client
+may be cut off with the target's side: it then reaches only that, and all other clients only the
+rest, as when a network falls into two parts.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +15,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, cast
 from pydantic import BaseModel, Field, model_validator
 
 from checkers.vocabulary.fault_kinds import KINDS, FaultKind
+from harness.clients.shared_state import ANY
+from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.engines.engine import Cluster
+from harness.nemesis import triggers
 from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers, missing_victim
-from harness.nemesis.edge_probes import Probes, proxies_of
-from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
+from harness.nemesis.edge_probes import Probes, ms, proxies_of
+from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait, polls
 from harness.nemesis.fields import Side, Victim, VictimOrMember, named_servers, raise_all
 from harness.nemesis.leader import servers_now, side_of
-from harness.nemesis.member_links import MemberDirection
-from harness.nemesis.member_partition import Shape, divided, never_split, partition_members, sides_of
+from harness.nemesis.member_links import MemberDirection, Shape, Sides, links_hit, never_split
 from harness.nemesis.moments import When
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
@@ -28,7 +35,8 @@ from harness.network.topology import Direction, NetworkEdge, Way
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy, WayState
 
-
+POLL = 0.05  # s
+HOLDER = 10.0  # s until a client must hold the lock
 How = Literal["dropped", "refused", "reset"]
 
 
@@ -191,3 +199,75 @@ def _cut(toxiproxy: Toxiproxy, way: Way, direction: Direction, how: How) -> WayS
     if how == "refused":
         return toxiproxy.close(way)
     return toxiproxy.reset(way) if how == "reset" else toxiproxy.cut(way, direction)
+
+
+def sides_of(shape: Shape, target: str, members: Sequence[str]) -> Sides:
+    """Divide the members of a cluster.
+
+    isolated: the target and all others. halves: the target and as many more as still are a minority,
+    and the rest. bridge: two halves of the others; only the target reaches both.
+    """
+    others = tuple(name for name in members if name != target)
+    if shape == "isolated":
+        return Sides((target,), others)
+    half = (len(members) - 1) // 2
+    if shape == "bridge":
+        return Sides(others[:half], others[half:], (target,))
+    return Sides((target, *others[: half - 1]), others[half - 1 :])
+
+
+def divided(reach: FaultReach, sides: Sides, along: str) -> tuple[NetworkEdge, ...]:
+    """Return the edges to cut so that one client reaches only the target's side, and the others the rest.
+
+    Raises FaultNotInstalledError if no client fits, such as a holder, for as long as one may take.
+    """
+    inside = _client(reach, triggers.Victim.named(along), along)
+    return tuple(
+        NetworkEdge(client, server)
+        for client in reach.clients
+        for server in (sides.far if client == inside else sides.near)
+    )
+
+
+def _client(reach: FaultReach, victim: triggers.Victim, along: str) -> int:
+    if victim.client != ANY:
+        return victim.client
+    for _ in polls(HOLDER, POLL):
+        for client, resource, _token in reach.state.holders() if reach.state else ():
+            if victim.resource in (ANY, resource):
+                return client
+    raise FaultNotInstalledError("partition", along, "no client holds the lock")
+
+
+@contextmanager
+def partition_members(
+    cluster: Cluster,
+    target: str,
+    sides: Sides,
+    direction: MemberDirection = "both",
+    cut_edges: Sequence[NetworkEdge] = (),
+) -> Iterator[InjectedFault]:
+    """Cut the links between two sides, and some edges of clients, until the block ends.
+
+    In force means: Toxiproxy shows every cut, and each link and edge that answered just before is
+    silent. Healed means what `links_hit` says.
+    """
+    with links_hit(cluster, "partition", target, sides, direction, cut_edges) as hit:
+        shown = {str(hit.toxiproxy.cut(way, lost)) for way, lost in hit.links.items()}
+        shown |= {str(hit.toxiproxy.cut(edge, "both")) for edge in cut_edges}
+        silence = hit.probes.prove_silent(hit.before)
+        evidence = (
+            f"cut {sides} ({direction}; links: {len(hit.links)}, edges of clients: {len(cut_edges)}"
+            f"{_along(sides, cut_edges)}): "
+            f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(hit.before)} before, "
+            f"none came in {ms(silence)} since; before it, {hit.led}"
+        )
+        fault = InjectedFault("partition", target, evidence=evidence)
+        yield fault
+    fault.healed = hit.healed
+
+
+def _along(sides: Sides, cut_edges: Sequence[NetworkEdge]) -> str:
+    """Say which client reaches only the target's side."""
+    inside = dict.fromkeys(edge.client for edge in cut_edges if edge.server in sides.far)
+    return "".join(f"; client {client} reaches only {', '.join(sides.near)}" for client in inside)

@@ -13,11 +13,10 @@ import pytest
 from harness.core.duration import NS
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Engine
-from harness.nemesis.delay import delay
+from harness.nemesis.delay import MemberDelay, delay, delay_members, steps
 from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, silence_after
 from harness.nemesis.failover import redis_failover
 from harness.nemesis.leader import leader_of
-from harness.nemesis.member_delay import MemberDelay, delay_members, steps
 from harness.nemesis.partition import partition
 from harness.nemesis.postgres_failover import postgres_failover
 from harness.nemesis.slow import slow

@@ -13,8 +13,7 @@ import pytest
 
 from harness.engines.engine import Engine
 from harness.nemesis.leader import leader_of
-from harness.nemesis.member_partition import partition_members, sides_of
-from harness.nemesis.partition import PartitionSpec
+from harness.nemesis.partition import PartitionSpec, partition_members, sides_of
 from harness.nemesis.reach import FaultReach
 from harness.network.probe import replies, reply
 from harness.network.systems import SYSTEMS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.engines.engine import Cluster
-from harness.nemesis.member_partition import partition_members, sides_of
+from harness.nemesis.partition import partition_members, sides_of
 from harness.network import postgres_server
 from harness.network.topology import STANDBY, ServerSpec, Topology
 from harness.spec import load
