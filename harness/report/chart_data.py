@@ -115,7 +115,7 @@ def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kep
         lane for scene in scenes for lane in scene.lanes
     }
     clients = sorted(played | {band.lane for band in bands.values() if band.lane is not None})
-    servers = sorted({band.target for band in bands.values() if band.lane is None})
+    servers = sorted({band.fault.target for band in bands.values() if band.lane is None})
     accepted = _stored(timeline, scenes, rows)
     scale = ChartScale(
         start=timeline.start,
@@ -190,12 +190,12 @@ def _hold(hold: DrawnHold, scale: ChartScale) -> list[Any]:
 
 def _band(band: Band, scale: ChartScale) -> dict[str, Any]:
     return {
-        "kind": band.kind,
-        "short": shorten(band.words.short),
-        "target": shorten(named(band.target)),
+        "kind": band.fault.kind,
+        "short": shorten(band.fault.words.short),
+        "target": shorten(named(band.fault.target)),
         "lane": None if band.lane is None else scale.lanes[band.lane],
-        "server": scale.servers[band.target] if band.lane is None else None,
-        "from": scale.time(band.start),
+        "server": scale.servers[band.fault.target] if band.lane is None else None,
+        "from": scale.time(band.fault.began),
         "to": None if band.end is None else scale.time(band.end),
         "evidence": shorten(band.evidence),
         "healed": shorten(band.healed_evidence),

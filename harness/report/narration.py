@@ -68,7 +68,7 @@ def _all(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]:
             marked=op.index in proof,
         )
     for band in timeline.bands:
-        if band.start <= scene.end and (band.end is None or band.end >= scene.start):
+        if band.fault.overlaps(scene.start, scene.end):
             yield from _fault(band, scene)
     for hold in timeline.holds.promised_within(scene.resource, scene.start, scene.end):
         yield from _lapse(hold, lanes)
@@ -85,9 +85,10 @@ def _of_interest(scene: Scene, timeline: Timeline) -> Ints:
 
 def _fault(band: Band, scene: Scene) -> Iterator[Moment]:
     marked = band.lane in scene.lanes
-    yield Moment(at=band.start, who=named(band.target), what=band.words.now, marked=marked)
+    who, words = named(band.fault.target), band.fault.words
+    yield Moment(at=band.fault.began, who=who, what=words.now, marked=marked)
     if band.end is not None:
-        yield Moment(at=band.end, who=named(band.target), what=band.words.afterwards, marked=marked)
+        yield Moment(at=band.end, who=who, what=words.afterwards, marked=marked)
 
 
 def _lapse(hold: DrawnHold, lanes: Lanes) -> Iterator[Moment]:

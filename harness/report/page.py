@@ -5,28 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 from checkers.facts.evidence import gather
 from checkers.facts.hits import FaultHits, hits_of
 from checkers.history.records import History
-from checkers.vocabulary.document import CheckerDocument, FindingDocument
+from checkers.vocabulary.document import FindingDocument
 from harness.core.invocation import typed_anywhere
 from harness.files import run_files
 from harness.report import wording
 from harness.report.answer import answer
 from harness.report.causes import NO_CAUSE, Openings
 from harness.report.chart_data import Kept, fitted, script_safe
-from harness.report.counters import KeyFigure, counters, gives_tokens, untested
+from harness.report.counters import counters, gives_tokens, untested
 from harness.report.effort import effort, moments
-from harness.report.groups import FindingGroup, explained, groups
-from harness.report.hazard_grid import Hazards, hazards
-from harness.report.heading import Heading, heading
+from harness.report.groups import explained, groups
+from harness.report.hazard_grid import hazards
+from harness.report.heading import heading
 from harness.report.headline import RunAnswer
 from harness.report.holds import end_of
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import Summary, points, summaries
 from harness.report.narration import Narration, narrate
-from harness.report.recorded_run import Environment, RecordedFault, RecordedRun
+from harness.report.recorded_run import RecordedFault, RecordedRun
 from harness.report.run_again import RunAgain, run_again
 from harness.report.scenes import Scene, Stage, findings, label, numbered, rejections
 from harness.report.timeline import Timeline, timeline
@@ -40,27 +41,13 @@ Causes = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProofRow:
-    """An operation that proves a finding. Times in ns."""
-
-    lines: tuple[int, ...]
-    at: int
-    who: str
-    what: str
-    answer: str
-    took: int | None  # None: no answer came
-    badge: str  # the steps that name it
-    accused: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PageFinding:
     """A finding on the page."""
 
     scene: Scene
     narration: Narration
     at: int  # ns; the end of the last accused operation, or of the last of the proof
-    proof: tuple[ProofRow, ...]
+    proof: tuple[SimpleNamespace, ...]
     causes: Causes  # a title and a sentence for each fault, or that there is none
 
 
@@ -76,38 +63,8 @@ class HistoryParts:
     data: str = "{}"  # of the drawings, as JSON
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportPage:
-    """The content of a page."""
-
-    heading: Heading
-    answer: RunAnswer
-    counters: tuple[KeyFigure, ...]
-    notices: tuple[str, ...]
-    rejected: int  # stale writes
-    timed: HistoryParts
-    groups: tuple[FindingGroup, ...]
-    effort: str
-    moments: str
-    coverage: list[wording.CoverageRow]
-    hazards: Hazards | None
-    windows: tuple[str, ...]
-    anomalies: list[wording.Looked]
-    checkers: list[CheckerDocument]
-    faults: tuple[FaultRow, ...]
-    primer: Primer
-    environment: Environment
-    seed: int | None
-    target_file: str | None
-    twin: str  # the target file of the correct twin
-    folder: str
-    rerun: RunAgain | None
-    recheck: str
-    show: str
-
-
-def page(recorded: RecordedRun) -> ReportPage:
-    """Gather the content of a run's page."""
+def page(recorded: RecordedRun) -> SimpleNamespace:
+    """Gather the content of a run's page, by the names that the template reads."""
     verdict, history = recorded.verdict, recorded.history
     clients = lanes(history) if history else Lanes((), None, {})
     laid_out = timeline(recorded, clients)
@@ -115,7 +72,7 @@ def page(recorded: RecordedRun) -> ReportPage:
     said = answer(verdict, head.target, history)
     openings = Openings(history)
     operations = laid_out.operations if laid_out else ()
-    return ReportPage(
+    return SimpleNamespace(
         heading=head,
         answer=said,
         counters=counters(said, verdict, operations),
@@ -125,7 +82,7 @@ def page(recorded: RecordedRun) -> ReportPage:
             *verdict.notices,
             *(history.notices if history else ()),
         ),
-        rejected=verdict.coverage.get("stale_writes_rejected", 0),
+        rejected=verdict.coverage.get("stale_writes_rejected", 0),  # stale writes
         timed=_timed(recorded, laid_out, clients, explained(verdict, said.leads), openings),
         groups=groups(verdict, openings, said.leads),
         effort=effort(verdict),
@@ -140,7 +97,7 @@ def page(recorded: RecordedRun) -> ReportPage:
         environment=recorded.environment,
         seed=recorded.plan.seed,
         target_file=recorded.target_file,
-        twin=said.twin.read_text(encoding="utf-8") if said.twin else "",
+        twin=said.twin.read_text(encoding="utf-8") if said.twin else "",  # the correct one's target file
         folder=str(recorded.folder),
         rerun=_rerun(recorded, head.target),
         recheck=typed_anywhere("recheck", recorded.folder),
@@ -193,17 +150,18 @@ def _entry(scene: Scene, causes: Causes, stage: Stage, *, narrated: bool) -> Pag
     )
 
 
-def _proof(scene: Scene, stage: Stage) -> list[ProofRow]:
+def _proof(scene: Scene, stage: Stage) -> list[SimpleNamespace]:
+    """Describe each operation that proves a finding, for the template. Times in ns."""
     badges = {index: label(steps) for index, steps in numbered(scene.mentions)[0].items()}
     return [
-        ProofRow(
+        SimpleNamespace(
             lines=op.lines,
             at=op.called,
             who=stage.lanes.names[stage.lanes.lane(op.process)],
             what=wording.action(op),
             answer=wording.answer(op),
-            took=None if op.returned is None else op.returned - op.called,
-            badge=badges.get(op.index, ""),
+            took=None if op.returned is None else op.returned - op.called,  # None: no answer came
+            badge=badges.get(op.index, ""),  # the steps that name it
             accused=op.index in scene.accused,
         )
         for op in map(stage.timeline.operations.__getitem__, scene.proof)

@@ -123,7 +123,7 @@ class Stage:
         self.lanes = lanes
         self.history = history
         self._lines = Lines(Operations.of(timeline.operations))
-        self._bands = {line: place for place, band in enumerate(timeline.bands) for line in band.lines}
+        self._bands = {line: place for place, band in enumerate(timeline.bands) for line in band.fault.lines}
 
     def mentions(self, finding: FindingDocument) -> tuple[Mention, ...]:
         """What each step of a finding is about."""
@@ -232,7 +232,7 @@ def _staged(scene: Scene, stage: Stage) -> Scene:
     hits += [bands[place] for mention in scene.mentions for place in mention.bands]
     moments = [moment for op in shown for moment in (matters_from(op), end_of(op))]
     moments += [hold.held_from for hold in involved]
-    moments += [band.start for band in (*hits, *([scene.cause] if scene.cause else ()))]
+    moments += [band.fault.began for band in (*hits, *([scene.cause] if scene.cause else ()))]
     moments += [moment for span in spans for moment in (span.start, span.end)]
     moments += timeline.accepted.at[list(unmatched)].tolist()
     start, end = min(moments, default=timeline.start), max(moments, default=timeline.end)
@@ -269,8 +269,8 @@ def _hits(involved: Sequence[DrawnHold], proof: Sequence[Op], bands: Sequence[Ba
         for band in bands
         for hold in involved
         if band.lane == hold.lane
-        and hold.held_from <= band.start <= min(last, hold.believed_until)
-        and (band.owner is None or band.owner == hold.owner)
+        and hold.held_from <= band.fault.began <= min(last, hold.believed_until)
+        and band.fault.owner in (None, hold.owner)
     ]
 
 

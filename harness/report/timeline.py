@@ -12,7 +12,6 @@ from checkers.facts.surroundings import GrantStops
 from checkers.history.columns import Ints, Operations
 from checkers.history.faults import Fault, faults_of
 from checkers.history.records import FaultEvent
-from checkers.vocabulary.fault_kinds import FaultKind
 from harness.report.commit_times import AcceptedWrites, accepted
 from harness.report.holds import Holds
 from harness.report.lanes import Lanes
@@ -22,40 +21,33 @@ from harness.report.rows import ends
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """One fault, while it was observed in force. Times in ns."""
+    """One fault, as it is drawn while it was observed in force."""
 
-    kind: str
-    target: str
+    fault: Fault
     lane: int | None  # None: it did not hit a single client
-    start: int
-    end: int | None  # None: not observed healed
     evidence: str
     healed_evidence: str
-    owner: str | None
-    words: FaultKind
-    lines: tuple[int, ...] = ()  # of the history: observed in force, observed healed
+
+    @property
+    def end(self) -> int | None:
+        """When it was observed healed (ns), if it was."""
+        return int(self.fault.healed) if math.isfinite(self.fault.healed) else None
 
 
 def bands(faults: Iterable[FaultEvent], lanes: Lanes) -> tuple[Band, ...]:
     """Each fault with its end, as the checkers pair them, in the order in which they began."""
     events = tuple(faults)
-    evidence = {(event.kind, event.target, event.time): event.evidence for event in events}
-    return tuple(_band(fault, evidence, lanes) for fault in faults_of(events))
-
-
-def _band(fault: Fault, evidence: dict[tuple[str, str, int], str], lanes: Lanes) -> Band:
-    end = int(fault.healed) if math.isfinite(fault.healed) else None
-    return Band(
-        kind=fault.kind,
-        target=fault.target,
-        lane=lanes.target(fault.target),
-        start=fault.began,
-        end=end,
-        evidence=evidence.get((fault.kind, fault.target, fault.began), ""),
-        healed_evidence="" if end is None else evidence.get((fault.kind, fault.target, end), ""),
-        owner=fault.owner,
-        words=fault.words,
-        lines=fault.lines,
+    evidence: dict[tuple[str, str, float], str] = {
+        (event.kind, event.target, event.time): event.evidence for event in events
+    }
+    return tuple(
+        Band(
+            fault=fault,
+            lane=lanes.target(fault.target),
+            evidence=evidence.get((fault.kind, fault.target, fault.began), ""),
+            healed_evidence=evidence.get((fault.kind, fault.target, fault.healed), ""),
+        )
+        for fault in faults_of(events)
     )
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import groupby
+from types import SimpleNamespace
 
 from checkers.vocabulary.document import FindingDocument, VerdictDocument
 from harness.core.exit_codes import of_verdict
@@ -18,7 +19,7 @@ from harness.report.causes import Opening, Openings
 from harness.report.groups import FindingGroup, explained
 from harness.report.headline import RunAnswer
 from harness.report.lines import StyledLine
-from harness.report.page import PageFinding, ReportPage
+from harness.report.page import PageFinding
 from harness.report.scenes import Scene, label, numbered
 from harness.report.timeline import Timeline
 from tests.support.reported_runs import Reported
@@ -106,7 +107,7 @@ def _sections(html: str) -> list[str]:
     return reader.found
 
 
-def _counters(page: ReportPage) -> Iterator[str]:
+def _counters(page: SimpleNamespace) -> Iterator[str]:
     for counter in page.counters:
         yield f"{counter.name.lower()} {counter.number}{' (alarm)' * counter.alarm}"
 
@@ -181,7 +182,9 @@ def _fault(entry: PageFinding) -> str:
     if cause is None:
         return ""
     said = {"Cause": " certain", "Probable cause": " probable"}
-    return f"{cause.kind} at {cause.lines[0]}{''.join(said[title] for title, _ in entry.causes[:1])}"
+    return (
+        f"{cause.fault.kind} at {cause.fault.lines[0]}{''.join(said[title] for title, _ in entry.causes[:1])}"
+    )
 
 
 def _seconds(start: int, end: int, laid_out: Timeline) -> str:
@@ -192,10 +195,12 @@ def _marks(scene: Scene, laid_out: Timeline) -> Iterator[str]:
     """The badges in the drawing: numbers of steps, at an operation or a fault."""
     operations, bands = numbered(scene.mentions)
     yield from (f"{label(steps)} at {_ops([index], laid_out)}" for index, steps in operations.items())
-    yield from (f"{label(steps)} at fault {laid_out.bands[place].lines[0]}" for place, steps in bands.items())
+    yield from (
+        f"{label(steps)} at fault {laid_out.bands[place].fault.lines[0]}" for place, steps in bands.items()
+    )
 
 
-def _hazards(page: ReportPage, document: VerdictDocument) -> Iterator[str]:
+def _hazards(page: SimpleNamespace, document: VerdictDocument) -> Iterator[str]:
     seen = document.hazards
     if page.hazards and seen:
         grids = ", ".join(f"a grid of {len(grid.rows)} rows" for grid in page.hazards.grids)
@@ -205,7 +210,7 @@ def _hazards(page: ReportPage, document: VerdictDocument) -> Iterator[str]:
         )
 
 
-def _checked(page: ReportPage) -> Iterator[str]:
+def _checked(page: SimpleNamespace) -> Iterator[str]:
     """What was found, what could not be, and how many anomalies were not found."""
     for row in page.anomalies:
         if row.found:
@@ -215,7 +220,7 @@ def _checked(page: ReportPage) -> Iterator[str]:
     yield f"{sum(not row.found and not row.lacking for row in page.anomalies)} not found"
 
 
-def _background(page: ReportPage) -> Iterator[str]:
+def _background(page: SimpleNamespace) -> Iterator[str]:
     yield f"{len(page.notices)} notices"
     yield f"{len(page.primer.sentences)} sentences"
     yield f"{len(page.environment.servers)} servers"

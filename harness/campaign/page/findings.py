@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import quote
 
 from harness.campaign.assessment import AssessedRun, Assessment, CellResult
 from harness.campaign.execution import LOGS
 from harness.campaign.night import Night
-from harness.campaign.schedule import Job
 from harness.campaign.shrinking import sentence
 from harness.campaign.stored import Remembered
 from harness.core.grouping import grouped
@@ -19,21 +19,10 @@ from harness.core.paths import is_file
 from harness.files.run_folder import MINIMAL
 from harness.report.first_finding import is_of_older_form
 from harness.report.run import NAME as REPORT
-from harness.report.run_again import RunAgain
 from harness.report.sentences import count
 
 _MOST_RUNS = 5
 MOST_GROUPS = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedRun:
-    """A run that shows a finding."""
-
-    seed: int
-    reproduced: str
-    replay: RunAgain | None
-    report: str  # a link, or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,20 +35,11 @@ class FailureGroup:
     how_often: str
     story: str  # what happened, in a few sentences
     steps: tuple[str, ...]
-    runs: tuple[FailedRun, ...]
+    runs: tuple[SimpleNamespace, ...]
     more: int  # runs that are not in `runs`
     quarantine: str
     shrunk: str  # what is left of one of the runs; "": none was shrunk
     minimal: tuple[tuple[str, str], ...]  # the name of each file that shrinking has left, and a link
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undecided:
-    """Runs for which the same is said: infrastructure failures, or runs whose verdict is unknown."""
-
-    outcome: str
-    sentence: str
-    runs: tuple[tuple[Job, str], ...]  # each with a link to its report or log, or ""
 
 
 def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) -> tuple[FailureGroup, ...]:
@@ -70,12 +50,12 @@ def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) 
     return tuple(sorted(made, key=lambda group: bool(group.quarantine)))
 
 
-def undecided(assessment: Assessment, links: Links) -> tuple[Undecided, ...]:
-    """Group the runs that neither passed nor failed by what is said of them."""
+def undecided(assessment: Assessment, links: Links) -> tuple[SimpleNamespace, ...]:
+    """Group the runs that neither passed nor failed by what is said of them, each with a link or ""."""
     runs = (run for result in assessment.cells for run in result.undecided)
     found = grouped(((run.outcome.value, run.headline), run.finished) for run in runs)
     return tuple(
-        Undecided(
+        SimpleNamespace(
             outcome=outcome,
             sentence=sentence,
             runs=tuple((each.job, links.report(each.folder) or links.log(each.job.id)) for each in finished),
@@ -122,13 +102,14 @@ def _how_often(tonight: int, runs: int, nights: Sequence[str], *, renamed: bool)
     return f"{now}, and in {count(len(nights), 'earlier night')}, {since} {nights[0][:10]}"
 
 
-def _failed(night: Night, result: CellResult, run: AssessedRun) -> FailedRun:
+def _failed(night: Night, result: CellResult, run: AssessedRun) -> SimpleNamespace:
+    """Describe a run that shows a finding."""
     finished = run.finished
-    return FailedRun(
+    return SimpleNamespace(
         seed=finished.job.seed,
         reproduced=result.reproduced(run),
         replay=night.run_again(finished),
-        report=Links(night.path).report(finished.folder),
+        report=Links(night.path).report(finished.folder),  # a link, or ""
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.canary import is_canary
 from harness.campaign.cells import UNFENCED
 from harness.campaign.night import Night
-from harness.campaign.page.findings import MOST_GROUPS, FailureGroup, Links, Undecided, groups, undecided
-from harness.campaign.page.trend import WORDS, Bar, Trend, strip, tonight, trend
+from harness.campaign.page.findings import MOST_GROUPS, Links, groups, undecided
+from harness.campaign.page.trend import WORDS, strip, tonight, trend
 from harness.campaign.status import BAD, GOOD, NEUTRAL, TONES, UNSURE, RunOutcome
 from harness.campaign.stored import Remembered
 from harness.campaign.summary import by_urgency, headline, without_verdict
@@ -23,57 +23,14 @@ from harness.report.run import PACKAGE as REPORT
 from harness.report.run import asset, digest, environment
 from harness.report.sentences import capitalized, count
 
-MatrixRow = tuple[str, str, tuple[tuple[CellResult, ...], ...]]
-"""A lock and a storage, with the cells of each column; a column may have several or none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixTable:
-    """All cells by lock, storage and faults."""
-
-    faults: tuple[str, ...]
-    rows: tuple[MatrixRow, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Twins:
-    """The same lock, storage and faults, with and without a fence."""
-
-    lock: str
-    storage: str
-    faults: str
-    unfenced: tuple[CellResult, ...]
-    fenced: tuple[CellResult, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignPage:
-    """The content of a page."""
-
-    campaign: str
-    tone: str
-    label: str
-    headline: str
-    counted: str
-    without_verdict: tuple[str, ...]  # why runs ended as infrastructure failures
-    facts: tuple[str, ...]
-    notices: tuple[str, ...]
-    groups: tuple[FailureGroup, ...]
-    no_groups: str  # what is said if there are none
-    more_groups: int
-    undecided: tuple[Undecided, ...]
-    matrix: MatrixTable
-    twins: tuple[Twins, ...]
-    trend: Trend
-    has_history: bool
-    has_earlier: bool  # nights of this campaign in the history
-    cells: tuple[CellRow, ...]
-
 
 def page(
     night: Night, assessment: Assessment, earlier: Sequence[Remembered] | None, code: ExitCode
-) -> CampaignPage:
-    """Gather the content of a page; `earlier`: runs of the nights before, None without a history."""
+) -> SimpleNamespace:
+    """Gather the content of a page, by the names that the template reads.
+
+    `earlier`: runs of the nights before, None without a history.
+    """
     links = Links(night.path)
     past = earlier or ()
     runs = [*past, *tonight(assessment)]
@@ -82,13 +39,13 @@ def page(
     judged = any(run.finished.verdict is not None for run in assessment.runs)
     missed = [str(assessment.canary)] if assessment.canary and assessment.canary.missed else []
     tone, label = _OF_EXIT_CODE.get(code, (NEUTRAL, "Nothing was run"))
-    return CampaignPage(
+    return SimpleNamespace(
         campaign=assessment.plan.campaign,
         tone=tone,
         label=label,
         headline=headline(assessment),
         counted=_counted(assessment),
-        without_verdict=tuple(without_verdict(assessment)),
+        without_verdict=tuple(without_verdict(assessment)),  # why runs ended as infrastructure failures
         facts=tuple(filter(None, _facts(night))),
         notices=tuple(f"{capitalized(notice)}." for notice in (*missed, *assessment.notices)),
         groups=found[:MOST_GROUPS],
@@ -99,20 +56,20 @@ def page(
         twins=_twins(assessment.listed),
         trend=over_nights,
         has_history=earlier is not None,
-        has_earlier=bool(past),
+        has_earlier=bool(past),  # nights of this campaign in the history
         cells=cell_rows(assessment, runs, [each.date for each in over_nights.nights]),
     )
 
 
-def _matrix(results: Iterable[CellResult]) -> MatrixTable:
-    """A row for each lock and storage, a column for each fault set."""
+def _matrix(results: Iterable[CellResult]) -> SimpleNamespace:
+    """A row for each lock and storage, a column for each fault set: it may have several cells, or none."""
     slots: dict[tuple[str, str], dict[str, list[CellResult]]] = {}
     for result in results:
         cell = result.cell
         row = slots.setdefault((cell.lock, cell.storage), {})
         row.setdefault(cell.faults, []).append(result)
     faults = tuple(dict.fromkeys(name for row in slots.values() for name in row))
-    return MatrixTable(
+    return SimpleNamespace(
         faults=faults,
         rows=tuple(
             (lock, storage, tuple(tuple(row.get(name, ())) for name in faults))
@@ -121,15 +78,17 @@ def _matrix(results: Iterable[CellResult]) -> MatrixTable:
     )
 
 
-def _twins(results: Iterable[CellResult]) -> tuple[Twins, ...]:
-    """Pair the cells that have a twin."""
+def _twins(results: Iterable[CellResult]) -> tuple[SimpleNamespace, ...]:
+    """Pair the cells that have a twin: the same lock, storage and faults, with and without a fence."""
     alike: dict[tuple[str, str, str], tuple[list[CellResult], list[CellResult]]] = {}
     for result in results:
         kind, _, fencing = result.cell.storage.partition(":")
         pair = alike.setdefault((result.cell.lock, kind, result.cell.faults), ([], []))
         pair[fencing != UNFENCED].append(result)
     return tuple(
-        Twins(lock=lock, storage=storage, faults=faults, unfenced=tuple(unfenced), fenced=tuple(fenced))
+        SimpleNamespace(
+            lock=lock, storage=storage, faults=faults, unfenced=tuple(unfenced), fenced=tuple(fenced)
+        )
         for (lock, storage, faults), (unfenced, fenced) in sorted(alike.items())
         if unfenced and fenced
     )
@@ -170,22 +129,9 @@ def _counted(assessment: Assessment) -> str:
     return f"{count(len(runs), 'run')} of {count(len(assessment.listed), 'cell')}: {', '.join(said)}.{found}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellRow:
-    """One cell. Times are in seconds."""
-
-    result: CellResult
-    strip: tuple[Bar, ...]
-    strip_in_words: str
-    typical: float | None  # of a run that got a verdict
-    overhead: float | None  # of a run above its workload
-    tonight: float  # of all runs and repetitions
-    share: float  # of the time of all cells
-
-
 def cell_rows(
     assessment: Assessment, runs: Sequence[Remembered], nights: Sequence[str]
-) -> tuple[CellRow, ...]:
+) -> tuple[SimpleNamespace, ...]:
     """Describe the cells, the most urgent first; `runs` are those of all `nights`."""
     of_cell = grouped((run.cell, run) for run in runs)
     spent = {
@@ -200,20 +146,21 @@ def cell_rows(
 
 def _row(
     result: CellResult, runs: Sequence[Remembered], nights: Sequence[str], spent: Mapping[str, float]
-) -> CellRow:
+) -> SimpleNamespace:
+    """Describe one cell. Times are in seconds."""
     cell = result.cell
     judged = [run.seconds for run in runs if run.outcome is not RunOutcome.INFRASTRUCTURE]
     typical = statistics.median(judged) if judged else None
     squares = strip(runs, nights)
     failed = sum(square.outcome == "failed" for square in squares)
-    return CellRow(
+    return SimpleNamespace(
         result=result,
         strip=squares,
         strip_in_words=f"ran in {len(squares)} of {len(nights)} nights and failed in {failed}",
-        typical=typical,
-        overhead=None if typical is None else typical - cell.duration / NS["s"],
-        tonight=spent[cell.name],
-        share=spent[cell.name] / (sum(spent.values()) or 1),
+        typical=typical,  # of a run that got a verdict
+        overhead=None if typical is None else typical - cell.duration / NS["s"],  # above its workload
+        tonight=spent[cell.name],  # all runs and repetitions
+        share=spent[cell.name] / (sum(spent.values()) or 1),  # of the time of all cells
     )
 
 

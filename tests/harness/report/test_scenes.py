@@ -46,7 +46,8 @@ def test_a_scene_begins_with_the_fault_that_opened_its_window(tmp_path: Path) ->
     )
     caused = FINDING | {"cause": {"certain": False, "fault": "kill", "faults": [90]}}
     run = laid_out(tmp_path)
-    band = replace(run.bands[0], kind="kill", target="storage", start=1005, lane=None, lines=(90,))
+    fault = replace(run.bands[0].fault, kind="kill", target="storage", began=1005, lines=(90,))
+    band = replace(run.bands[0], fault=fault, lane=None)
     history = replace(recorded(STALE), faults=(killed,))
 
     (scene,) = findings([finding_of(caused)], stage(replace(run, bands=(band,)), history))
@@ -110,7 +111,7 @@ def test_a_fault_lasts_from_seen_in_force_to_seen_healed() -> None:
 
     (band,) = bands(run.faults, lanes(run))
 
-    assert (band.kind, band.lane, band.start, band.end) == ("pause", 0, 1030, 1160)
+    assert (band.fault.kind, band.lane, band.fault.began, band.end) == ("pause", 0, 1030, 1160)
 
 
 def test_a_fault_that_was_never_seen_healed_has_no_end() -> None:
