@@ -12,8 +12,6 @@ from harness.cli.progress import progress
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.core.paths import as_seen_from_here
 from harness.core.printing import say
-from harness.files import run_files
-from harness.files.environment import repetition_in
 from harness.report.console import console
 from harness.report.lines import LineTone, StyledLine
 from harness.report.recorded_run import unread
@@ -37,16 +35,7 @@ def recheck_and_print(
     if path.is_dir():
         for problem in unread(path):
             say(f"note: {problem}")
-    report = path / run_files.REPORT
-    run = JudgedRun(
-        target=found.history.header.target,
-        document=found.document,
-        history=found.history,
-        folder=as_seen_from_here(path) if path.is_dir() else None,
-        report=as_seen_from_here(report) if report.exists() else None,
-        seed=found.history.header.seed if run_files.has(path, run_files.TARGET) else None,
-        repetition=repetition_in(path),
-    )
+    run = JudgedRun.of(as_seen_from_here(path), found.document, found.history)
     with console(text) as screen:
         screen.write(StyledLine(f"note: {notice}", LineTone.FAINT) for notice in found.notices)
         screen.write(verdict_lines(run, verbose=verbose, width=screen.width))

@@ -22,7 +22,7 @@ from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.core.printing import say
 from harness.engines.engine import Engine
-from harness.files.environment import repetition_here, repetition_in
+from harness.files.environment import repetition_here
 from harness.report import unjudged
 from harness.report.console import Console, console
 from harness.report.lines import StyledLine
@@ -113,7 +113,7 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
                         started = event
                     case RunJudged():
                         printed = True
-                        yield judged_run(target, event, started.seed if started else None)
+                        yield judged_run(event)
     except (FencepostError, KeyboardInterrupt) as error:
         if started is not None and not printed:
             _leave_word(error, started, target, options.again)
@@ -140,15 +140,7 @@ def _leave_word(
         error.add_note(line)
 
 
-def judged_run(target: Target, judged: RunJudged, seed: int | None) -> JudgedRun:
+def judged_run(judged: RunJudged) -> JudgedRun:
     """Return a judged run as it is printed."""
-    return JudgedRun(
-        target=target.name,
-        document=judged.document,
-        history=judged.history,
-        folder=as_seen_from_here(judged.folder),
-        report=as_seen_from_here(judged.report) if judged.report.exists() else None,
-        seed=seed,
-        repetition=repetition_in(judged.folder),
-        interrupted=judged.interrupted,
-    )
+    shown = JudgedRun.of(as_seen_from_here(judged.folder), judged.document, judged.history)
+    return replace(shown, interrupted=judged.interrupted)

@@ -83,7 +83,7 @@ def search_and_print(
                 judged(tried.judged.document)
                 codes.append(of_verdict(tried.judged.document))
                 progress.finished(tried)
-        screen.write([StyledLine(""), *_end(target, tried, engine, verbose=verbose, width=screen.width)])
+        screen.write([StyledLine(""), *_end(tried, engine, verbose=verbose, width=screen.width)])
     return codes[-1] if tried.closeness == VIOLATED else of_several(codes)
 
 
@@ -96,13 +96,13 @@ def _line(tried: Tried, seconds: float) -> str:
     )
 
 
-def _end(target: Target, tried: Tried, engine: Engine, *, verbose: bool, width: int) -> list[StyledLine]:
+def _end(tried: Tried, engine: Engine, *, verbose: bool, width: int) -> list[StyledLine]:
     folder = as_seen_from_here(tried.judged.folder)
     if tried.closeness == VIOLATED:
         replay = typed("run", folder / run_files.TARGET, "--plan", folder / PLAN, "--engine", engine.name)
         shrink = typed("shrink", folder)
         return [
-            *verdict_lines(judged_run(target, tried.judged, tried.seed), verbose=verbose, width=width),
+            *verdict_lines(judged_run(tried.judged), verbose=verbose, width=width),
             StyledLine(f"replay       {replay}", LineTone.COMMAND, 2),
             StyledLine(f"shrink       {shrink}", LineTone.COMMAND, 2),
         ]

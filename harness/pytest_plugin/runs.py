@@ -20,11 +20,10 @@ from harness.core.invocation import NO_FAULTS
 from harness.engines.choice import EngineName, choose
 from harness.engines.cleanup import sweep
 from harness.engines.engine import Engine
-from harness.files.environment import repetition_in
 from harness.report.verdict_text import JudgedRun, explanation
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
-from harness.spec import Target, load
+from harness.spec import load
 
 RUNS = "fencepost"  # the folder within --basetemp
 
@@ -113,7 +112,7 @@ def run(item: pytest.Item, named: Path, **options: Unpack[Options]) -> Run:
                 judged = to_verdict(target, engine, settings)
         except EngineUnavailableError as error:
             raise _missed(config, f"{target.name}: {error}") from None
-    made = _run(target, judged)
+    made = _run(judged)
     lines = message(f"seed    {made.seed}", f"report  {made.report}", f"folder  {made.folder}")
     item.add_report_section("call", f"fencepost {target.name}", lines)
     item.user_properties.append(("fencepost_report", str(made.report)))
@@ -126,22 +125,13 @@ def _file(item: pytest.Item, named: Path) -> str | Path:
     return next((file for file in found if file.is_file()), str(named))
 
 
-def _run(target: Target, judged: RunJudged) -> Run:
-    seed = judged.history.header.seed
-    shown = JudgedRun(
-        target=target.name,
-        document=judged.document,
-        history=judged.history,
-        folder=judged.folder,
-        report=judged.report if judged.report.exists() else None,
-        seed=seed,
-        repetition=repetition_in(judged.folder),
-    )
+def _run(judged: RunJudged) -> Run:
+    shown = JudgedRun.of(judged.folder, judged.document, judged.history)
     return Run(
         verdict=judged.verdict.validity.word,
         as_expected=judged.document.as_expected,
         explanation=message(*explanation(shown)),
-        seed=seed,
+        seed=shown.seed,
         folder=judged.folder,
         report=judged.report,
         details=judged.verdict,

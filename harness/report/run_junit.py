@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from checkers.history.records import History
@@ -11,7 +12,6 @@ from harness.core.duration import NS
 from harness.core.exit_codes import ExitCode, of_verdict
 from harness.files import run_files
 from harness.files.atomic_files import replace_file
-from harness.files.environment import repetition_in
 from harness.report.answer import answer
 from harness.report.junit import Case, Kind, Result, Suite, written
 from harness.report.recorded_run import recorded_plan
@@ -29,15 +29,7 @@ _KINDS: Mapping[ExitCode, tuple[Kind, str]] = {
 def write(folder: Path, document: VerdictDocument, history: History) -> None:
     """Write a judged run: a violation is a failure, and an unknown run an error."""
     header = history.header
-    run = JudgedRun(
-        target=header.target,
-        document=document,
-        history=history,
-        folder=folder.absolute(),
-        report=folder.absolute() / run_files.REPORT,
-        seed=header.seed if run_files.has(folder, run_files.TARGET) else None,
-        repetition=repetition_in(folder),
-    )
+    run = replace(JudgedRun.of(folder.absolute(), document, history), has_report=True)  # it is written next
     cut = document.interrupted
     worked = cut.seconds if cut else (recorded_plan(folder).duration or 0) / NS["s"]  # 0: it is not known
     _write(folder, header.target, header.seed, worked, _result(run))

@@ -19,6 +19,9 @@ from checkers.vocabulary.document import CheckerDocument, FindingDocument, Verdi
 from checkers.vocabulary.hazards import summary, untriable
 from checkers.vocabulary.rule_words import described
 from harness.core.invocation import NOTHING_ELSE, Repetition, typed, typed_anywhere
+from harness.core.paths import is_file
+from harness.files import run_files
+from harness.files.environment import repetition_in
 from harness.report.answer import answer, times
 from harness.report.causes import Openings
 from harness.report.effort import effort, why_findings_differ
@@ -34,16 +37,29 @@ _ALWAYS_SEEN = "double-belief"  # no lease can prevent it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRun:
-    """One judged run, and where its files are; None for each that does not exist."""
+    """One judged run, and its folder, if it has one."""
 
     target: str
     document: VerdictDocument
     history: History | None = None  # names the fault behind each finding
     folder: Path | None = None
-    report: Path | None = None
-    seed: int | None = None
+    has_report: bool = False
+    seed: int | None = None  # with which the target in the folder can be run again
     repetition: Repetition = NOTHING_ELSE
     interrupted: bool = False
+
+    @classmethod
+    def of(cls, path: Path, document: VerdictDocument, history: History) -> JudgedRun:
+        """Return what was judged in a run's folder, whose path is printed as it is, or in a history file."""
+        return cls(
+            target=history.header.target,
+            document=document,
+            history=history,
+            folder=path if path.is_dir() else None,
+            has_report=is_file(path / run_files.REPORT),
+            seed=history.header.seed if run_files.has(path, run_files.TARGET) else None,
+            repetition=repetition_in(path),
+        )
 
 
 _TONES = {
@@ -153,7 +169,7 @@ def _next_steps(run: JudgedRun) -> Iterator[StyledLine]:
         return
     yield StyledLine(f"run folder   {run.folder}", LineTone.COMMAND, 2)
     command = typed_anywhere if run.folder.is_absolute() else typed
-    if run.report:
+    if run.has_report:
         yield StyledLine(f"open         {command('show', run.folder)}", LineTone.COMMAND, 2)
     yield StyledLine(f"judge again  {command('recheck', run.folder)}", LineTone.COMMAND, 2)
     if run.seed is not None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
-from harness.files.environment import repetition_in
+from harness.core.events import RunJudged
 from harness.report.lines import StyledLine
-from harness.report.page import ReportPage, page
+from harness.report.page import page
 from harness.report.recorded_run import Parsed, RecordedRun, load
 from harness.report.verdict_text import JudgedRun, verdict_lines
-from harness.run.recheck import recheck
+from harness.run.recheck import judge_folder, recheck
+from harness.spec import Target
 from tests.support.recorded_runs import unpack
 
 UNWRAPPED = 1_000_000  # columns
@@ -24,7 +26,7 @@ class Reported:
     """A recorded run and its report."""
 
     recorded: RecordedRun
-    page: ReportPage
+    page: SimpleNamespace
     html: str
     terminal: tuple[StyledLine, ...]  # before they are wrapped
     place: str  # the folder that it is unpacked in
@@ -38,20 +40,24 @@ def reported(name: str) -> Iterator[Reported]:
         judged = recheck(folder)
         parsed = Parsed(verdict=judged.document, history=judged.history, commits=judged.commits)
         recorded = load(folder, parsed)
-        report = folder / "report.html"
-        run = JudgedRun(
-            target=judged.history.header.target,
-            document=judged.document,
-            history=judged.history,
-            folder=folder,
-            report=report,
-            seed=judged.history.header.seed,
-            repetition=repetition_in(folder),
-        )
+        run = JudgedRun.of(folder, judged.document, judged.history)
         yield Reported(
             recorded=recorded,
             page=page(recorded),
-            html=report.read_text(encoding="utf-8"),
+            html=(folder / "report.html").read_text(encoding="utf-8"),
             terminal=tuple(verdict_lines(run, width=UNWRAPPED)),
             place=runs,
         )
+
+
+def judged_as(target: Target, folder: Path) -> RunJudged:
+    """Judge the recorded run in a folder as if it were a run of this target."""
+    judged = judge_folder(folder)
+    header = replace(judged.history.header, target=target.name)
+    return RunJudged(
+        folder=folder,
+        verdict=judged.verdict,
+        document=judged.document,
+        history=replace(judged.history, header=header),
+        report=folder / "report.html",
+    )

@@ -11,17 +11,17 @@ import pytest
 from harness.cli import run_targets
 from harness.cli.run_targets import run_all
 from harness.core.errors import InfrastructureError
-from harness.core.events import Event, RunJudged
+from harness.core.events import Event
 from harness.core.exit_codes import ExitCode
 from harness.engines.engine import Engine, Refusal
 from harness.network.topology import Topology
 from harness.run import deployment
-from harness.run.recheck import judge_folder
 from harness.run.runner import RunOptions
 from harness.spec import Target, load
 from tests.support.missing import need
 from tests.support.recorded_runs import Unpack
 from tests.support.report_folder import text_of
+from tests.support.reported_runs import judged_as
 
 
 class InterruptedEngine:
@@ -197,15 +197,8 @@ def test_of_several_runs_only_what_is_not_as_expected_is_told(
     recorded_run: Unpack, monkeypatch: pytest.MonkeyPatch, verbose: bool, stories: int
 ) -> None:
     def recorded(target: Target, *_anything: Any) -> Iterator[Event]:
-        folder = recorded_run("not-exercised" if target.name == "redis-sqlite" else target.name)
-        judged = judge_folder(folder)
-        yield RunJudged(
-            folder=folder,
-            verdict=judged.verdict,
-            document=judged.document,
-            history=judged.history,
-            report=folder / "report.html",
-        )
+        name = "not-exercised" if target.name == "redis-sqlite" else target.name
+        yield judged_as(target, recorded_run(name))
 
     monkeypatch.setattr(run_targets, "run", recorded)
     names = ["etcd-postgres-unfenced", "redis-sqlite", "etcd-postgres"]

@@ -12,12 +12,12 @@ from harness.core.events import RunJudged
 from harness.engines.engine import Engine
 from harness.engines.local import LocalEngine
 from harness.pytest_plugin import runs
-from harness.run.recheck import judge_folder
 from harness.run.runner import RunOptions
 from harness.spec import Target
 from harness.spec.reading import of_seed
 from tests.support.challenged import repeated
 from tests.support.recorded_runs import Unpack
+from tests.support.reported_runs import judged_as
 from tests.support.repository import ROOT
 
 pytest_plugins = ["pytester"]
@@ -54,15 +54,7 @@ class Recorded:
         self.calls.append((target, engine, options))
         if self.refusal:
             raise EngineUnavailableError(self.refusal)
-        folder = self._unpack(self.recording)
-        judged = judge_folder(folder)
-        return RunJudged(
-            folder=folder,
-            verdict=judged.verdict,
-            document=judged.document,
-            history=judged.history,
-            report=folder / "report.html",
-        )
+        return judged_as(target, self._unpack(self.recording))
 
 
 @pytest.fixture
