@@ -169,12 +169,13 @@ def _kills(sections: Sections) -> Iterator[SettingConflict]:
     storage = sections.storage
     if storage is None or storage.order_survives_kill:
         return
+    or_else = ", or set storage.version" if "version" in type(storage).model_fields else ""
     for index, fault in sections.faults.items():
         if fault.kind == "kill" and {"storage", *storage.servers} & set(fault.aim()):
             yield SettingConflict(
                 ("faults", index, aimed_by(fault)),
-                f"kills {storage.kind}, which has the order of its writes only in memory: without it, the "
-                "run could not be judged; kill the lock or a client, or pause the storage",
+                f"kills {storage.system}, which has the order of its writes only in memory: without it, the "
+                f"run could not be judged; kill the lock or a client, pause the storage{or_else}",
             )
 
 

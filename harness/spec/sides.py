@@ -72,9 +72,6 @@ class LockSide(Side):
 class StorageSide(Side):
     """The settings that all storages have."""
 
-    order_survives_kill: ClassVar[bool] = True
-    """Does a killed server still know the order of its writes after its restart?"""
-
     policy: Policy = "strict"
     """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
@@ -89,6 +86,11 @@ class StorageSide(Side):
     def is_in_the_lock(self) -> bool:
         """Does it share the lock's servers?"""
         return False
+
+    @property
+    def order_survives_kill(self) -> bool:
+        """Does a killed server still know the order of its writes after its restart?"""
+        return True
 
     @property
     def changes_servers(self) -> bool:

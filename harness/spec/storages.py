@@ -149,7 +149,6 @@ class S3StorageSection(StorageSide, OfS3):
     """S3: one object per resource, created by its first write; its versions are the order of writes."""
 
     servers: ClassVar[tuple[str, ...]] = ("s3",)
-    order_survives_kill: ClassVar[bool] = False  # gofakes3 keeps versions in memory only
 
     kind: Literal["s3"]
     fencing: Literal["none", "if-match", "epoch-object"]
@@ -161,6 +160,11 @@ class S3StorageSection(StorageSide, OfS3):
         if self.fence_on_acquire and self.fencing == "epoch-object":
             raise ValueError('fence_on_acquire needs the mark in the object: set fencing = "if-match"')
         return self
+
+    @property
+    def order_survives_kill(self) -> bool:
+        """Does a killed server still know the versions after its restart? gofakes3 has them in memory."""
+        return self.version is not None
 
     def settings(self, **shared: Any) -> StorageSettings:
         """Return what a client gets."""

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from harness.network.topology import ServerSpec
 from harness.spec.attached import MayRunAlready
-from harness.spec.fields import EtcdRelease, Image, Url, endpoint
+from harness.spec.fields import EtcdRelease, Image, Url, VersitygwRelease, endpoint
 from harness.spec.sides import Side
 from workloads.settings import BucketName
 
@@ -59,6 +59,8 @@ class OfS3(MayRunAlready):
 
     image: Image | None = None
     """An image to run instead of Fencepost's own, on port 9000, with a bucket "fencepost"."""
+    version: VersitygwRelease | None = None
+    """A release of versitygw, which stores files, to build and run instead of gofakes3, such as 1.8.0."""
     bucket: Annotated[str, Field(min_length=1)] | None = None
     """The bucket to use on a server that already runs."""
     region: Annotated[str, Field(min_length=1)] | None = None
@@ -79,8 +81,8 @@ class OfS3(MayRunAlready):
         return BucketName(name=self.bucket, region=region, host=self.running[0], is_ours=False)
 
     def started(self, server: ServerSpec) -> ServerSpec:
-        """Return a server that keeps everything in memory."""
-        return replace(super().started(server), durable=False)
+        """Return versitygw of the chosen release, or gofakes3, which keeps everything in memory."""
+        return replace(super().started(server), release=self.version or "", durable=self.version is not None)
 
 
 class OfHttp(Side):

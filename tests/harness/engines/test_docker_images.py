@@ -85,14 +85,19 @@ def test_each_release_is_another_image() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.timeout(900)
-def test_a_release_of_etcd_is_built_and_runs(docker_engine: Engine, run_id: str, tmp_path: Path) -> None:
-    spec = ServerSpec(name="etcd-1", system="etcd", release=OLD_ETCD)
+@pytest.mark.parametrize(
+    ("system", "release", "version"), [("etcd", OLD_ETCD, OLD_ETCD), ("s3", "1.8.0", "S3 on VERSITYGW")]
+)
+def test_a_release_is_built_and_runs(
+    docker_engine: Engine, run_id: str, tmp_path: Path, system: str, release: str, version: str
+) -> None:
+    spec = ServerSpec(name=f"{system}-1", system=system, release=release)
     topology = Topology(servers=(spec,), clients=1, partitions=False)
 
     with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
         (server,) = cluster.environment()["servers"].values()
 
-    assert server["version"] == OLD_ETCD
+    assert server["version"] == version
 
 
 @pytest.mark.parametrize(

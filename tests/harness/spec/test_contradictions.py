@@ -4,29 +4,36 @@ import pytest
 
 from harness.spec import load
 from harness.spec.reading import load_text
-from tests.support.target_files import PARTITION, PAUSE, SMALL, errors_in, errors_of, read
+from tests.support.target_files import (
+    PARTITION,
+    PAUSE,
+    SMALL,
+    error_in,
+    errors_in,
+    errors_of,
+    read,
+    target_text,
+)
 from workloads.client import GIVES_NONE
 
+KILL = '[[faults]]\nkind = "kill"\ntarget = "{target}"\nevery = "5s"\nlasts = "1s"\n'
 
-def test_a_storage_that_forgets_the_order_of_its_writes_is_not_killed() -> None:
-    text = """
-name = "t"
-expect = "valid"
-[lock]
-kind = "s3"
-[storage]
-kind = "s3"
-fencing = "if-match"
-[[faults]]
-kind = "kill"
-target = "{target}"
-every = "5s"
-lasts = "1s"
-"""
 
-    for target in ("storage", "s3"):
-        (error,) = errors_in(text.format(target=target))
-        assert "kills s3, which has the order of its writes only in memory" in error
+@pytest.mark.parametrize("target", ["storage", "s3"])
+def test_a_storage_that_forgets_the_order_of_its_writes_is_not_killed(target: str) -> None:
+    kill = KILL.format(target=target)
+    error = error_in(target_text(kill, storage='kind = "s3"\nfencing = "if-match"'))
+
+    assert "kills s3, which has the order of its writes only in memory" in error
+    assert error.endswith("pause the storage, or set storage.version")
+
+
+def test_a_storage_that_keeps_the_order_of_its_writes_may_be_killed() -> None:
+    versions = 'kind = "s3"\nversion = "1.8.0"\nfencing = "if-match"'
+
+    (fault,) = read(target_text(KILL.format(target="s3"), storage=versions)).faults
+
+    assert fault.aim() == ("s3",)
 
 
 def test_nothing_is_concluded_from_a_fault_with_errors() -> None:

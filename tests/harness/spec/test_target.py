@@ -223,6 +223,12 @@ def test_an_image_or_release_that_cannot_be_is_refused(section: str, setting: st
     assert error.endswith(why)
 
 
+def test_another_release_than_one_of_versitygw_is_refused_for_s3() -> None:
+    (error,) = errors_in(SMALL.replace('kind = "etcd"', 'kind = "s3"\nversion = "3.6.7"'))
+
+    assert error.endswith('must be a release of versitygw, such as "1.8.0"')
+
+
 def test_a_target_is_listed_before_its_variants() -> None:
     names = list(shipped())
 
