@@ -234,6 +234,11 @@ class OwnStorageSection(StorageSide, MayHaveEndpoints, LimitedMemory):
         first = (SERVERS_OF_STORAGES[self.server],) if self.server else numbered("storage", self.running, 0)
         return (*first, STANDBY) if self.replication else first
 
+    @property
+    def order_survives_kill(self) -> bool:
+        """Does a killed server still know the order of its writes after its restart? gofakes3 forgets all."""
+        return self.server != "s3"
+
     def started(self, server: ServerSpec) -> ServerSpec:
         """Return the primary or the standby of two servers, or a server alone."""
         return _replicating(super().started(server), self.replication)

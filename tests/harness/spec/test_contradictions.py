@@ -23,9 +23,12 @@ KILL = '[[faults]]\nkind = "kill"\ntarget = "{target}"\nevery = "5s"\nlasts = "1
 def test_a_storage_that_forgets_the_order_of_its_writes_is_not_killed(target: str) -> None:
     kill = KILL.format(target=target)
     error = error_in(target_text(kill, storage='kind = "s3"\nfencing = "if-match"'))
+    own = error_in(target_text(kill, storage='kind = "mine:Register"\nserver = "s3"\nfencing = "x"'))
 
     assert "kills s3, which has the order of its writes only in memory" in error
     assert error.endswith("pause the storage, or set storage.version")
+    assert "kills s3, which has the order of its writes only in memory" in own
+    assert own.endswith("pause the storage")
 
 
 def test_a_storage_that_keeps_the_order_of_its_writes_may_be_killed() -> None:
