@@ -110,7 +110,10 @@ def test_every_fence_rejects_every_stale_write(tmp_path: Path, target: Any) -> N
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
-@pytest.mark.parametrize("target", ["etcd-postgres", "zookeeper-zookeeper", "zookeeper-dynamodb", "s3-s3"])
+@pytest.mark.timeout(900)  # versitygw may be built first
+@pytest.mark.parametrize(
+    "target", ["etcd-postgres", "zookeeper-zookeeper", "zookeeper-dynamodb", "s3-s3", "s3-s3-kill"]
+)
 def test_a_fence_rejects_every_stale_write_in_containers(tmp_path: Path, target: str) -> None:
     code, verdict, _ = challenged_run(target, "docker", tmp_path, counted("stale_writes_rejected"))
 
