@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.engines.engine import Engine
+from harness.engines.engine import Cluster, Engine
 from harness.network.topology import ServerSpec
 from tests.support.systems import endpoints, names, started
 
@@ -17,7 +17,12 @@ def resource() -> str:
 
 
 @pytest.fixture(scope="module")
-def s3_endpoint(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def s3_server(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     server = ServerSpec(name="s3", system="s3")
     with started(docker_engine, tmp_path_factory.mktemp("run"), server) as cluster:
-        yield endpoints(cluster, "s3")[0]
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def s3_endpoint(s3_server: Cluster) -> str:
+    return endpoints(s3_server, "s3")[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,6 @@ from harness.network.probe import reply
 from harness.network.topology import ServerSpec
 from tests.support import systems
 from tests.support.attached_servers import aws_client
-from tests.support.tap import Tap
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.commit_room import CommitRoom
 from workloads.settings import BucketName, S3StorageSettings, StorageSettings
@@ -48,12 +46,6 @@ def open_storage(endpoint: str) -> Iterator[Any]:
 @pytest.fixture
 def commits_of(endpoint: str) -> systems.CommitsOf:
     return partial(systems.commits_of, "s3", [endpoint])
-
-
-@pytest.fixture
-def open_tap(endpoint: str) -> Iterator[Callable[[], Tap]]:
-    with ExitStack() as stack:
-        yield lambda: stack.enter_context(closing(Tap("s3", [endpoint])))
 
 
 def of_a_user(endpoint: str, bucket: str) -> StorageSettings:
