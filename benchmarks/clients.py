@@ -55,7 +55,7 @@ def once(count: int) -> None:
         with started(count, 2, 2, folder) as clients:
             clients.get_ready(lambda client: deployment.task(target, nowhere, folder, 1, client, None))
             ready = time.monotonic() - began
-            memory = [process.memory_full_info().uss / 2**20 for process in clients.handles()]
+            memory = [process.memory_full_info().uss / 2**20 for process in clients.handles]
     print(ready, statistics.median(memory))
 
 

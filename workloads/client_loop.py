@@ -2,6 +2,8 @@
 
 A holder never checks its lease, as most programs do not: the storage's fence must stop
 it, not the client's caution. The think time between its steps comes from the seed.
+
+A client that is asked to leave, as by SIGTERM, completes its operation, releases its lock, and ends.
 """
 
 from __future__ import annotations
@@ -9,12 +11,18 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from workloads.client import UNWRITTEN, Answer, Grant, Lock, NoTokenError, SectionProgress, Session, Storage
 
 BACKOFF = 0.05  # seconds; after anything but an ok, to avoid a busy loop on a broken edge
+_POLL = 0.01  # seconds; a client that thinks looks so often whether it is to leave
+
+
+class _LeavingError(Exception):
+    """The client was asked to leave: it does no more work in this critical section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +53,13 @@ class Client:
     fenced: bool  # does the storage compare tokens?
     fence_on_acquire: bool  # raise the storage's mark to the new token before the first read
     progress: SectionProgress
+    sections: int = 0  # that earlier processes of this client began
+    leaving: Callable[[], bool] = lambda: False  # was it asked to leave?
 
     def run(self, work: Callable[[Client, HeldLock], None], stopping: Callable[[], bool]) -> None:
-        """Repeat acquire, work and release until `stopping` says so."""
-        nth = 0
-        while not stopping():
+        """Repeat acquire, work and release until `stopping` says so, or the client is to leave."""
+        nth = self.sections
+        while not (stopping() or self.leaving()):
             nth += 1
             self._critical_section(self.rng.choice(self.resources), f"{self.number}-{nth}", work)
 
@@ -64,8 +74,9 @@ class Client:
         if self.fenced and held.token is None:
             raise NoTokenError
         self.reached("acquired", held)
-        if not self.fence_on_acquire or held.token is None or self._fence(held, held.token).ok:
-            work(self, held)
+        with suppress(_LeavingError):
+            if not self.fence_on_acquire or held.token is None or self._fence(held, held.token).ok:
+                work(self, held)
         self.reached("before-release", held)
         self._end("release", resource, owner, self.lock.release)
         self.progress.exited()
@@ -73,6 +84,7 @@ class Client:
 
     def write(self, f: str, held: HeldLock, action: Callable[[], dict[str, Any]], **fields: Any) -> Answer:
         """Record an operation that writes with the token of the held lock."""
+        self._leave_if_asked()
         answer = self.session.call(f, held.resource, action, **held.named, **fields)
         if answer.ok:
             self.progress.accepted(held.resource, held.token)
@@ -85,6 +97,7 @@ class Client:
             value, token = self.storage.read(resource)
             return {"value": decoded(value), "token": UNWRITTEN if value is None else token}
 
+        self._leave_if_asked()
         self._reconnect_if_unknown(self.session.call("read", resource, read))
 
     def reached(self, point: str, held: HeldLock) -> None:
@@ -92,8 +105,14 @@ class Client:
         self.progress.reached(point, held.resource, held.owner, held.token)
 
     def think(self) -> None:
-        """Sleep for a think time drawn from the seed."""
-        time.sleep(self.rng.uniform(*self.think_time))
+        """Sleep for a think time drawn from the seed, or until the client is to leave."""
+        until = time.monotonic() + self.rng.uniform(*self.think_time)
+        while (left := until - time.monotonic()) > 0 and not self.leaving():
+            time.sleep(min(left, _POLL))
+
+    def _leave_if_asked(self) -> None:
+        if self.leaving():
+            raise _LeavingError
 
     def _acquire(self, resource: str, owner: str) -> Answer:
         def acquire() -> dict[str, int | None]:
@@ -115,6 +134,7 @@ class Client:
             self.storage.fence(held.resource, token)
             return {}
 
+        self._leave_if_asked()
         return self._reconnect_if_unknown(self.session.call("fence", held.resource, fence, token=token))
 
     def _end(self, f: str, resource: str, owner: str, ending: Callable[[str, str], None]) -> None:

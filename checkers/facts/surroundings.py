@@ -10,7 +10,7 @@ from itertools import accumulate
 from operator import attrgetter, itemgetter
 
 from checkers.facts.intervals import Interval, joined, without
-from checkers.history.faults import Fault, client_of, faults_of, killed_at
+from checkers.history.faults import Fault, client_of, faults_of, gone_at
 from checkers.history.memoized import of_the_last
 from checkers.history.records import FaultEvent, Header, Op, Outcome
 
@@ -38,7 +38,7 @@ class Surroundings:
         own = [each for each in faults if each.client is not None or not each.target.startswith("storage")]
         self._of_service = [fault for fault in own if fault.client is None]
         self._holding_up = [fault for fault in own if not fault.is_death]
-        self._killed = killed_at(header, faults)
+        self._gone = gone_at(header, faults)
         self._healed = list(accumulate((fault.healed for fault in self._holding_up), max))
 
     @property
@@ -72,7 +72,7 @@ class Surroundings:
         """Return the latest moment at which a request can have taken effect."""
         if setter.returned is not None:
             return setter.returned
-        left = self._killed(setter) if setter.learned is None else setter.learned
+        left = self._gone(setter) if setter.learned is None else setter.learned
         begun = bisect_right(self._holding_up, left + self.header.grace, key=attrgetter("began"))
         healed = self._healed[begun - 1] if begun else -math.inf
         return (max(left, healed) if healed >= setter.called else left) + self.header.grace

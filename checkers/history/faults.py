@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,6 +40,16 @@ class Fault:
     def is_death(self) -> bool:
         """Is it the kill of a client? A killed client is not restarted."""
         return self.kind == "kill" and self.client is not None
+
+    @property
+    def gone(self) -> float:
+        """When the process of the client that it hit had ended, in ns; infinity if it may not have.
+
+        A client that is stopped goes on until its process has ended, and the next one is ready.
+        """
+        if self.client is None:
+            return math.inf
+        return {"kill": self.began, "stop": self.healed}.get(self.kind, math.inf)
 
     @property
     def client(self) -> int | None:
@@ -119,16 +129,16 @@ def client_of(process: int, header: Header) -> int:
     return process if header.clients is None else process % header.clients
 
 
-def killed_at(header: Header, faults: Iterable[Fault]) -> Callable[[Op], float]:
-    """Return a function from an operation to when its client was killed after the call: ns, or infinity."""
-    kills: dict[int | None, list[int]] = defaultdict(list)  # by client, in time order
+def gone_at(header: Header, faults: Iterable[Fault]) -> Callable[[Op], float]:
+    """Return a function from an operation to when the process that called it had ended: ns, or infinity."""
+    ends: dict[int | None, list[float]] = defaultdict(list)  # by client
     for fault in faults:
-        if fault.is_death and header.clients is not None:
-            kills[fault.client].append(fault.began)
+        if fault.gone < math.inf and header.clients is not None:
+            insort(ends[fault.client], fault.gone)
 
-    def killed(op: Op) -> float:
-        own = kills.get(client_of(op.process, header), ())
+    def gone(op: Op) -> float:
+        own = ends.get(client_of(op.process, header), ())
         after = bisect_left(own, op.called)
         return own[after] if after < len(own) else math.inf
 
-    return killed
+    return gone

@@ -1,7 +1,7 @@
 """Double-belief: two clients believed at the same time that they held a lock.
 
 It is only counted: pauses make it inevitable. Belief lasts from the return of the acquire to the call of
-the release, the return of a failed renewal, or the death of the client.
+the release, the return of a failed renewal, or the end of the client's process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from checkers.facts.evidence import Evidence
 from checkers.facts.leases import Beliefs, by_owner, granted
 from checkers.facts.narrowing import narrowed, of_beliefs
 from checkers.history.columns import NEVER
-from checkers.history.faults import faults_of, killed_at
+from checkers.history.faults import faults_of, gone_at
 from checkers.history.ranges import AboveOfOthers
 
 
@@ -26,7 +26,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
 
     A belief that would end before the acquire returns never begins.
     """
-    end_of_client = killed_at(evidence.history.header, faults_of(evidence.history.faults))
+    end_of_client = gone_at(evidence.history.header, faults_of(evidence.history.faults))
     involved = narrowed(evidence, of_beliefs)
     for _, operations in sorted(involved.by_resource("acquire", "renew", "release", "revoke").items()):
         ended = {owner: Beliefs(own) for owner, own in by_owner(operations).items()}

@@ -6,8 +6,8 @@ good, but the lock is not shared.
 
 A client is starved if, from one of its grants to the next, it was refused for more than five times the
 service's grace while no client held the lock. By the clients' own accounts, a hold lasts from the request
-that was granted to the answer to the release, a failed renewal, or the death of the client. Time in which
-a fault was in force on the service or on the client does not count, and gaps of up to a
+that was granted to the answer to the release, a failed renewal, or the end of the client's process. Time in
+which a fault was in force on the service or on the client does not count, and gaps of up to a
 tenth of the grace between two of its acquires are ignored (see `stuck_stretches`).
 """
 
@@ -25,7 +25,7 @@ from checkers.facts.intervals import Covered, Interval, joined
 from checkers.facts.leases import ENDS, Beliefs, by_owner, granted
 from checkers.facts.narrowing import narrowed, of_starved
 from checkers.facts.surroundings import Surroundings, surroundings_of
-from checkers.history.faults import client_of, faults_of, killed_at
+from checkers.history.faults import client_of, faults_of, gone_at
 from checkers.history.records import Header, Op, Outcome
 
 GRACES = 5
@@ -53,7 +53,7 @@ def _found(evidence: Evidence) -> Iterator[_Starved]:
     surroundings = surroundings_of(header, evidence.history.faults)
     least = GRACES * header.grace
     chosen = narrowed(evidence, lambda holds: of_starved(holds, least, header.clients))
-    end_of = killed_at(header, faults_of(evidence.history.faults))
+    end_of = gone_at(header, faults_of(evidence.history.faults))
     for _, operations in sorted(chosen.by_resource("acquire", "renew", "release", "revoke").items()):
         of_client: dict[int, list[Op]] = defaultdict(list)
         for op in operations:

@@ -35,7 +35,7 @@ def _client(folder: Path) -> None:
     state = SimpleNamespace(used_up=0, no_token=False, failure=(folder / "failure").read_bytes())
     shared: Any = SimpleNamespace(clients=[state])
     ended: Any = [SimpleNamespace(exitcode=1)]
-    ClientPool(state=shared, folder=folder, processes=ended, tasks=[]).check()
+    ClientPool(state=shared, folder=folder, context=shared, processes=ended).check()
 
 
 def _program(folder: Path) -> None:

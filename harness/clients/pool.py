@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerProcess
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
+from typing import NoReturn
 
 import psutil
 
@@ -29,43 +31,86 @@ GRACE = 1.0  # seconds, for operations in flight when the run ends
 _POLL = 0.002  # seconds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ClientPool:
-    """One process for each client of the target."""
+    """One process at a time for each client of the target."""
 
     state: SharedState
     folder: Path
-    processes: Sequence[ForkServerProcess]
-    tasks: Sequence[Connection]
-    killed: set[int] = field(default_factory=set)  # by a fault
+    context: ForkServerContext
+    processes: list[ForkServerProcess] = field(default_factory=list)
+    tasks: list[Connection] = field(default_factory=list)
+    handles: list[psutil.Process] = field(default_factory=list)  # of clients that are ready, for the nemesis
+    ended_by_faults: set[int] = field(default_factory=set)  # clients that a fault has killed, or is stopping
+    _task: Callable[[int], ClientTask] = field(init=False)
+    _reading: threading.Lock = field(default_factory=threading.Lock)  # of two, one would get no exit code
+
+    def start(self, client: int) -> None:
+        """Start the first process of a client, or its next one; it waits for its task."""
+        receiving, sending = self.context.Pipe(duplex=False)
+        process = self.context.Process(
+            target=main, args=(client, self.state, self.folder, receiving), name=f"client-{client}"
+        )
+        self.processes[client : client + 1] = [process]
+        process.start()
+        receiving.close()
+        self.tasks[client : client + 1] = [sending]
 
     def get_ready(self, task: Callable[[int], ClientTask]) -> None:
         """Send each its task, and wait until all are ready."""
-        for client, pipe in enumerate(self.tasks):
-            pipe.send(task(client))
+        self._task = task
+        self._get_ready(range(len(self.processes)))
+        self.handles.extend(psutil.Process(process.pid) for process in self.processes)
+
+    def start_again(self, client: int) -> tuple[int, int]:
+        """Start the next process of a client whose process has ended.
+
+        Returns the exit code of the ended one, and when the next one was ready (ns). Any thread may call it.
+        Raises InfrastructureError if the next one is not ready in time.
+        """
+        with self._reading:
+            ended = self.processes[client]
+            ended.join()
+            self.state.begin_again(client)
+            self.start(client)
+        self._get_ready([client])
+        self.handles[client] = psutil.Process(self.processes[client].pid)
+        return ended.exitcode or 0, self.state.clients[client].ready
+
+    def _get_ready(self, clients: Sequence[int]) -> None:
+        for client in clients:
+            self.tasks[client].send(self._task(client))
         deadline = time.monotonic() + READY
-        while not all(client.ready for client in self.state.clients):
-            self.check()
+        while not all(self.state.clients[client].ready for client in clients):
+            self._check(clients)
             if time.monotonic() > deadline:
                 raise InfrastructureError(f"the clients were not ready after {READY:.0f} s")
             time.sleep(_POLL)
 
     def check(self) -> None:
-        """Raise InfrastructureError if a client has ended that no fault has killed.
+        """Raise InfrastructureError if a client has ended that no fault has ended.
 
         ConfigurationError if it ended because the lock gave no token to a storage that needs one.
         """
-        for client, process in enumerate(self.processes):
-            if process.exitcode is not None and client not in self.killed:
-                self._check_room(client)
-                if self.state.clients[client].no_token:
-                    raise ConfigurationError(GIVES_NONE)
-                failure = self.state.clients[client].failure.decode(errors="replace")
-                why = f": {failure}" if failure else f" ended unexpectedly with status {process.exitcode}"
-                log = self.folder / LOGS / f"client-{client}.log"
-                last = last_lines(log, LAST_LINES)
-                said = f"its last lines in {log}:" if last else "its log is empty"
-                raise InfrastructureError(f"client {client}{why}", *last, heading=said)
+        self._check([each for each in range(len(self.processes)) if each not in self.ended_by_faults])
+
+    def _check(self, clients: Sequence[int]) -> None:
+        with self._reading:
+            for client in clients:
+                if self.processes[client].exitcode is not None:
+                    self._fail(client)
+
+    def _fail(self, client: int) -> NoReturn:
+        self._check_room(client)
+        if self.state.clients[client].no_token:
+            raise ConfigurationError(GIVES_NONE)
+        failure = self.state.clients[client].failure.decode(errors="replace")
+        status = self.processes[client].exitcode
+        why = f": {failure}" if failure else f" ended unexpectedly with status {status}"
+        log = self.folder / LOGS / f"client-{client}.log"
+        last = last_lines(log, LAST_LINES)
+        said = f"its last lines in {log}:" if last else "its log is empty"
+        raise InfrastructureError(f"client {client}{why}", *last, heading=said)
 
     def _check_room(self, client: int) -> None:
         """Raise ResourceExhaustedError if it ended because a resource was used up."""
@@ -82,10 +127,6 @@ class ClientPool:
             time.sleep(_POLL)
         _end(self.processes)
 
-    def handles(self) -> list[psutil.Process]:
-        """Return the processes, for the nemesis to stop and continue."""
-        return [psutil.Process(process.pid) for process in self.processes]
-
 
 @contextmanager
 def started(
@@ -99,22 +140,15 @@ def started(
     """
     context = fork_server.started(["harness.clients.process", *modules])
     state = SharedState.create(context, count, resources, stop_requests)
-    processes: list[ForkServerProcess] = []
-    tasks: list[Connection] = []
+    clients = ClientPool(state, folder, context)
+    processes = clients.processes
     server: psutil.Process | None = None
     atexit.register(_end, processes)  # a signal may come where no block ends them, and they would be joined
     try:
         for number in range(count):
-            receiving, sending = context.Pipe(duplex=False)
-            process = context.Process(
-                target=main, args=(number, state, folder, receiving), name=f"client-{number}"
-            )
-            processes.append(process)
-            process.start()
-            server = server or _parent_of(process)
-            receiving.close()
-            tasks.append(sending)
-        yield ClientPool(state, folder, processes, tasks)
+            clients.start(number)
+            server = server or _parent_of(processes[number])
+        yield clients
     finally:
         _end(processes)
         atexit.unregister(_end)

@@ -3,6 +3,8 @@
 A client announces each stop point in shared memory. If a stop is requested there, it
 stops itself with SIGSTOP, and resumes once the nemesis has both cleared its `stopped`
 flag and continued the process.
+
+At SIGTERM it leaves in order, with exit code 0; the next process of the client goes on with its numbers.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -56,12 +59,13 @@ class ClientTask:
 
 def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
     """Run client number `client`: get ready, wait for the start, work until the stop."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the fork server has its own handler
+    leaving = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: leaving.set())  # in place of the fork server's
     die_with_parent()
     adopt_orphans()
     try:
         _log_to(folder / LOGS / f"client-{client}.log")
-        _run_client(client, state, folder, tasks)
+        _run_client(client, state, folder, tasks, leaving)
     except (ResourceExhaustedError, OSError) as error:
         state.clients[client].used_up = error.errno or 0
         raise
@@ -72,16 +76,19 @@ def events_of(client: int, folder: Path) -> Path:
     return folder / EVENTS / f"client-{client}.jsonl"
 
 
-def _run_client(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
+def _run_client(
+    client: int, state: SharedState, folder: Path, tasks: Connection, leaving: threading.Event
+) -> None:
     try:
         task: ClientTask = tasks.recv()
     except EOFError:  # the servers never came up
         return
     passwords = (task.lock.password, task.storage.password)
-    recorder = Recorder(events_of(client, folder), passwords)
+    is_first = state.clients[client].process == client
+    recorder = Recorder(events_of(client, folder), passwords, new=is_first)
     try:
         with ExitStack() as programs:
-            _work(_client(client, state, task, recorder, programs), state, task)
+            _work(_client(client, state, task, recorder, programs, leaving), state, task)
     except ProgramError as error:
         state.clients[client].failure = f"{task.command}: {error}".encode()[:1999]
         sys.exit(1)
@@ -95,7 +102,7 @@ def _run_client(client: int, state: SharedState, folder: Path, tasks: Connection
 
 
 def _work(worker: Client, state: SharedState, task: ClientTask) -> None:
-    state.clients[worker.number].ready = 1
+    state.clients[worker.number].ready = time.monotonic_ns()
     while not state.run.go:
         time.sleep(_POLL)
     in_each_hold = partial(register.work, most_writes=task.most_writes)
@@ -111,12 +118,17 @@ def _log_to(path: Path) -> None:
 
 
 def _client(
-    client: int, state: SharedState, task: ClientTask, recorder: Recorder, programs: ExitStack
+    client: int,
+    state: SharedState,
+    task: ClientTask,
+    recorder: Recorder,
+    programs: ExitStack,
+    leaving: threading.Event,
 ) -> Client:
-    clients = len(state.clients)
+    mine = state.clients[client]
     progress = SharedProgress(state, client, task.resources, task.lock.ttl)
     renewals = RecordedSession(
-        recorder, clients + client, 2 * clients, granted=progress.granted, leases=progress
+        recorder, mine.renewer, state.stride, granted=progress.granted, leases=progress
     )
     lock, storage = _sides(client, task, renewals, programs)
     return Client(
@@ -124,12 +136,14 @@ def _client(
         resources=task.resources,
         think_time=task.think_time,
         rng=random.Random(f"{task.seed}/client/{client}"),
-        session=RecordedSession(recorder, client, 2 * clients, progress.ended, leases=progress),
+        session=RecordedSession(recorder, mine.process, state.stride, progress.ended, leases=progress),
         lock=lock,
         storage=storage,
         fenced=task.storage.fencing != "none",
         fence_on_acquire=task.storage.fence_on_acquire,
         progress=progress,
+        sections=mine.sections,
+        leaving=leaving.is_set,
     )
 
 

@@ -32,17 +32,17 @@ class EventTooLongError(Exception):
 
 
 class Recorder:
-    """Appends events to one new file, with one write() each, so that a SIGKILL loses none.
+    """Appends events to one file, with one write() each, so that a SIGKILL loses none.
 
     After a partial write, because the disk is full, nothing more is written: a reader drops
     half a line at the end of a file, but elsewhere it makes the file unreadable.
     """
 
-    def __init__(self, path: Path, passwords: tuple[str, ...] = ()) -> None:
-        """`passwords` are hidden in error messages."""
+    def __init__(self, path: Path, passwords: tuple[str, ...] = (), *, new: bool = True) -> None:
+        """`passwords` are hidden in error messages. The file is `new`, or of an earlier process."""
         self.passwords = passwords
         self._path = path
-        self._file = open_log(path, new=True)
+        self._file = open_log(path, new=new)
         self._encode = msgspec.json.Encoder().encode
         self._writing = threading.Lock()
         self._failure: OSError | None = None
@@ -125,6 +125,8 @@ class RecordedSession:
             self._record(answer.outcome, {**operation, **answer.fields})
         if answer.outcome is Outcome.INFO:
             self._process += self._stride
+            if self._leases:
+                self._leases.numbered(self._process)
         if self._leases:
             self._report(self._leases, f, called, answer)
         self._ended(f, answer)

@@ -35,7 +35,10 @@ RENEWING = STOP_POINTS.index("renewing") + 1  # in a thread of its own, so never
 
 class _Client(ctypes.Structure):
     _fields_ = (
-        ("ready", ctypes.c_int64),
+        ("ready", ctypes.c_int64),  # ns; when it was; 0: not yet
+        ("process", ctypes.c_int64),  # the number under which it records its next operation
+        ("renewer", ctypes.c_int64),  # likewise its next renewal
+        ("sections", ctypes.c_int64),  # critical sections that it has begun, also in earlier OS processes
         ("phase", ctypes.c_int64),
         ("resource", ctypes.c_int64),
         ("token", ctypes.c_int64),
@@ -114,9 +117,10 @@ class SharedState:
     def create(cls, context: ForkServerContext, clients: int, resources: int, requests: int) -> SharedState:
         """Allocate the state in memory that child processes share."""
         unset = [(0, ANY, ANY, NOBODY, NOBODY)] * max(1, requests)
+        numbers = [{"process": client, "renewer": clients + client} for client in range(clients)]
         return cls(
             run=context.RawValue(_Run),
-            clients=context.RawArray(_Client, clients),
+            clients=context.RawArray(_Client, [_Client(**each) for each in numbers]),
             stop_requests=context.RawArray(_StopRequest, unset),
             written=context.RawArray(_Written, clients * resources),
             operations=context.RawArray(ctypes.c_int64, clients),
@@ -125,6 +129,19 @@ class SharedState:
             chances=context.RawArray(ctypes.c_int64, clients * len(STOP_POINTS)),
             resources=resources,
         )
+
+    @property
+    def stride(self) -> int:
+        """The step from one process number of a client to its next: no two clients ever share one."""
+        return 2 * len(self.clients)
+
+    def begin_again(self, client: int) -> None:
+        """Prepare for the next OS process of a client: it holds nothing, and records under new numbers."""
+        mine = self.clients[client]
+        mine.ready = mine.awaited = mine.stopped = mine.released = mine.renewing = mine.lease_end = 0
+        mine.phase = OUTSIDE
+        mine.process += self.stride
+        mine.renewer += self.stride
 
     def holders(self) -> Iterator[tuple[int, int, int]]:
         """Yield (client, resource, token) of each client that is in a critical section."""
@@ -200,6 +217,7 @@ class SharedProgress:
         """Announce that this client asks for a lock."""
         mine = self.state.clients[self.client]
         mine.lease_end = mine.renewing = mine.released = 0  # those were of an earlier hold
+        mine.sections += 1
         mine.sent = time.monotonic_ns()
         mine.awaited = self.resources.index(resource) + 1
 
@@ -229,6 +247,14 @@ class SharedProgress:
         if mine.phase != OUTSIDE and mine.owner == owner.encode()[:31]:
             mine.renewing = time.monotonic_ns()
             self._stop_if_asked(RENEWING, self.resources.index(resource))
+
+    def numbered(self, process: int) -> None:
+        """Report the number under which this client records from now on, or its renewals."""
+        mine = self.state.clients[self.client]
+        if process % self.state.stride == self.client:
+            mine.process = process
+        else:
+            mine.renewer = process
 
     def renewed(self) -> None:
         """Report that a renewal is over, however it ended."""

@@ -22,9 +22,10 @@ from harness.nemesis.fields import WAITER
 from harness.nemesis.plan import NO_HOLD, Hold, Observer
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import NOTHING, Needs, Reservations
+from harness.nemesis.stop import StopSpec
 from harness.nemesis.stop_points import aim_of
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
-from harness.processes.process_tree import continue_all, is_stopped, wait_until_stopped
+from harness.processes.process_tree import continue_all, has_ended, is_stopped, wait_until_stopped
 
 PATIENCE = 4  # per TTL; how long a stopped holder waits for another client to wait for its lock
 Reserved = tuple[int | None, str | None]  # the client; or none, and why
@@ -279,8 +280,9 @@ class ClientFaults:
                 fault, f"client:{client}", moment, in_force, lambda: self._hold_of(client)
             ) as since,
         ):
-            hits = self.endangered(client).begin(since)
-            self._wait_for_end(fault, lambda: False)
+            hold = self.endangered(client)
+            hits = hold.begin(since)
+            self._wait_for_end(fault, partial(self._is_over, fault, hold))
         return hits
 
     def _reserve_victim(self, fault: ClientFault, last: int, rng: random.Random) -> Reserved:
@@ -304,6 +306,8 @@ class ClientFaults:
 
     def _is_over(self, fault: ClientFault, hold: EndangeredHold) -> bool:
         """Has what ends a fault early happened?"""
+        if isinstance(fault, StopSpec):
+            return has_ended(self.reach.processes[hold.held.client])
         if fault.until == "contested":
             return self.state.contested(hold.held)
         if fault.until == "freed":

@@ -246,15 +246,16 @@ def _unserved(fault: AnyFault, name: str, side: ServiceSection, sections: OtherS
 
 def _lengths(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:
     lasts, every = ns(fault.lasts, sections.lock), ns(fault.every, sections.lock)
+    length = "grace" if fault.kind == "stop" else "lasts"
     if sections.workload and lasts and lasts >= sections.workload.duration:
         yield SettingConflict(
-            ("faults", index, "lasts"),
+            ("faults", index, length),
             "must be shorter than the run: workload.duration is "
             f"{format_duration(sections.workload.duration)}",
         )
     if lasts and every and lasts >= every:
         yield SettingConflict(
-            ("faults", index, "lasts"),
+            ("faults", index, length),
             f"must be shorter than every: {format_duration(lasts)} is not less than {format_duration(every)}",
         )
     if sections.workload and every and every > sections.workload.duration:

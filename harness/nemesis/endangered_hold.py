@@ -41,10 +41,11 @@ class EndangeredHold:
         self.since = since
         self._keep_lease_end()
         ends = (self._lease_end, self.state.clients[self.held.client].released)
-        is_over = any(0 < end < self.since for end in ends)
-        self.was_lost = is_over or self.state.regranted(self.held, by=self.since)
-        is_waiting = bool(self.state.clients[self.held.client].awaited)
-        return is_waiting or (self.state.is_held(self.held) and not self.was_lost)
+        is_over = any(0 < end < since for end in ends)
+        self.was_lost = is_over or self.state.regranted(self.held, by=since)
+        mine = self.state.clients[self.held.client]
+        is_held = self.state.is_held(self.held) or mine.released >= since  # which it still held then
+        return bool(mine.awaited) or (is_held and not self.was_lost)
 
     def end(self) -> End:
         """What has become of it by now."""

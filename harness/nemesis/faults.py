@@ -23,9 +23,10 @@ from harness.nemesis.reach import ServersOfSides, servers_hit
 from harness.nemesis.reservations import Needs
 from harness.nemesis.script import ScriptSpec
 from harness.nemesis.slow import SlowSpec
+from harness.nemesis.stop import StopSpec
 from harness.nemesis.throttle import ThrottleSpec
 
-ClientFault = PauseSpec | PartitionSpec | DelaySpec | SlowSpec | KillSpec | ThrottleSpec
+ClientFault = PauseSpec | PartitionSpec | DelaySpec | SlowSpec | KillSpec | StopSpec | ThrottleSpec
 """Faults on a client: `needs(reach, client)` and `in_force_on(reach, client, go_on)`."""
 
 ServerFault = (

@@ -126,7 +126,7 @@ def kill_client(reach: FaultReach, client: int) -> Iterator[InjectedFault]:
     """
     process, target = reach.processes[client], f"client:{client}"
     processes = process_tree.members(process)
-    reach.killed.add(client)
+    reach.ended_by_faults.add(client)
     process_tree.end(process)
     if not process_tree.wait_until_ended(processes):
         raise FaultNotInstalledError("kill", target, f"process {process.pid} is still there")

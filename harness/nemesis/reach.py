@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal
@@ -26,7 +26,8 @@ class FaultReach:
     sides: ServersOfSides
     processes: Sequence[psutil.Process]  # one for each client
     state: SharedState | None = None  # what clients publish
-    killed: set[int] = field(default_factory=set)  # the clients that a fault has killed
+    ended_by_faults: set[int] = field(default_factory=set)  # clients that were killed, or are being stopped
+    start_again: Callable[[int], tuple[int, int]] = lambda _client: (0, 0)  # as `ClientPool` does
 
     @property
     def clients(self) -> range:

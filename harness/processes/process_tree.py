@@ -30,8 +30,13 @@ _ENDED = frozenset("ZXx")
 def members(head: psutil.Process) -> list[psutil.Process]:
     """Return the process itself, and then its descendants that have not ended."""
     with suppress(psutil.NoSuchProcess):
-        return [each for each in (head, *head.children(recursive=True)) if not _has_ended(each)]
+        return [each for each in (head, *head.children(recursive=True)) if not has_ended(each)]
     return []
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Has it ended, whether or not its parent has waited for it?"""
+    return not _states(process) - _ENDED
 
 
 def is_stopped(process: psutil.Process) -> bool:
@@ -44,7 +49,7 @@ def is_stopped(process: psutil.Process) -> bool:
 
 def wait_until_stopped(process: psutil.Process) -> bool:
     """Wait for a process that was sent SIGSTOP; False if it ended, or did not stop in time."""
-    _settles(lambda: is_stopped(process) or _has_ended(process))
+    _settles(lambda: is_stopped(process) or has_ended(process))
     return is_stopped(process)
 
 
@@ -85,7 +90,7 @@ def wait_until_continued(processes: Iterable[psutil.Process]) -> bool:
 
 def wait_until_ended(processes: Iterable[psutil.Process]) -> bool:
     """Wait until all have ended; False if one has not when time is up."""
-    return _settles(lambda: all(_has_ended(each) for each in processes))
+    return _settles(lambda: all(has_ended(each) for each in processes))
 
 
 def end(head: psutil.Process) -> None:
@@ -206,10 +211,6 @@ def _states(process: psutil.Process) -> set[str]:
 
 def _state(folder: Path) -> set[str]:
     return set(stat_of(folder)[:1])
-
-
-def _has_ended(process: psutil.Process) -> bool:
-    return not _states(process) - _ENDED
 
 
 def _signal(send: Callable[[], None]) -> None:

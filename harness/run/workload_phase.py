@@ -92,8 +92,9 @@ class WorkloadPhase:
             reach=FaultReach(
                 cluster=self.cluster,
                 sides=self.target.sides,
-                processes=self.clients.handles(),
-                killed=self.clients.killed,
+                processes=self.clients.handles,
+                ended_by_faults=self.clients.ended_by_faults,
+                start_again=self.clients.start_again,
                 state=self.clients.state,
             ),
             observer=Observer(log=log, record=recorder.record, notify=seen.put),

@@ -76,9 +76,10 @@ def _over(grant: Op, operations: Sequence[Op], header: Header, faults: Sequence[
     moments = [float(op.called) for op in own if op.f in _ENDS]
     moments += [float(op.returned or 0) for op in own if op.f == "renew" and op.outcome is Outcome.FAIL]
     moments += [
-        fault.began
+        fault.began if fault.kind == "kill" else fault.healed
         for fault in faults
-        if fault.is_death and header.clients is not None and fault.began >= grant.called
+        if fault.kind in ("kill", "stop") and header.clients is not None
+        if (fault.began if fault.kind == "kill" else fault.healed) >= grant.called
         if fault.client == client_of(grant.process, header)
     ]
     return min(moments, default=math.inf)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -150,6 +151,44 @@ def test_a_write_without_a_token_names_the_owner_of_its_hold() -> None:
     acquired, written, _released = memory.of("ok")
     assert (acquired["f"], acquired["token"], acquired["owner"]) == ("acquire", None, "0-1")
     assert (written["f"], written["token"], written["owner"]) == ("write", None, "0-1")
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "recorded"),
+    [
+        ("acquire", ["acquire", "release"]),
+        ("write", ["acquire", "write", "release"]),
+        ("release", ["acquire", "write", "write", "release"]),
+    ],
+)
+def test_a_client_that_is_to_leave_completes_its_operation_and_releases(
+    asked_at: str, recorded: list[str]
+) -> None:
+    memory = Memory()
+    client = replace(
+        without_tokens(memory, fenced=False),
+        leaving=lambda: asked_at in [event["f"] for event in memory.of("invoke")],
+        sections=6,
+    )
+
+    def work(client: Client, held: HeldLock) -> None:
+        for value in ("x", "y"):
+            client.think()
+            client.write("write", held, dict, value=value)
+
+    client.run(work, lambda: False)
+
+    assert [event["f"] for event in memory.of("ok")] == recorded
+    assert {event["owner"] for event in memory.of("ok")} == {"0-7"}
+
+
+def test_a_client_that_is_to_leave_does_not_think_on() -> None:
+    began = time.monotonic()
+    client = replace(without_tokens(Memory(), fenced=False), think_time=(600, 600), leaving=lambda: True)
+
+    client.think()
+
+    assert time.monotonic() - began < 300
 
 
 def test_a_fence_ends_the_client_of_a_lock_without_tokens() -> None:

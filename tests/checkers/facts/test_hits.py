@@ -209,6 +209,7 @@ def test_a_client_that_waits_is_hit_as_a_waiter() -> None:
         ("delay", "client:1", 25, "before-write/expired/holder/delayed"),
         ("partition", "client:1", 25, "before-write/expired/holder/lost"),
         ("kill", "client:1", None, "before-write/expired/holder/lost"),
+        ("stop", "client:1", 15, "before-write/before-expiry/holder"),
     ],
 )
 def test_the_kind_of_a_fault_decides_what_becomes_of_messages(

@@ -69,6 +69,15 @@ def test_with_a_fault_in_force_it_is_counted_and_said() -> None:
     )
 
 
+@pytest.mark.parametrize(("kind", "number"), [("pause", 1), ("stop", 0)])
+def test_a_belief_ends_with_the_process_of_a_client_that_was_stopped(kind: str, number: int) -> None:
+    header = Header(target="test", fenced=False, clients=2, require={"stale_writes_attempted": 0})
+    events = tuple(fault("client:0", 6, 9, kind))
+    verdict = judge(History(header=header, operations=(FIRST, SECOND), faults=events))
+
+    assert verdict.anomalies["double-belief"] == number
+
+
 @pytest.mark.parametrize(("began", "healed", "number"), [(0, 0, 0), (16, 20, 0), (17, 20, 1), (-9, -1, 1)])
 def test_no_fault_was_in_force_from_the_earlier_call_to_the_later_return(
     began: int, healed: int, number: int

@@ -82,6 +82,7 @@ def _faults(rng: random.Random, horizon: int, clients: int | None) -> list[Fault
         *TARGETS,
         *((f"client:{client}", "pause") for client in range(clients or 2)),
         ("client:1", "kill"),
+        ("client:0", "stop"),
     ]
     events: list[FaultEvent] = []
     for target, kind in rng.sample(targets, rng.choice([0, 0, 1, 2])):
@@ -255,6 +256,13 @@ def test_a_client_that_was_killed_as_it_called_asked_no_longer() -> None:
     asked = op("acquire", "0", 1, None, "info", ttl=LEASE)
 
     assert stuck(asked, refused(3, 28), faults=fault("client:0", 1, None, "kill")) == [(14, 28)]
+
+
+def test_a_stopped_client_asks_no_longer_once_its_process_has_ended() -> None:
+    asked = op("acquire", "0", 1, None, "info", ttl=LEASE)
+
+    assert stuck(asked, refused(6, 31), faults=fault("client:0", 1, 4, "stop")) == [(17, 31)]
+    assert not stuck(asked, refused(6, 31), faults=fault("client:0", 1, None, "stop"))
 
 
 def test_if_the_number_of_clients_is_unknown_so_is_who_was_killed() -> None:

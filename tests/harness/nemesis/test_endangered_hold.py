@@ -197,3 +197,16 @@ def test_a_walk_leaves_out_what_no_client_comes_to() -> None:
 
 def test_a_walk_to_which_no_moment_is_left_ends() -> None:
     assert Aims((Cell.named("granted/expired"),), unreached=lambda: {"granted"}).take(9) == ()
+
+
+def test_a_fault_hits_a_hold_that_is_released_after_it_began(state: SharedState) -> None:
+    progress = SharedProgress(state, 0, RESOURCES)
+    progress.reached("before-write", "r0", "0-1", 1)
+    began = time.monotonic_ns()
+    progress.releasing()
+    progress.exited()
+
+    hold = EndangeredHold.of(0, state, TTL)
+
+    assert hold.begin(began)
+    assert not hold.begin(time.monotonic_ns())

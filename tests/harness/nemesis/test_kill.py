@@ -159,7 +159,7 @@ def test_a_client_is_killed_with_its_program_for_good(client: psutil.Process, st
         ended = [not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in everybody]
 
     assert ended == [True, True]
-    assert reach.killed == {0}
+    assert reach.ended_by_faults == {0}
     assert str(client.pid) in fault.evidence
     assert not fault.ends
 

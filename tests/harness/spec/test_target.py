@@ -144,7 +144,7 @@ def test_values_of_the_wrong_type_are_refused_not_converted() -> None:
         "t.toml:4: storage = []: must be a table: write its name in brackets, and its keys below",
         't.toml:5: faults.0.target = 3: must be a text in quotes: "…"',
         "t.toml:5: faults.1 = 5: must be a table, such as [[faults]]",
-        "t.toml:5: faults.2: has no kind; there are: pause, partition, delay, slow, kill, throttle, failover, clock, script",
+        "t.toml:5: faults.2: has no kind; there are: pause, partition, delay, slow, kill, stop, throttle, failover, clock, script",
         "t.toml:5: faults.2.target: is missing",
         "t.toml:7: workload.clients = true: must be a whole number without quotes, such as 3",
         "t.toml:8: workload.writes = 2.5: must be a whole number without quotes, such as 3",
