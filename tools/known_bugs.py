@@ -55,6 +55,10 @@ BUGS = {
         affected="targets/history/etcd-stale-read-index.toml",
         fixed="targets/history/etcd-stale-read-index-fixed.toml",
     ),
+    "versitygw-two-winners": KnownBug(
+        affected="targets/history/versitygw-two-winners.toml",
+        fixed="targets/history/versitygw-two-winners-fixed.toml",
+    ),
     "redis-failover-loses-a-lock": KnownBug(
         affected="targets/zoo/replica-promoted-with-link-held.toml",
         fixed="targets/zoo/replica-promoted-with-link-held-twin.toml",
