@@ -49,6 +49,7 @@ FAULT_SETS: Mapping[str, Faults] = {
         _SUPERSEDED,
         _SUPERSEDED,
     ),
+    "stop": ({"kind": "stop", "target": "holder", "every": "5s"}, _SUPERSEDED, _SUPERSEDED),
     "kill-lock": ({"kind": "kill", "target": "lock", "lasts": "1s"}, _SUPERSEDED, _SUPERSEDED),
     "kill-storage": (
         {"kind": "kill", "target": "storage", "every": "10s", "lasts": "1s"},

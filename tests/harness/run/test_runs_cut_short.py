@@ -172,6 +172,7 @@ IN_FORCE = [  # with each engine that injects the fault in a way of its own
     ("docker", ("etcd-postgres-kill", LONG), "kill", "storage"),
     ("local", ("etcd-postgres-partition", LONG), "partition", "client:"),
     *nightly(
+        ("local", ("etcd-postgres-stop", LONG), "stop", "client:"),
         ("local", ("etcd-postgres-delayed-write", LONG), "delay", "client:"),
         ("local", ("etcd-postgres-server-pauses", LONG), "pause", "lock:etcd-"),
         ("local", ("etcd-postgres-throttle", LONG), "throttle", "lock:etcd-"),

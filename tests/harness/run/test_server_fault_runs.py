@@ -125,6 +125,30 @@ def test_the_locks_of_killed_holders_go_to_other_clients(tmp_path: Path) -> None
         assert kill["healed"] is None
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("local_engine")
+def test_stopped_holders_hand_over_their_locks_and_come_back(tmp_path: Path) -> None:
+    target = "etcd-postgres-stop"
+    done = run_until_challenged(lambda duration: run_target(tmp_path, target, duration), seconds=12)
+
+    assert done.returncode == 0, done.stderr
+    verdict = json.loads(done.stdout)
+    folder = tmp_path / "runs" / target / "latest"
+    stops = [
+        each for each in json.loads((folder / "plan.json").read_text())["faults"] if each["kind"] == "stop"
+    ]
+    assert verdict["verdict"] == "valid"
+    assert verdict["coverage"]["stops"] >= 3
+    assert all(each["healed"] for each in stops)
+    events = events_of(folder / "history.jsonl")
+    numbers = {event["process"] for event in events if isinstance(event["process"], int)}
+    for each in stops:
+        client = int(each["target"].removeprefix("client:"))
+        before = {event["process"] for event in events if event["time"] <= each["healed"]}
+        since = {event["process"] for event in events if event["time"] > each["healed"]} & numbers
+        assert all(number not in before for number in since if number % 6 == client)
+
+
 STANDBY = Topology(
     servers=(
         ServerSpec(name="etcd-1", system="etcd"),
