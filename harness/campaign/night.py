@@ -84,12 +84,12 @@ class Night:
     @classmethod
     def create(cls, nights: Path, plan: NightPlan, source: str | None) -> Night:
         """Make the folder of a night, with its plan, its targets, and the text of its campaign file."""
-        try:
-            path = dated_folders.create(nights / plan.campaign, TARGETS, RUNS, LOGS)
-        except OSError as error:
-            raise ConfigurationError(
-                f"{nights}: cannot hold the nights: {error.strerror}; name another folder with --nights"
-            ) from None
+        path = dated_folders.create_or_say(
+            nights / plan.campaign,
+            *(TARGETS, RUNS, LOGS),
+            refused=f"{nights}: cannot hold the nights",
+            remedy="name another folder with --nights",
+        )
         night = cls(path, plan)
         for cell in plan.cells:
             replace_file(path / TARGETS / f"{cell.name}.toml", [cell.source])

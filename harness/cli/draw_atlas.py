@@ -14,7 +14,6 @@ from harness.atlas.race import Operation
 from harness.atlas.removal import Left, remove
 from harness.atlas.survey import Survey
 from harness.core import printing
-from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode, of_several
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
@@ -54,7 +53,9 @@ def draw_atlas(survey: Survey, folder: Path, *, text: TextIO, as_json: bool) -> 
     codes: list[ExitCode] = []
     documents: list[dict[str, Any]] = []
     failed: set[Operation] = set()
-    new_folder = cache(partial(_new_folder, folder))  # for the first history
+    # Made for the first history.
+    refused, remedy = f"{folder}: cannot hold the histories", "name another folder with --atlas"
+    new_folder = cache(partial(dated_folders.create_or_say, folder, refused=refused, remedy=remedy))
     with ThreadPoolExecutor(survey.clients) as pool:
         try:
             for cell in survey.run(pool):
@@ -96,15 +97,6 @@ def _shown(cell: Cell, new_folder: Callable[[], Path], say: Callable[[str], None
     findings = sorted({each.anomaly for each in judge_file(file).verdict.findings})
     say(f"                  {', '.join(findings)}: {typed('recheck', as_seen_from_here(file))}")
     return {"history": str(file), "findings": findings}
-
-
-def _new_folder(parent: Path) -> Path:
-    try:
-        return dated_folders.create(parent)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{parent}: cannot hold the histories: {error.strerror}; name another folder with --atlas"
-        ) from None
 
 
 def _removed(survey: Survey, pool: ThreadPoolExecutor, say: Callable[[str], None]) -> Left:

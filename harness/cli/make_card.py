@@ -17,7 +17,6 @@ from harness.card.outputs import JSON, MARKDOWN, Card, document, result, write
 from harness.card.seen import Seen
 from harness.card.series import Subject
 from harness.core import printing
-from harness.core.errors import ConfigurationError
 from harness.core.events import Event, Notice
 from harness.core.exit_codes import ExitCode
 from harness.core.paths import as_seen_from_here, is_file
@@ -70,7 +69,9 @@ def make_card(
 
     experiments = planned(subject, engine, only)
     began = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    folder = _folder(cards / subject.name)
+    parent = cards / subject.name
+    refused, remedy = f"{parent}: cannot hold the card", "name another folder with --cards"
+    folder = dated_folders.create_or_say(parent, RUNS, refused=refused, remedy=remedy)
     options = replace(options, runs=folder / RUNS, notify=show)
     most = count(most_runs(experiments), "run")
     say(f"{subject.name}: up to {most} of {subject.duration}, in {as_seen_from_here(folder)}")
@@ -99,15 +100,6 @@ def make_card(
     if as_json:
         printing.show_document(document(card, folder))
     return exit_code(seen)
-
-
-def _folder(cards: Path) -> Path:
-    try:
-        return dated_folders.create(cards, RUNS)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{cards}: cannot hold the card: {error.strerror}; name another folder with --cards"
-        ) from None
 
 
 def exit_code(runs: Sequence[Seen]) -> ExitCode:

@@ -31,6 +31,14 @@ def create(parent: Path, *inside: str) -> Path:
     return path
 
 
+def create_or_say(parent: Path, *inside: str, refused: str, remedy: str) -> Path:
+    """As `create`; ConfigurationError says what was refused, why, and the remedy."""
+    try:
+        return create(parent, *inside)
+    except OSError as error:
+        raise ConfigurationError(f"{refused}: {error.strerror}; {remedy}") from None
+
+
 def latest(parent: Path) -> Path | None:
     """Return the folder that `latest` points to; None if there is no such link.
 

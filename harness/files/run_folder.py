@@ -48,12 +48,8 @@ class RunFolder:
     @classmethod
     def create(cls, runs: Path, target: str, passwords: tuple[str, ...] = ()) -> RunFolder:
         """Create a new folder, and point the link `latest` to it."""
-        try:
-            path = dated_folders.create(runs / target, EVENTS, LOGS)
-        except OSError as error:
-            raise ConfigurationError(
-                f"{runs}: cannot be used for runs: {error.strerror}; choose another folder with --runs"
-            ) from None
+        refused, remedy = f"{runs}: cannot be used for runs", "choose another folder with --runs"
+        path = dated_folders.create_or_say(runs / target, EVENTS, LOGS, refused=refused, remedy=remedy)
         return cls(path, passwords)
 
     def in_use(self) -> AbstractContextManager[None]:
