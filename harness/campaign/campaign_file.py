@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from harness.core.duration import DURATION_PATTERN, NS, parse_duration
 from harness.core.errors import ConfigurationError
-from harness.core.fields import STRICT, Duration, Size
+from harness.core.fields import STRICT, Duration, Size, Words
 from harness.core.suggestions import did_you_mean
 from harness.report.first_finding import FINGERPRINT_PATTERN
 from harness.spec.fields import NAME_PATTERN, PATTERNS
@@ -129,7 +129,6 @@ KeepField = Annotated[
     BeforeValidator(_keep),
     WithJsonSchema({"anyOf": [{"enum": ["all", "failures"]}, {"type": "integer", "minimum": 0}]}),
 ]
-Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
 
 
 class Cells(BaseModel):

@@ -36,7 +36,7 @@ from harness.core.paths import is_file
 from harness.files import received, run_files
 from harness.files.received import components
 from harness.files.run_folder import VERDICT
-from harness.report.run_junit import NAME as JUNIT
+from harness.report.junit import NAME as JUNIT
 from harness.report.sentences import count
 
 _MOST_SAID = 1_000  # characters

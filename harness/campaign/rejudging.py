@@ -23,7 +23,7 @@ from harness.run.recheck import recheck
 
 _RUNS_PER_PROCESS = 8  # then a new one gives the memory back
 MEMORY_PER_RUN = 2 << 30  # bytes; a million operations with their report take 1.3 GiB
-_SLOW_TO_IMPORT = ("harness.run.recheck", "harness.report.run", "harness.report.run_junit")
+_SLOW_TO_IMPORT = ("harness.run.recheck", "harness.report.run", "harness.report.junit")
 NO_HISTORY = "its shard has no history of it"
 
 

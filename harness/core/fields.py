@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from harness.core.duration import DURATION_PATTERN, SPAN_PATTERN, Span, parse_duration, parse_span
-from harness.core.size import SIZE_PATTERN, parse_size
 
+BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+SIZE_PATTERN = r"^\s*(\d+(?:\.\d+)?)\s*(B|kB|MB|GB|TB)\s*$"
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+
+
+def shown_size(size: int) -> str:
+    """Return a size as files write it, in whole megabytes, but at least one."""
+    return f"{max(1, round(size / BYTES['MB']))}MB"
+
+
+def parse_size(text: object) -> int:
+    """Parse `"500MB"` to bytes. Raises ValueError with the allowed form."""
+    found = re.match(SIZE_PATTERN, text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError('must be a size such as "500MB" or "2GB"')
+    return round(Decimal(found[1]) * BYTES[found[2]])
+
 
 Duration = Annotated[
     int,
@@ -26,6 +43,7 @@ Size = Annotated[
     BeforeValidator(parse_size),
     WithJsonSchema({"type": "string", "pattern": SIZE_PATTERN, "examples": ["500MB", "2GB"]}),
 ]
+Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
 
 
 def at_most(longest: int, shown: str) -> AfterValidator:

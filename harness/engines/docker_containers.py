@@ -10,7 +10,7 @@ from typing import Any
 import docker
 
 from harness.core.errors import InfrastructureError, ServerNotReadyError
-from harness.core.size import shown_size
+from harness.core.fields import shown_size
 from harness.engines.docker_api import as_infrastructure_errors
 from harness.engines.docker_compose import SIDECARS
 from harness.files.logs import not_ready, shortened

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -36,17 +36,7 @@ _SERVER_FAULTS = ("kills", "failovers", "clock_jumps")
 _ALARMS = {"found", "stale_writes_accepted"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyFigure:
-    """One number, and what it counts."""
-
-    name: str
-    number: int
-    what: str
-    alarm: bool = False
-
-
-def counters(answer: RunAnswer, document: VerdictDocument, operations: Sequence[Op]) -> tuple[KeyFigure, ...]:
+def counters(answer: RunAnswer, document: VerdictDocument, operations: Sequence[Op]) -> list[SimpleNamespace]:
     """The numbers for an answer; fewer if the run did not count them."""
     counts = document.coverage | _work_of(operations)
     by_tokens = gives_tokens(operations)
@@ -55,17 +45,17 @@ def counters(answer: RunAnswer, document: VerdictDocument, operations: Sequence[
         names = [name for name in _HELD if counts.get(name)] or ["grants"]
         if "stale_writes_attempted" in counts and answer.tone is Tone.UNSURE:
             names = ["stale_writes_attempted", *(name for name in names if name != "stale_writes_attempted")]
-        return tuple(_counter(name, counts, by_tokens=by_tokens) for name in names[:_MOST] if name in counts)
+        return [_counter(name, counts, by_tokens=by_tokens) for name in names[:_MOST] if name in counts]
     anomaly = answer.anomaly
     counts["found"] = document.anomalies.get(anomaly.name, 0)
     telling = [name for name in anomaly.counters if name in counts and (counts[name] or name in _ALWAYS)]
     names = list(dict.fromkeys([*telling, *(name for name in _HELD if counts.get(name))]))
-    return tuple(
+    return [
         _found(anomaly.name, counts["found"])
         if name == "found"
         else _counter(name, counts, by_tokens=by_tokens)
         for name in names[:_MOST]
-    )
+    ]
 
 
 def untested(operations: Sequence[Op]) -> dict[str, str]:
@@ -97,17 +87,17 @@ def _work_of(operations: Sequence[Op]) -> dict[str, int]:
     return {name: answered[FUNCTIONS.index(f)] for name, f in _WORK.items()}
 
 
-def _found(name: str, number: int) -> KeyFigure:
+def _found(name: str, number: int) -> SimpleNamespace:
     words = name.replace("-", " ").capitalize()
-    return KeyFigure(name=words, number=number, what="found in this run", alarm=number > 0)
+    return SimpleNamespace(name=words, number=number, what="found in this run", alarm=number > 0)
 
 
-def _counter(name: str, counts: Mapping[str, int], *, by_tokens: bool) -> KeyFigure:
+def _counter(name: str, counts: Mapping[str, int], *, by_tokens: bool) -> SimpleNamespace:
     what = meaning_of(name, by_tokens=by_tokens) if name in COVERAGE else WORK[name]
     known = counts.get("stale_writes_rejected", 0) + counts.get("stale_writes_accepted", 0)
     if name == "stale_writes_attempted" and counts[name] > known:
         what += f"; {counts[name] - known:,} with an unknown outcome"
-    return KeyFigure(
+    return SimpleNamespace(
         name=capitalized(called(name)),
         number=counts[name],
         what=what,

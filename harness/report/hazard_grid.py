@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from checkers.vocabulary.document import HazardsDocument
 from checkers.vocabulary.hazards import POINTS, Cell, End, Fate, HazardTable, Hit, Point
@@ -28,36 +28,12 @@ _ANY = "*"
 _FATES = {Fate.DELIVERED: "", Fate.DELAYED: ", messages arriving afterwards", Fate.LOST: ", messages lost"}
 
 
-@dataclass(frozen=True, slots=True)
-class HazardRow:
-    """A position of the holder, with a count for each end of a fault; None: the target has no such fault."""
-
-    point: str
-    counts: tuple[int | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """The faults with one kind of target and one effect on messages."""
-
-    title: str
-    rows: tuple[HazardRow, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hazards:
-    """The section of a page."""
-
-    grids: tuple[Grid, ...]
-    impossible: tuple[tuple[str, tuple[str, ...]], ...]  # why, and which
-
-
-def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards | None:
+def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> SimpleNamespace | None:
     """Lay out the hazards of a run; None if it met none and its target has none."""
     if seen is None:
         return None
     known = table or HazardTable()
-    return Hazards(grids=tuple(_grids(seen, known)), impossible=tuple(_impossible(seen, known)))
+    return SimpleNamespace(grids=tuple(_grids(seen, known)), impossible=tuple(_impossible(seen, known)))
 
 
 def _impossible(seen: HazardsDocument, table: HazardTable) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -80,7 +56,8 @@ def in_words(pattern: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _grids(seen: HazardsDocument, table: HazardTable) -> Iterator[Grid]:
+def _grids(seen: HazardsDocument, table: HazardTable) -> Iterator[SimpleNamespace]:
+    """Yield a grid for each kind of target and effect on messages."""
     shown: dict[Cell, int] = dict.fromkeys(map(Cell.named, table.possible), 0)
     shown |= {Cell.named(name): count for name, count in seen.hit.items()}
     for hit in Hit:
@@ -88,9 +65,10 @@ def _grids(seen: HazardsDocument, table: HazardTable) -> Iterator[Grid]:
             rows = [_row(point, hit, fate, shown) for point in Point]
             rows = [row for row in rows if any(count is not None for count in row.counts)]
             if rows:
-                yield Grid(f"{_HITS[hit]}{_FATES[fate]}", tuple(rows))
+                yield SimpleNamespace(title=f"{_HITS[hit]}{_FATES[fate]}", rows=tuple(rows))
 
 
-def _row(point: Point, hit: Hit, fate: Fate, shown: dict[Cell, int]) -> HazardRow:
+def _row(point: Point, hit: Hit, fate: Fate, shown: dict[Cell, int]) -> SimpleNamespace:
+    """Count each end of a fault at a position of the holder; None: the target has no such fault."""
     counts: Sequence[int | None] = [shown.get(Cell(point, end, hit, fate)) for end in End]
-    return HazardRow(POINTS[point], tuple(counts))
+    return SimpleNamespace(point=POINTS[point], counts=tuple(counts))

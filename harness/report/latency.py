@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -14,28 +14,15 @@ _SLOTS = 1_500  # points a kind: about one a pixel
 UNANSWERED = "unanswered"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """The calls of one kind. Durations in ns, of those that were answered."""
-
-    kind: str
-    calls: int
-    ok: int
-    fail: int
-    info: int
-    median: int | None
-    p99: int | None
-    slowest: int | None
-
-
-def summaries(operations: Sequence[Op]) -> tuple[Summary, ...]:
+def summaries(operations: Sequence[Op]) -> tuple[SimpleNamespace, ...]:
     """A row for each kind of call, the most frequent first."""
     columns = Operations.of(operations).columns
     rows = (_summary(kind, columns, columns.rows(number)) for number, kind in enumerate(FUNCTIONS))
     return tuple(sorted((row for row in rows if row.calls), key=lambda row: (-row.calls, row.kind)))
 
 
-def _summary(kind: str, columns: Columns, rows: Ints) -> Summary:
+def _summary(kind: str, columns: Columns, rows: Ints) -> SimpleNamespace:
+    """Sum up the calls of one kind. Durations in ns, of those that were answered, or None."""
     answered = rows[columns.returned[rows] != NEVER]
     took = columns.returned[answered] - columns.called[answered]
     places = [len(took) // 2, min(len(took) - 1, len(took) * 99 // 100), len(took) - 1]
@@ -43,7 +30,7 @@ def _summary(kind: str, columns: Columns, rows: Ints) -> Summary:
         took.partition(places)
     median, p99, slowest = took[places].tolist() if len(took) else (None, None, None)
     ok, fail, info = np.bincount(columns.outcome[rows], minlength=len(OUTCOMES)).tolist()
-    return Summary(
+    return SimpleNamespace(
         kind=kind, calls=len(rows), ok=ok, fail=fail, info=info, median=median, p99=p99, slowest=slowest
     )
 

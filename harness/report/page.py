@@ -3,64 +3,45 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 from checkers.facts.evidence import gather
 from checkers.facts.hits import FaultHits, hits_of
-from checkers.history.records import History
+from checkers.history.columns import RENEW, Operations
+from checkers.history.records import History, Op
 from checkers.vocabulary.document import FindingDocument
-from harness.core.invocation import typed_anywhere
+from harness.core.invocation import NO_FAULTS, typed_anywhere
 from harness.files import run_files
 from harness.report import wording
 from harness.report.answer import answer
 from harness.report.causes import NO_CAUSE, Openings
-from harness.report.chart_data import Kept, fitted, script_safe
+from harness.report.chart_data import fitted, script_safe
 from harness.report.counters import counters, gives_tokens, untested
 from harness.report.effort import effort, moments
 from harness.report.groups import explained, groups
 from harness.report.hazard_grid import hazards
-from harness.report.heading import heading
 from harness.report.headline import RunAnswer
 from harness.report.holds import end_of
+from harness.report.interruption import in_words
 from harness.report.lanes import Lanes, lanes
-from harness.report.latency import Summary, points, summaries
+from harness.report.latency import points, summaries
 from harness.report.narration import Narration, narrate
 from harness.report.recorded_run import RecordedFault, RecordedRun
 from harness.report.run_again import RunAgain, run_again
 from harness.report.scenes import Scene, Stage, findings, label, numbered, rejections
+from harness.report.sentences import count
 from harness.report.timeline import Timeline, timeline
 from harness.spec.reading import shipped
+from harness.spec.toml import changed_in, head_comment
 
 _MOST_SCENES = 100
 _MOST_NARRATED = 25
 _LONGEST_EVIDENCE = 1_000  # characters
-
+_RUN_ID = re.compile(r"(\d{8}T\d{6})-[0-9a-f]+")
 Causes = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageFinding:
-    """A finding on the page."""
-
-    scene: Scene
-    narration: Narration
-    at: int  # ns; the end of the last accused operation, or of the last of the proof
-    proof: tuple[SimpleNamespace, ...]
-    causes: Causes  # a title and a sentence for each fault, or that there is none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryParts:
-    """The parts of a page that need a history."""
-
-    timeline: Timeline | None = None
-    scenes: tuple[PageFinding, ...] = ()
-    findings: int = 0
-    latency: tuple[Summary, ...] = ()
-    kept: Kept | None = None
-    data: str = "{}"  # of the drawings, as JSON
 
 
 def page(recorded: RecordedRun) -> SimpleNamespace:
@@ -105,20 +86,67 @@ def page(recorded: RecordedRun) -> SimpleNamespace:
     )
 
 
+def heading(recorded: RecordedRun, laid_out: Timeline | None) -> SimpleNamespace:
+    """Read the head of a page from a run's folder, without what was not recorded."""
+    target = recorded.history.header.target if recorded.history else recorded.folder.parent.name
+    file = recorded.target_file or ""
+    changed = tuple(f"{key} = {value}" for key, value in changed_in(file))
+    if NO_FAULTS in recorded.environment.repetition.options:
+        changed = (*changed, NO_FAULTS)
+    worked = f"{(laid_out.end - laid_out.start) / 1e9:.1f} s of work" if laid_out else ""
+    facts = (
+        _date(recorded),
+        in_words(recorded.verdict.interrupted) or worked,
+        f"{recorded.environment.engine} engine" if recorded.environment.engine else "",
+        "" if recorded.plan.seed is None else f"seed {recorded.plan.seed}",
+        _worked(laid_out.operations) if laid_out else "",
+    )
+    return SimpleNamespace(
+        target=target,
+        story=head_comment(file),  # the description in its file, one or two sentences
+        facts=tuple(filter(None, facts)),
+        changed=changed,  # "workload.duration = "6s"", "--no-faults"
+    )
+
+
+def _date(recorded: RecordedRun) -> str:
+    """When it began, in UTC: as recorded, or by its folder's name."""
+    began = recorded.environment.began
+    named = _RUN_ID.fullmatch(recorded.folder.name)
+    try:
+        if began:
+            moment = datetime.fromisoformat(began).astimezone(UTC)
+        elif named:
+            moment = datetime.strptime(named[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        else:
+            return ""
+    except ValueError:
+        return ""
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _worked(operations: Sequence[Op]) -> str:
+    """How much the clients did, and how much of it were renewals, which run in parallel."""
+    renewals = len(Operations.of(operations).columns.rows(RENEW))
+    renewed = f", {renewals:,} of them {'a renewal' if renewals == 1 else 'renewals'}" if renewals else ""
+    return f"{count(len(operations), 'operation')}{renewed}"
+
+
 def _timed(
     recorded: RecordedRun,
     laid_out: Timeline | None,
     clients: Lanes,
     found: Sequence[FindingDocument],
     openings: Openings,
-) -> HistoryParts:
+) -> SimpleNamespace:
+    """Gather the parts of a page that need a history."""
     if laid_out is None or recorded.history is None:
-        return HistoryParts()
+        return SimpleNamespace(timeline=None, scenes=(), findings=0, latency=(), kept=None, data="{}")
     stage = Stage(laid_out, clients, recorded.history)
     scenes = findings(found[:_MOST_SCENES], stage) if found else rejections(stage)
     causes = [_causes(finding, recorded, openings) for finding in found[:_MOST_SCENES]] or [()] * len(scenes)
     drawn = fitted(laid_out, scenes, clients)
-    return HistoryParts(
+    return SimpleNamespace(
         timeline=laid_out,
         scenes=tuple(
             _entry(scene, known, stage, narrated=number < _MOST_NARRATED)
@@ -127,6 +155,7 @@ def _timed(
         findings=len(found),
         latency=summaries(laid_out.operations),
         kept=drawn.kept,
+        # Of the drawings, as JSON.
         data=f'{{"drawing":{drawn.text},"latency":{script_safe(_points(laid_out))}}}',
     )
 
@@ -138,15 +167,16 @@ def _causes(finding: FindingDocument, recorded: RecordedRun, openings: Openings)
     return known if is_violation or known != (NO_CAUSE,) else ()
 
 
-def _entry(scene: Scene, causes: Causes, stage: Stage, *, narrated: bool) -> PageFinding:
+def _entry(scene: Scene, causes: Causes, stage: Stage, *, narrated: bool) -> SimpleNamespace:
+    """Describe a finding on the page."""
     nothing = Narration(moments=(), left_out=0)
     wrong = (stage.timeline.operations[index] for index in scene.accused or scene.proof)
-    return PageFinding(
+    return SimpleNamespace(
         scene=scene,
         narration=narrate(scene, stage.timeline, stage.lanes) if narrated else nothing,
-        at=max(map(end_of, wrong), default=scene.start),
+        at=max(map(end_of, wrong), default=scene.start),  # the end of the last accused operation
         proof=tuple(_proof(scene, stage)),
-        causes=causes,
+        causes=causes,  # a title and a sentence for each fault, or that there is none
     )
 
 
@@ -206,40 +236,27 @@ _FENCE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Primer:
-    """A few sentences, under a title."""
-
-    title: str
-    sentences: tuple[str, ...]
-
-
-def primer(answer: RunAnswer) -> Primer:
-    """Explain the anomaly that an answer is about; without one, what is tested."""
+def primer(answer: RunAnswer) -> SimpleNamespace:
+    """Explain, under a title, the anomaly that an answer is about; without one, what is tested."""
     anomaly = answer.anomaly
     if anomaly is None:
-        return Primer("Background: what this test does", (_LOCK, _STALE, _FENCE))
+        return SimpleNamespace(title="Background: what this test does", sentences=(_LOCK, _STALE, _FENCE))
     common = {"storage": (_LOCK, _FENCE), "lock": (_LOCK,), "both": (_LOCK,)}[anomaly.area]
     if anomaly.name in {"stale-write", "double-belief", "late-write"}:
         common = (_LOCK, _STALE, _FENCE)
     own = (f"{anomaly.definition} {anomaly.arises}", f"{anomaly.matters} {anomaly.remedy}")
-    return Primer(f"Background: {anomaly.name}", (*common, *own))
+    return SimpleNamespace(title=f"Background: {anomaly.name}", sentences=(*common, *own))
 
 
 _NOT_OBSERVED = "no: it was not observed from beginning to end"
 _HIT_NOTHING = "no: it hit neither a client that held a lock nor one that waited for it"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaultRow:
-    """One fault of the plan."""
+def fault_rows(faults: Sequence[RecordedFault], history: History | None) -> Iterator[SimpleNamespace]:
+    """Yield the faults of a plan in their order, and if the checkers count each, and else why not.
 
-    fault: RecordedFault
-    counted: str  # "yes", or "no" and why; empty if the history is not known
-
-
-def fault_rows(faults: Sequence[RecordedFault], history: History | None) -> Iterator[FaultRow]:
-    """Yield the faults of a plan in their order, counted as the checkers count them."""
+    That is "" if the history is not known.
+    """
     hits = () if history is None else hits_of(gather(history))
     counted: dict[tuple[str, str, int | None], str] = {
         (each.fault.kind, each.fault.target, each.fault.began): _counted(each) for each in hits
@@ -247,7 +264,7 @@ def fault_rows(faults: Sequence[RecordedFault], history: History | None) -> Iter
     otherwise = "" if history is None else _NOT_OBSERVED
     for fault in faults:
         observed = (fault.kind, fault.target, fault.in_force)
-        yield FaultRow(fault=fault, counted=counted.get(observed, otherwise))
+        yield SimpleNamespace(fault=fault, counted=counted.get(observed, otherwise))
 
 
 def _counted(hits: FaultHits) -> str:

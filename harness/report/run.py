@@ -125,19 +125,18 @@ def _duration(ns: int | None) -> str:
 
 def _whole(text: str) -> Any:
     """Markup in which a short value with a hyphen, such as 2-1.0, does not break at it."""
-    pieces = _HYPHENATED.split(line(text))  # every other one is such a value
-    return markupsafe.Markup().join(
-        markupsafe.Markup('<span class="whole">{}</span>').format(piece) if number % 2 else piece
-        for number, piece in enumerate(pieces)
-    )
+    return _marked(_HYPHENATED.split(line(text)), markupsafe.Markup('<span class="whole">{}</span>'))
 
 
 def _code(text: str) -> Any:
     """Markup in which text between backticks is code."""
-    return markupsafe.Markup().join(
-        markupsafe.Markup("<code>{}</code>").format(piece) if number % 2 else piece
-        for number, piece in enumerate(text.split("`"))
-    )
+    return _marked(text.split("`"), markupsafe.Markup("<code>{}</code>"))
+
+
+def _marked(pieces: Sequence[str], element: markupsafe.Markup) -> Any:
+    """Markup of pieces, of which every other one is in an element."""
+    marked = (element.format(piece) if number % 2 else piece for number, piece in enumerate(pieces))
+    return markupsafe.Markup().join(marked)
 
 
 def _some(names: Sequence[str]) -> str:

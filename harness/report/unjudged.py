@@ -16,7 +16,7 @@ from harness.files import received, run_files
 from harness.files.atomic_files import replace_file
 from harness.files.known_digests import remember_page
 from harness.files.run_folder import EVENTS, HEADER, LOGS, PLAN, RunFolder
-from harness.report import run_junit
+from harness.report import junit
 from harness.report.run import NAME, PACKAGE, STYLE, asset, digest, environment
 from harness.report.run_again import run_folder_again
 
@@ -94,7 +94,7 @@ def lines(run: Unjudged) -> Iterator[str]:
 
 def write(run: Unjudged) -> Path:
     """Write its page and its junit.xml into its folder, and return the path of the page."""
-    run_junit.write_unjudged(run.folder, run.target, run.seed, run.headline, run.why)
+    junit.write_unjudged(run.folder, run.target, run.seed, run.headline, run.why)
     style, report = asset(PACKAGE, STYLE), run.folder / NAME
     template = environment(PACKAGE).get_template("unjudged.html.j2")
     html = template.render(run=run, style=style, style_hash=digest(style))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from checkers.history.records import Op
 from checkers.text.printable import shorten
@@ -30,43 +30,27 @@ def doubts(verdict: VerdictDocument, said: RunAnswer) -> list[str]:
     return [str(each) for each in verdict.typed_reasons if each.kind not in _SAID and each not in missed]
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageRow:
-    """A row of the coverage table."""
-
-    title: str
-    meaning: str
-    number: int
-
-
-def coverage(verdict: VerdictDocument, *, by_tokens: bool) -> list[CoverageRow]:
+def coverage(verdict: VerdictDocument, *, by_tokens: bool) -> list[SimpleNamespace]:
     """The rows of the coverage table, in reading order; `by_tokens`: does the lock give tokens?"""
     counts = verdict.coverage
     order = [*(key for key in COVERAGE if key in counts), *(key for key in counts if key not in COVERAGE)]
     return [
-        CoverageRow(capitalized(called(key)), counted(key, by_tokens=by_tokens), counts[key]) for key in order
+        SimpleNamespace(
+            title=capitalized(called(key)), meaning=counted(key, by_tokens=by_tokens), number=counts[key]
+        )
+        for key in order
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """An anomaly that was checked."""
-
-    name: str
-    found: int
-    violation: bool  # False: it is only counted
-    lacking: str = ""  # what the run would have needed to show it
-
-
-def anomalies(verdict: VerdictDocument, lacking: Mapping[str, str]) -> list[Looked]:
+def anomalies(verdict: VerdictDocument, lacking: Mapping[str, str]) -> list[SimpleNamespace]:
     """Every anomaly checked: violations, other findings, the rest; `lacking`: what a run did not have."""
     found = verdict.violations
     rows = [
-        Looked(
-            name,
-            number,
-            name in found or name not in ANOMALIES or (not number and name in VIOLATIONS),
-            "" if number else lacking.get(name, ""),
+        SimpleNamespace(
+            name=name,
+            found=number,
+            violation=name in found or name not in ANOMALIES or (not number and name in VIOLATIONS),
+            lacking="" if number else lacking.get(name, ""),
         )
         for name, number in verdict.anomalies.items()
     ]

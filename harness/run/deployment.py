@@ -23,11 +23,10 @@ from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import servers_hit
 from harness.network.topology import FOLLOWERS, Address, AttachedSpec, ServerSpec, Topology
 from harness.processes.program import ProgramCommand, missing
-from harness.run import own_classes
 from harness.run.removal import Belongings
 from harness.spec import LockSpec, StorageSpec, Target
 from harness.spec.attached import running_at
-from harness.spec.executed import commands
+from harness.spec.executed import check_classes, commands
 from harness.spec.fields import HAZARDS, endpoint
 from harness.spec.hazards import hazard_table
 from harness.spec.passwords import password_of
@@ -162,7 +161,7 @@ def check(target: Target) -> None:
     """Raise ConfigurationError or ServerNotReadyError if the target names something that cannot be used."""
     for wrong in missing_programs(target):
         raise ConfigurationError(wrong)
-    own_classes.check(target)
+    check_classes(target)
     passwords(target)
     _check_services(target)
     attached.check(attached_servers(target))

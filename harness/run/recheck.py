@@ -233,7 +233,7 @@ def open_for_judging(path: Path) -> Iterator[None]:
 
 
 def _write_reports(path: Path, judged: Judged) -> None:
-    from harness.report import run, run_junit  # slow to import
+    from harness.report import junit, run  # slow to import
 
-    run_junit.write(path, judged.document, judged.history)
+    junit.write(path, judged.document, judged.history)
     run.write(path, Parsed(verdict=judged.document, history=judged.history, commits=judged.commits))

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, starmap
 from typing import Any
 
 from checkers.text.limits import described
@@ -22,6 +24,7 @@ from harness.files.known_digests import KnownDigest, is_known, remember
 from harness.nemesis.script import ScriptSpec
 from harness.spec.models import Target
 from harness.spec.reading import MAX_SIZE, TOO_LONG, load_text
+from workloads import class_source, custom_class
 
 ADD_TRUST = "add --trust if you trust it"
 _FILES = ("password_file", "ca_file", "cert_file", "key_file")  # keys of a side that name one
@@ -97,10 +100,31 @@ def commands(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield from ((f"faults.{index}.{key}", command) for key, command in fault.commands().items())
 
 
-def own_classes(target: Target) -> Iterator[tuple[str, str]]:
-    """Yield the classes of the user that a target names, each with its key."""
-    for name, side in _sides(target):
-        yield from _own_class(name, side)
+def check_classes(target: Target) -> None:
+    """Import each class; ConfigurationError if there is none, or it does not fit."""
+    check_storage = partial(custom_class.check_storage, fences=target.storage.fence_on_acquire)
+    for key, kind, check_class in (
+        ("lock.kind", target.lock.kind, custom_class.check_lock),
+        ("storage.kind", target.storage.kind, check_storage),
+    ):
+        if ":" in kind:
+            try:
+                check_class(kind)
+            except custom_class.InvalidClassError as error:
+                raise ConfigurationError(f"{key}: {error}") from error
+
+
+def classes_not_loaded(target: Target) -> Iterator[str]:
+    """Yield sentences about the user's classes, as far as can be said without running their code."""
+    waiting = []
+    for key, kind in chain.from_iterable(starmap(_own_class, _sides(target))):
+        if why := class_source.missing(kind):
+            yield f"{key}: {kind} cannot be loaded: {why}"
+        else:
+            waiting.append(kind)
+    if waiting:
+        classes = " and ".join(dict.fromkeys(waiting))
+        yield f"validate does not load {classes}: a run does, before it starts servers"
 
 
 def executed_in(target: Target, place: Repetition) -> Executed:

@@ -15,8 +15,7 @@ from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
 from checkers.vocabulary.counts import COVERAGE, counted
 from checkers.vocabulary.hazards import CELLS
 from harness.core.duration import NS
-from harness.core.fields import Duration, Size, at_most
-from harness.core.size import BYTES, shown_size
+from harness.core.fields import BYTES, Duration, Size, at_most, shown_size
 from harness.core.suggestions import did_you_mean
 from harness.engines.built_images import is_ours, our_images
 from harness.nemesis.faults import FAULTS

@@ -19,7 +19,6 @@ from harness.report.causes import Opening, Openings
 from harness.report.groups import FindingGroup, explained
 from harness.report.headline import RunAnswer
 from harness.report.lines import StyledLine
-from harness.report.page import PageFinding
 from harness.report.scenes import Scene, label, numbered
 from harness.report.timeline import Timeline
 from tests.support.reported_runs import Reported
@@ -147,7 +146,7 @@ def _cause(cause: Opening) -> str:
     return f"cause {' with '.join(dict.fromkeys([*late, *kinds]))}"
 
 
-def _scene(entry: PageFinding, laid_out: Timeline) -> Iterator[str]:
+def _scene(entry: SimpleNamespace, laid_out: Timeline) -> Iterator[str]:
     """What is drawn for a finding."""
     scene = entry.scene
     parts = {
@@ -176,7 +175,7 @@ def _ops(indexes: Iterable[int], laid_out: Timeline) -> str:
     return " ".join(str(laid_out.operations[index].lines[0]) for index in indexes)
 
 
-def _fault(entry: PageFinding) -> str:
+def _fault(entry: SimpleNamespace) -> str:
     """The fault that opened the window."""
     cause = entry.scene.cause
     if cause is None:

@@ -25,29 +25,12 @@ _MOST_RUNS = 5
 MOST_GROUPS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureGroup:
-    """All failures of one fingerprint."""
-
-    fingerprint: str
-    cell: str
-    sentence: str
-    how_often: str
-    story: str  # what happened, in a few sentences
-    steps: tuple[str, ...]
-    runs: tuple[SimpleNamespace, ...]
-    more: int  # runs that are not in `runs`
-    quarantine: str
-    shrunk: str  # what is left of one of the runs; "": none was shrunk
-    minimal: tuple[tuple[str, str], ...]  # the name of each file that shrinking has left, and a link
-
-
-def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) -> tuple[FailureGroup, ...]:
+def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) -> list[SimpleNamespace]:
     """Group the failures of a night by fingerprint, those that are not quarantined first."""
     failures = ((result, run) for result in assessment.cells for run in result.failures)
     found = grouped((run.fingerprint or "", (result, run)) for result, run in failures)
     made = (_group(night, shape, members, earlier) for shape, members in found.items())
-    return tuple(sorted(made, key=lambda group: bool(group.quarantine)))
+    return sorted(made, key=lambda group: bool(group.quarantine))
 
 
 def undecided(assessment: Assessment, links: Links) -> tuple[SimpleNamespace, ...]:
@@ -66,13 +49,14 @@ def undecided(assessment: Assessment, links: Links) -> tuple[SimpleNamespace, ..
 
 def _group(
     night: Night, shape: str, members: Sequence[tuple[CellResult, AssessedRun]], earlier: Iterable[Remembered]
-) -> FailureGroup:
+) -> SimpleNamespace:
+    """Describe all failures of one fingerprint."""
     result, first = members[0]
     past, finding = [*earlier], first.finding
     shapes = (run.fingerprint for run in past if run.cell == result.cell.name)
     shrunk = [(said, run) for _, run in members if (said := sentence(night, run))]
     said, smallest = shrunk[0] if shrunk else ("", first)
-    return FailureGroup(
+    return SimpleNamespace(
         fingerprint=shape,
         cell=result.cell.name,
         sentence=first.headline,
@@ -85,9 +69,9 @@ def _group(
         story=" ".join(finding.get("story", ())) if finding else "",
         steps=tuple(finding["steps"]) if finding else (),
         runs=tuple(_failed(night, result, run) for result, run in members[:_MOST_RUNS]),
-        more=max(0, len(members) - _MOST_RUNS),
+        more=max(0, len(members) - _MOST_RUNS),  # runs that are not in `runs`
         quarantine=str(first.quarantine or ""),
-        shrunk=said,
+        shrunk=said,  # what is left of one of the runs; "": none was shrunk
         minimal=Links(night.path).minimal(smallest.finished.folder) if shrunk else (),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from harness.campaign.assessment import Assessment
 from harness.campaign.page.findings import Links
@@ -34,38 +34,6 @@ BY_URGENCY = (*WORDS,)
 _GAP = 0.15  # of a bar's place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """The runs of one outcome in one night."""
-
-    outcome: str
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NightRow:
-    """One night."""
-
-    date: str
-    counts: tuple[int, ...]  # in the order of the trend's outcomes
-    seconds: float  # of all runs
-    runs: tuple[tuple[Remembered, str], ...]  # each with a link to its report, or ""
-    unlisted: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
-    """The last nights, the oldest first."""
-
-    outcomes: tuple[str, ...]  # those that occur, the most urgent first
-    nights: tuple[NightRow, ...]
-    bars: tuple[Bar, ...]
-    most: int  # runs in one night
-
-
 def tonight(assessment: Assessment) -> list[Remembered]:
     """Return the runs of this night in the form of earlier ones."""
     return [
@@ -84,7 +52,7 @@ def tonight(assessment: Assessment) -> list[Remembered]:
     ]
 
 
-def trend(runs: Sequence[Remembered], links: Links) -> Trend:
+def trend(runs: Sequence[Remembered], links: Links) -> SimpleNamespace:
     """Gather the nights from their runs, the oldest first."""
     by_night = grouped((run.night, run) for run in runs)
     counts = [Counter(run.outcome for run in each) for each in by_night.values()]
@@ -94,24 +62,24 @@ def trend(runs: Sequence[Remembered], links: Links) -> Trend:
     for (date, each), count in zip(reversed(by_night.items()), reversed(counts), strict=True):
         listed = tuple((run, links.report(run.folder)) for run in each[:room])
         rows.append(
-            NightRow(
+            SimpleNamespace(
                 date=date,
-                counts=tuple(count[outcome] for outcome in shown),
+                counts=tuple(count[outcome] for outcome in shown),  # in the order of `outcomes`
                 seconds=sum(run.seconds for run in each),
-                runs=listed,
+                runs=listed,  # each with a link to its report, or ""
                 unlisted=len(each) - len(listed),
             )
         )
         room -= len(rows[-1].runs)
-    return Trend(
+    return SimpleNamespace(
         outcomes=tuple(outcome.value for outcome in shown),
         nights=tuple(reversed(rows)),
         bars=tuple(bar for at, count in enumerate(counts) for bar in _bars(at, count, len(counts), most)),
-        most=most,
+        most=most,  # runs in one night
     )
 
 
-def _bars(at: int, count: Counter[RunOutcome], nights: int, most: int) -> list[Bar]:
+def _bars(at: int, count: Counter[RunOutcome], nights: int, most: int) -> list[SimpleNamespace]:
     """Stack the outcomes of one night, the most urgent at the bottom, in a drawing 100 wide."""
     place, y, bars = 100.0 / nights, HEIGHT, []
     for outcome in BY_URGENCY:
@@ -120,7 +88,7 @@ def _bars(at: int, count: Counter[RunOutcome], nights: int, most: int) -> list[B
         height = HEIGHT * count[outcome] / most
         y -= height
         bars.append(
-            Bar(
+            SimpleNamespace(
                 outcome=outcome.value,
                 x=round((at + _GAP / 2) * place, 3),
                 y=round(y, 3),
@@ -131,11 +99,11 @@ def _bars(at: int, count: Counter[RunOutcome], nights: int, most: int) -> list[B
     return bars
 
 
-def strip(runs: Sequence[Remembered], nights: Sequence[str]) -> tuple[Bar, ...]:
+def strip(runs: Sequence[Remembered], nights: Sequence[str]) -> tuple[SimpleNamespace, ...]:
     """Draw one cell's nights: a square for each in which it ran, in the color of its worst run."""
     by_night = grouped((run.night, run.outcome) for run in runs)
     return tuple(
-        Bar(
+        SimpleNamespace(
             outcome=min(by_night[night], key=BY_URGENCY.index).value,
             x=at + _GAP / 2,
             y=0,

@@ -22,9 +22,10 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     green run would mean little.
     """
     from harness.core.errors import ConfigurationError
-    from harness.run import deployment, own_classes
+    from harness.run import deployment
     from harness.run.engine_fit import engine_fit
     from harness.spec import load
+    from harness.spec.executed import classes_not_loaded
     from harness.spec.selection import targets as select
     from harness.spec.warnings import readable_passwords, warnings
 
@@ -41,8 +42,7 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
             nowhere, on_docker_only = engine_fit(target)
             where = "; on Docker only" if on_docker_only else ""
             show(f"{file}: ok, {described(target)}{where}")
-            unable = (nowhere, *deployment.missing_programs(target))
-            classes = own_classes.not_loaded(target)
-            for why in filter(None, (*unable, *classes, *readable_passwords(target), *warnings(target))):
+            unable = (nowhere, *deployment.missing_programs(target), *classes_not_loaded(target))
+            for why in filter(None, (*unable, *readable_passwords(target), *warnings(target))):
                 say(f"{file}: {why}")
     return code

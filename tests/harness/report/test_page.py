@@ -16,7 +16,7 @@ from harness import report
 from harness.report import wording
 from harness.report.causes import Openings
 from harness.report.groups import explained, groups
-from harness.report.hazard_grid import ENDS, HazardRow, hazards, in_words
+from harness.report.hazard_grid import ENDS, hazards, in_words
 from harness.report.page import fault_rows
 from harness.report.recorded_run import RecordedFault
 from harness.run.recheck import recheck
@@ -267,7 +267,8 @@ def test_a_cell_is_a_count_or_missed_or_impossible() -> None:
         "Faults on the holder of the lock",
         "Faults on the storage, messages lost",
     ]
-    assert shown.grids[0].rows == (HazardRow("before its write", (None, 0, None, 3)),)
+    (row,) = shown.grids[0].rows
+    assert (row.point, row.counts) == ("before its write", (None, 0, None, 3))
     assert shown.impossible == (("No fault of this target hits the storage", ("Faults on the storage",)),)
     assert len(ENDS) == len(End)
 

@@ -10,8 +10,8 @@ from harness import report
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import NOTHING_ELSE
 from harness.report import unjudged
+from harness.report.junit import NAME
 from harness.report.run import digest
-from harness.report.run_junit import NAME
 from harness.run.recheck import recheck
 from tests.support.junit_readers import properties, results, validated
 from tests.support.recorded_runs import Unpack

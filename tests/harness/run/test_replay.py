@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from harness.campaign.cells import servers_to_reuse
 from harness.core.errors import ConfigurationError
 from harness.run.replay import read_plan
-from harness.run.reuse import servers_to_reuse
 from harness.spec import Target, load
 from harness.spec.hazards import plan_of
 from harness.spec.reading import in_folder, shipped_folder

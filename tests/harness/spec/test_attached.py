@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.campaign.cells import servers_to_reuse
 from harness.core.errors import ConfigurationError
 from harness.run import deployment
-from harness.run.reuse import servers_to_reuse
 from harness.spec import Target
 from tests.support.target_files import read, target_text
 from workloads.settings import BucketName, Login, S3LockSettings, Tls
