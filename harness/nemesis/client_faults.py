@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from checkers.vocabulary.hazards import End
-from harness.clients.shared_state import NOBODY, SharedState
+from harness.clients.shared_state import ANY, NOBODY, SharedState
 from harness.nemesis import windows
 from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
 from harness.nemesis.fault import InForce, then
@@ -291,7 +291,7 @@ class ClientFaults:
 
         def fitting() -> tuple[int, ...]:
             client = victim.among_holders(self.state, fault.when, rng)
-            return () if client is None or (victim.is_any and self.is_lost(client)) else (client,)
+            return () if client is None or (victim.client == ANY and self.is_lost(client)) else (client,)
 
         why = windows.NO_HOLDER if fault.when is None else windows.NO_MOMENT
         return self._reserve_first(fault, fitting, partial(self.needs, fault), last, why)

@@ -15,7 +15,7 @@ from harness.core.duration import DURATION_PATTERN, NS, format_duration, parse_d
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.engines.engine import Cluster
-from harness.nemesis.contradictions import OtherSections, SettingConflict, sides
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait, sides
 from harness.nemesis.fault import InForce, InjectedFault, Wait
 from harness.nemesis.fields import Servers
 from harness.nemesis.moments import When
@@ -59,6 +59,7 @@ class ClockSpec(BaseModel):
     called: ClassVar[str] = "clock jump"
     words: ClassVar[FaultKind] = KINDS["clock"]
     counts: ClassVar[tuple[str, ...]] = ("clock_jumps",)
+    traits: ClassVar[Trait] = Trait.NEEDS_HOLDER
     neutral: ClassVar[Mapping[str, object]] = {"target": "lock", "jump": "1h", "drift": 0.0}
     engine_need: ClassVar[Literal["clocks"]] = "clocks"
     at: ClassVar[None] = None

@@ -6,6 +6,7 @@ file adds its own.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -94,6 +95,19 @@ class WorkloadSection(Protocol):
         """How long the clients work, ns."""
 
 
+class Trait(enum.Flag):
+    """What a kind of fault declares that others ask of it."""
+
+    HITS_WAITERS = enum.auto()  # also on a client that waits for the lock of a holder
+    FREEZES = enum.auto()  # what it hits does nothing while it is in force
+    KILLS = enum.auto()  # servers lose what they have in memory, and a client does not go on
+    NEEDS_HOLDER = enum.auto()  # on servers, it tests nothing unless a client holds a lock meanwhile
+    NEEDS_PROTOCOL = enum.auto()  # only requests that the servers understand prove it
+    SUITS_MANAGER = enum.auto()  # possible on servers that Patroni manages
+    LASTS_A_GRACE = enum.auto()  # the key of its length is grace
+    BY_USER = enum.auto()  # commands of the user inject it, on servers that Fencepost did not start, too
+
+
 class NamedFault(Protocol):
     """A fault by what it is called in windows."""
 
@@ -112,6 +126,10 @@ class NamedFault(Protocol):
 
 class AnyFault(NamedFault, Protocol):
     """A section [[faults]]."""
+
+    @property
+    def traits(self) -> Trait:
+        """What is special about its kind."""
 
     def aim(self) -> tuple[str, ...]:
         """Return the sides or servers that the file names."""
@@ -179,9 +197,10 @@ def contradictions(index: int, fault: AnyFault, sections: OtherSections) -> Iter
     yield from _lengths(index, fault, sections)
 
 
-def hits_servers(fault: NamedFault) -> bool:
-    """Does a fault hit servers, not a client? Only a pause can hit a client that waits."""
-    return not is_victim(fault.target) and (fault.kind, fault.target) != ("pause", WAITER)
+def hits_servers(fault: AnyFault) -> bool:
+    """Does a fault hit servers, not a client?"""
+    hits_waiter = fault.target == WAITER and Trait.HITS_WAITERS in fault.traits
+    return not is_victim(fault.target) and not hits_waiter
 
 
 def aimed_by(fault: AnyFault) -> str:
@@ -246,7 +265,7 @@ def _unserved(fault: AnyFault, name: str, side: ServiceSection, sections: OtherS
 
 def _lengths(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:
     lasts, every = ns(fault.lasts, sections.lock), ns(fault.every, sections.lock)
-    length = "grace" if fault.kind == "stop" else "lasts"
+    length = "grace" if Trait.LASTS_A_GRACE in fault.traits else "lasts"
     if sections.workload and lasts and lasts >= sections.workload.duration:
         yield SettingConflict(
             ("faults", index, length),

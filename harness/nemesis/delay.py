@@ -22,7 +22,7 @@ from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS, Span, format_duration
 from harness.core.fields import STRICT, Duration, Length
 from harness.engines.engine import Cluster
-from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers, ns
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait, hits_servers, ns
 from harness.nemesis.edge_probes import Probes, ms, proxies_of
 from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
 from harness.nemesis.fields import Side, VictimOrMember, named_servers, raise_all
@@ -60,6 +60,7 @@ class DelaySpec(BaseModel):
         count="delays",
     )
     counts: ClassVar[tuple[str, ...]] = ("delays", "grants_to_others")
+    traits: ClassVar[Trait] = Trait.NEEDS_PROTOCOL
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "to": "both"}
 
     kind: Literal["delay"]

@@ -21,7 +21,7 @@ from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.engines.engine import Cluster
 from harness.nemesis import patroni_failover
-from harness.nemesis.contradictions import OtherSections, SettingConflict, ns, sides
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait, ns, sides
 from harness.nemesis.edge_probes import Probes, held_link, proxies_of
 from harness.nemesis.fault import InForce, InjectedFault, Wait, polls
 from harness.nemesis.moments import When
@@ -50,6 +50,7 @@ class FailoverSpec(BaseModel):
     called: ClassVar[str] = "failover"
     words: ClassVar[FaultKind] = KINDS["failover"]
     counts: ClassVar[tuple[str, ...]] = ("failovers",)
+    traits: ClassVar[Trait] = Trait.SUITS_MANAGER
     neutral: ClassVar[Mapping[str, object]] = {"target": "lock"}
     engine_need: ClassVar[None] = None
     at: ClassVar[None] = None
@@ -114,12 +115,11 @@ class FailoverSpec(BaseModel):
         if any((other.kind, other.target) == (self.kind, self.target) for other in others):
             yield SettingConflict(("faults", index, "kind"), "occurs twice: a failover happens once per run")
         servers = {self.target, *(side.servers if side else ())}
-        for kind in ("kill", "pause"):
-            if any(other.kind == kind and other.target in servers for other in others):
-                yield SettingConflict(
-                    ("faults", index, "kind"),
-                    f"cannot be combined with a {kind} of the {self.target}'s servers",
-                )
+        hit = [other for other in others if other.target in servers]
+        for kind in sorted({other.kind for other in hit if other.traits & (Trait.KILLS | Trait.FREEZES)}):
+            yield SettingConflict(
+                ("faults", index, "kind"), f"cannot be combined with a {kind} of the {self.target}'s servers"
+            )
         yield from self._held(index, sections)
         if self.target == "storage" and patroni_failover.is_managed(sections):
             yield from patroni_failover.contradictions(index, self, sections)

@@ -15,7 +15,7 @@ from checkers.vocabulary.fault_kinds import KINDS, FaultKind
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.engines.engine import Cluster
-from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait, hits_servers
 from harness.nemesis.edge_probes import Probes, silenced
 from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
 from harness.nemesis.fields import VictimOrServers
@@ -38,6 +38,7 @@ class KillSpec(BaseModel):
     called: ClassVar[str] = "kill"
     words: ClassVar[FaultKind] = KINDS["kill"]
     counts: ClassVar[tuple[str, ...]] = ("kills",)
+    traits: ClassVar[Trait] = Trait.KILLS
     neutral: ClassVar[Mapping[str, object]] = {"target": "storage"}
     until: ClassVar[None] = None
     unserved: ClassVar[str] = "nothing of {} can be hit"

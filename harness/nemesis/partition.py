@@ -20,7 +20,7 @@ from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.engines.engine import Cluster
 from harness.nemesis import triggers
-from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers, missing_victim
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait, hits_servers, missing_victim
 from harness.nemesis.edge_probes import Probes, ms, proxies_of
 from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait, polls
 from harness.nemesis.fields import Side, Victim, VictimOrMember, named_servers, raise_all
@@ -47,6 +47,7 @@ class PartitionSpec(BaseModel):
     called: ClassVar[str] = "partition"
     words: ClassVar[FaultKind] = KINDS["partition"]
     counts: ClassVar[tuple[str, ...]] = ("partitions", "grants_to_others")
+    traits: ClassVar[Trait] = Trait(0)
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "from": "both", "direction": "both"}
 
     kind: Literal["partition"]

@@ -21,7 +21,7 @@ from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.core.suggestions import did_you_mean
 from harness.engines.engine import Cluster
-from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait, hits_servers
 from harness.nemesis.edge_probes import Probes, silenced
 from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
 from harness.nemesis.fields import AIMED_AT, WAITER, Hazards, VictimOrServers, is_victim, of_pauses
@@ -45,6 +45,7 @@ class PauseSpec(BaseModel):
     called: ClassVar[str] = "pause"
     words: ClassVar[FaultKind] = KINDS["pause"]
     counts: ClassVar[tuple[str, ...]] = ("pauses", "pauses_past_lease", "grants_to_others")
+    traits: ClassVar[Trait] = Trait.HITS_WAITERS | Trait.FREEZES
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder"}
     engine_need: ClassVar[None] = None
     unserved: ClassVar[str] = "nothing of {} can be hit"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
 from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS
 from harness.core.errors import FaultNotInstalledError
-from harness.core.fields import STRICT, Duration, Length
+from harness.core.fields import STRICT, Duration, Length, Words
 from harness.engines.engine import Cluster
-from harness.nemesis.contradictions import OtherSections, SettingConflict
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait
 from harness.nemesis.edge_probes import Probes
 from harness.nemesis.fault import InForce, InjectedFault, Wait, polls
 from harness.nemesis.fields import Servers
@@ -27,8 +27,6 @@ from harness.processes.script import EndedCommand, run
 
 IN_FORCE, NOT_IN_FORCE = 0, 1  # status of `observe`; any other: it cannot tell
 POLL = 0.1  # s
-
-Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
 
 
 class ScriptSpec(BaseModel):
@@ -44,6 +42,7 @@ class ScriptSpec(BaseModel):
         count="scripts",
     )
     counts: ClassVar[tuple[str, ...]] = ("scripts",)
+    traits: ClassVar[Trait] = Trait.SUITS_MANAGER | Trait.BY_USER
     neutral: ClassVar[Mapping[str, object]] = {"target": "lock"}
     engine_need: ClassVar[None] = None
     at: ClassVar[None] = None

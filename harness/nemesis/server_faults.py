@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from harness.core.duration import Span
 from harness.nemesis.client_faults import ClientFaults
-from harness.nemesis.clock import ClockSpec
+from harness.nemesis.contradictions import Trait
 from harness.nemesis.faults import ServerFault, name_of
 from harness.nemesis.moments import holders
 from harness.nemesis.reservations import Needs
@@ -55,7 +55,7 @@ class ServerFaults:
         in_force = fault.in_force(reach, self._wait)
         with self.clients.observer.observed(fault, reach.recorded(fault.target), moment, in_force):
             was_held = self._is_held_meanwhile(fault)
-        return NO_GRANT if isinstance(fault, ClockSpec) and not was_held else None
+        return NO_GRANT if Trait.NEEDS_HOLDER in fault.traits and not was_held else None
 
     def _is_held_meanwhile(self, fault: ServerFault) -> bool:
         """Wait until a fault ends; did anybody hold a lock?"""

@@ -17,7 +17,7 @@ from harness.core.duration import NS, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
 from harness.engines.engine import Cluster
-from harness.nemesis.contradictions import OtherSections, SettingConflict
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait
 from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms, proxies_of
 from harness.nemesis.fault import GoOn, InForce, InjectedFault
 from harness.nemesis.fields import Rate, Side, Victim, named_servers
@@ -47,6 +47,7 @@ class SlowSpec(BaseModel):
         count="slow_networks",
     )
     counts: ClassVar[tuple[str, ...]] = ("slow_networks", "grants_to_others")
+    traits: ClassVar[Trait] = Trait.NEEDS_PROTOCOL
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "to": "both"}
     engine_need: ClassVar[Literal["partitions"]] = "partitions"
     at: ClassVar[None] = None

@@ -20,7 +20,7 @@ from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.duration import NS, Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
-from harness.nemesis.contradictions import OtherSections, SettingConflict
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait
 from harness.nemesis.edge_probes import ms
 from harness.nemesis.fault import GoOn, InForce, InjectedFault, polls
 from harness.nemesis.fields import Victim
@@ -48,6 +48,7 @@ class StopSpec(BaseModel):
         count="stops",
     )
     counts: ClassVar[tuple[str, ...]] = ("stops",)
+    traits: ClassVar[Trait] = Trait.LASTS_A_GRACE
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder"}
     engine_need: ClassVar[None] = None
     until: ClassVar[None] = None

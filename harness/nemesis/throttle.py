@@ -18,7 +18,7 @@ from checkers.vocabulary.fault_kinds import FaultKind
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.engines.engine import Cluster
-from harness.nemesis.contradictions import OtherSections, SettingConflict, hits_servers
+from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait, hits_servers
 from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms
 from harness.nemesis.fault import GoOn, InForce, InjectedFault, Wait
 from harness.nemesis.fields import VictimOrServers
@@ -51,6 +51,7 @@ class ThrottleSpec(BaseModel):
         count="throttles",
     )
     counts: ClassVar[tuple[str, ...]] = ("throttles", "grants_to_others")
+    traits: ClassVar[Trait] = Trait(0)
     neutral: ClassVar[Mapping[str, object]] = {"target": "holder"}
     until: ClassVar[None] = None
     unserved: ClassVar[str] = "nothing of {} can be hit"

@@ -32,11 +32,6 @@ class Victim:
     client: int = ANY
     resource: int = ANY
 
-    @property
-    def is_any(self) -> bool:
-        """Is it whichever client holds the lock?"""
-        return self.client == ANY
-
     @classmethod
     def named(cls, target: str) -> Victim:
         """Parse the value in a target file."""

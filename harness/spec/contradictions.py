@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from harness.core.duration import format_duration
 from harness.nemesis import contradictions as of_faults
-from harness.nemesis.contradictions import SettingConflict, aimed_by
+from harness.nemesis.contradictions import SettingConflict, Trait, aimed_by
 from harness.nemesis.faults import FAULTS, hits_client, hits_servers
 from harness.nemesis.moments import never_comes
 from harness.nemesis.patroni_failover import is_managed
@@ -64,7 +64,11 @@ def contradictions(sections: Sections) -> Iterator[SettingConflict]:
 def _overlap(sections: Sections) -> Iterator[SettingConflict]:
     """Yield kills of clients that no other fault on a client could follow: a killed client stays dead."""
     of_clients = [fault for fault in sections.faults.values() if hits_client(fault)]
-    if not sections.overlap and len(of_clients) > 1 and any(fault.kind == "kill" for fault in of_clients):
+    if (
+        not sections.overlap
+        and len(of_clients) > 1
+        and any(Trait.KILLS in fault.traits for fault in of_clients)
+    ):
         yield SettingConflict(
             ("overlap",),
             "leaves no time for the other faults on clients: a killed client stays dead until the end of "
@@ -114,13 +118,13 @@ def _attached(side: str, spec: LockSpec | StorageSpec, sections: Sections) -> It
         if not attached.running_at(spec) or not {side, *spec.servers} & set(fault.aim()):
             continue
         key = ("faults", index, aimed_by(fault))
-        if not spec.system and fault.kind in ("delay", "slow"):
+        if not spec.system and Trait.NEEDS_PROTOCOL in fault.traits:
             yield SettingConflict(
                 key,
                 f"names {side}.endpoints, whose protocol Fencepost does not know, so it could not "
                 f"prove a {fault.called}: give a pause or a partition",
             )
-        if hits_servers(fault) and fault.kind != "script":
+        if hits_servers(fault) and Trait.BY_USER not in fault.traits:
             yield SettingConflict(
                 key,
                 f"names servers that Fencepost did not start, so it cannot inject a {fault.called}: "
@@ -171,7 +175,7 @@ def _kills(sections: Sections) -> Iterator[SettingConflict]:
         return
     or_else = ", or set storage.version" if "version" in type(storage).model_fields else ""
     for index, fault in sections.faults.items():
-        if fault.kind == "kill" and {"storage", *storage.servers} & set(fault.aim()):
+        if Trait.KILLS in fault.traits and {"storage", *storage.servers} & set(fault.aim()):
             yield SettingConflict(
                 ("faults", index, aimed_by(fault)),
                 f"kills {storage.system}, which has the order of its writes only in memory: without it, the "
@@ -236,7 +240,7 @@ def _manager(sections: Sections) -> Iterator[SettingConflict]:
             '"etcd-lock", without lock.servers',
         )
     for index, fault in sections.faults.items():
-        if hits_servers(fault) and fault.kind not in ("failover", "script"):
+        if hits_servers(fault) and Trait.SUITS_MANAGER not in fault.traits:
             yield SettingConflict(
                 ("faults", index, "kind"),
                 'on servers cannot be combined with storage.manager "patroni", which may then change the '

@@ -19,6 +19,7 @@ from checkers.vocabulary.hazards import (
     why_unreached,
 )
 from harness.core.errors import ConfigurationError
+from harness.nemesis.contradictions import Trait
 from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_stop_point, hits_servers
 from harness.nemesis.fields import WAITER, of_pauses
 from harness.nemesis.leader import LEADER
@@ -223,7 +224,7 @@ def _never_ends(fault: FaultSpec, end: End, target: Target) -> str | None:
     until = getattr(fault, "until", None)
     if until is not None and end is not ENDS[until]:
         return _NEVER_THEN
-    if fault.kind == "kill" and not hits_servers(fault):
+    if Trait.KILLS in fault.traits and not hits_servers(fault):
         return None if end is End.SUPERSEDED else "a killed client does not go on"
     lasts = getattr(fault, "lasts", None)
     if lasts is None or hits_servers(fault):
@@ -240,7 +241,7 @@ def _never_ends(fault: FaultSpec, end: End, target: Target) -> str | None:
 
 
 def _stops_renewals(fault: FaultSpec, target: Target) -> bool:
-    if fault.kind == "pause":
+    if Trait.FREEZES in fault.traits:
         return True
     return not set(servers_hit(fault.aim(), target.sides)).isdisjoint(target.lock.servers)
 
@@ -253,14 +254,14 @@ def _never_happens(fault: FaultSpec, cell: Cell, target: Target) -> str | None:
         return "the client program renews leases by itself"
     if cell.point is Point.GRANTED and "lock" not in target.program_sides and target.lock.complete_at_once:
         return f"with {target.lock.complete_at_once} the answer that grants the lock has its token"
-    stopped = hits_servers(fault) and fault.kind == "pause" and not fault.target.endswith(LEADER)
+    stopped = hits_servers(fault) and Trait.FREEZES in fault.traits and not fault.target.endswith(LEADER)
     servers = set(servers_hit(fault.aim(), target.sides)) if stopped else set()
     if servers >= set(target.lock.servers) and stopped and cell.end in (End.REGRANTED, End.SUPERSEDED):
         return "a lock service that is stopped grants nothing"
     if servers >= set(target.storage_servers) and stopped and cell.end is End.SUPERSEDED:
         return "a storage that is stopped accepts nothing"
     holds_the_row = cell.point is Point.WRITE_SENT and cell.end is End.SUPERSEDED and cell.hit is Hit.HOLDER
-    if holds_the_row and fault.kind == "pause" and not target.storage.writes_in_one_message:
+    if holds_the_row and Trait.FREEZES in fault.traits and not target.storage.writes_in_one_message:
         return f'with storage.fencing "{target.storage.fencing}" a stopped writer locks out all others'
     return None
 
