@@ -144,12 +144,24 @@ class S3LockSection(LockSide, OfS3):
     """S3: an object with an owner, an epoch and an expiry, put on the condition that it is unchanged."""
 
     complete_at_once: ClassVar[str] = 'lock.kind "s3"'
-    servers: ClassVar[tuple[str, ...]] = ("s3-1",)
 
     kind: Literal["s3"]
+    nodes: Literal[1, 2] = 1
+    """Gateways of versitygw over one directory: clients use the first and the second in turn."""
     token: Literal["epoch", "none"] = "epoch"  # noqa: S105 - no password
     """The fencing token: the epoch in the object, one more with each grant; none: your program's lock gives
     none."""
+
+    @model_validator(mode="after")
+    def _has_a_directory_to_share(self) -> Self:
+        if self.nodes > 1 and not self.version:
+            raise ValueError("two nodes need a release of versitygw, which stores files: set version too")
+        return self
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return numbered("s3", self.running, self.nodes)
 
     def settings(self, **shared: Any) -> LockSettings:
         """Return what a client gets."""

@@ -14,6 +14,7 @@ from tests.support.stopped import frozen
 from tests.support.systems import (
     SECOND,
     commits_of,
+    lock_clients,
     lock_settings,
     nothing,
     storage_clients,
@@ -94,6 +95,16 @@ def test_a_call_of_the_lock_sends_these_requests(
             getattr(own, name)(resource, "0-1", *more)
 
     assert methods(tap) == expected
+
+
+def test_clients_use_the_gateways_in_turn(s3_endpoint: str, resource: str) -> None:
+    with closing(Tap("s3", [s3_endpoint] * 2)) as tap, lock_clients() as open_one:
+        for client in range(3):
+            lock, _ = open_one("s3", tap.endpoints, client)
+            lock.acquire(resource, f"{client}-1")
+            lock.release(resource, f"{client}-1")
+
+    assert [gateway for gateway, _ in tap.requests] == [0, 0, 0, 1, 1, 1, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

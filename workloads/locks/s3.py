@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 
 from workloads.client import NotApplied, Session, Unknown
 from workloads.locks.polling import PolledLease, PollingLock
@@ -109,7 +110,9 @@ def lock_key(resource: str, names: str = "") -> str:
 
 
 def connect(settings: LockSettings, renewals: Session) -> PollingLock:
-    """Make a client with two connections: one for the lock, one for its renewals."""
+    """Make a client with two connections to its gateway: one for the lock, one for its renewals."""
+    own = settings.endpoints[settings.client % len(settings.endpoints)]
+    settings = replace(settings, endpoints=(own,))
     held: Held = {}
     calls, renewing = (S3LockService(Bucket(settings), settings.ttl, settings.names, held) for _ in range(2))
     return PollingLock(calls, renewing, renewals, settings.ttl)

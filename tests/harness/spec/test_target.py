@@ -229,6 +229,14 @@ def test_another_release_than_one_of_versitygw_is_refused_for_s3() -> None:
     assert error.endswith('must be a release of versitygw, such as "1.8.0"')
 
 
+def test_two_gateways_of_s3_need_a_server_that_stores_files() -> None:
+    text = SMALL.replace('kind = "etcd"', 'kind = "s3"\nnodes = 2')
+    (error,) = errors_in(text)
+
+    assert error.endswith("two nodes need a release of versitygw, which stores files: set version too")
+    assert read(text.replace("nodes = 2", 'nodes = 2\nversion = "1.8.0"')).lock.servers == ("s3-1", "s3-2")
+
+
 def test_a_target_is_listed_before_its_variants() -> None:
     names = list(shipped())
 
