@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -30,22 +31,14 @@ class Moment:
     marked: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Narration:
-    """What happened to one resource in a scene, by time."""
-
-    moments: tuple[Moment, ...]
-    left_out: int
-
-
-def narrate(scene: Scene, timeline: Timeline, lanes: Lanes) -> Narration:
+def narrate(scene: Scene, timeline: Timeline, lanes: Lanes) -> SimpleNamespace:
     """Describe a scene: grants, writes and their answers, leases that ran out, faults."""
     within = (each for each in _all(scene, timeline, lanes) if scene.start <= each.at <= scene.end)
     moments = sorted(within, key=lambda moment: moment.at)
     if len(moments) <= _MOST:
-        return Narration(moments=tuple(moments), left_out=0)
+        return SimpleNamespace(moments=tuple(moments), left_out=0)
     kept = _most_telling(moments)
-    return Narration(moments=tuple(kept), left_out=len(moments) - len(kept))
+    return SimpleNamespace(moments=tuple(kept), left_out=len(moments) - len(kept))
 
 
 def _most_telling(moments: Sequence[Moment]) -> list[Moment]:

@@ -28,7 +28,7 @@ from harness.report.holds import end_of
 from harness.report.interruption import in_words
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import points, summaries
-from harness.report.narration import Narration, narrate
+from harness.report.narration import narrate
 from harness.report.recorded_run import RecordedFault, RecordedRun
 from harness.report.run_again import RunAgain, run_again
 from harness.report.scenes import Scene, Stage, findings, label, numbered, rejections
@@ -169,7 +169,7 @@ def _causes(finding: FindingDocument, recorded: RecordedRun, openings: Openings)
 
 def _entry(scene: Scene, causes: Causes, stage: Stage, *, narrated: bool) -> SimpleNamespace:
     """Describe a finding on the page."""
-    nothing = Narration(moments=(), left_out=0)
+    nothing = SimpleNamespace(moments=(), left_out=0)
     wrong = (stage.timeline.operations[index] for index in scene.accused or scene.proof)
     return SimpleNamespace(
         scene=scene,
