@@ -150,6 +150,12 @@ class _Program:
     def ending(self) -> str:
         return "still runs"
 
+    def terminate(self) -> None:
+        self.end()
+
+    def close_input(self) -> None:
+        self.end()
+
     def end(self) -> None:
         for each in (self.reading, self.writing):
             with contextlib.suppress(OSError):

@@ -133,6 +133,9 @@ class Lock(Protocol):
 
     A lock whose acquire sets the lease may say for how long it asks, in ns, by an attribute `asks_for`. It is
     recorded with the call: an acquire without an answer may have set that lease.
+
+    A lock that releases by itself when its client is to leave has a method `leave_in_order`, which
+    waits for that and returns whether the lock was released, as it has recorded.
     """
 
     def acquire(self, resource: str, owner: str) -> Grant:

@@ -78,7 +78,8 @@ class Client:
             if not self.fence_on_acquire or held.token is None or self._fence(held, held.token).ok:
                 work(self, held)
         self.reached("before-release", held)
-        self._end("release", resource, owner, self.lock.release)
+        if not (self.leaving() and getattr(self.lock, "leave_in_order", lambda: False)()):
+            self._end("release", resource, owner, self.lock.release)
         self.progress.exited()
         self.think()
 

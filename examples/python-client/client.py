@@ -95,6 +95,10 @@ class Lock:
             raise FailedError("not the holder")
         return {}
 
+    def stop(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Release the lock if we hold one; we end with our standard input."""
+        return {} if request["owner"] is None else self.release(request)
+
     def reconnect(self) -> None:
         """Drop the connections; the next request opens a new one."""
         self._redis.connection_pool.disconnect()
@@ -175,6 +179,7 @@ class Client:
             "acquire": self._lock.acquire,
             "release": self._lock.release,
             "revoke": self._lock.release,
+            "stop": self._lock.stop,
             "write": self._register.write,
             "read": self._register.read,
             "reconnect": self._reconnect,
@@ -206,7 +211,7 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         if client is None:  # the first request has the settings
-            client, answer = Client(request), {"outcome": "ok"}
+            client, answer = Client(request), {"outcome": "ok", "stop": True}
         else:
             answer = client.answer(request)
         say(id=request["id"], **answer)

@@ -130,7 +130,7 @@ def _client(
     renewals = RecordedSession(
         recorder, mine.renewer, state.stride, granted=progress.granted, leases=progress
     )
-    lock, storage = _sides(client, task, renewals, programs)
+    lock, storage = _sides(client, task, renewals, programs, leaving)
     return Client(
         number=client,
         resources=task.resources,
@@ -147,7 +147,9 @@ def _client(
     )
 
 
-def _sides(client: int, task: ClientTask, renewals: Session, programs: ExitStack) -> tuple[Lock, Storage]:
+def _sides(
+    client: int, task: ClientTask, renewals: Session, programs: ExitStack, leaving: threading.Event
+) -> tuple[Lock, Storage]:
     """Start the user's program, if there is one, and connect to each side that it does not do."""
     if task.command is None:
         return connect_lock(task.lock, renewals), _storage(task)
@@ -155,11 +157,21 @@ def _sides(client: int, task: ClientTask, renewals: Session, programs: ExitStack
     start = partial(_start, task.command)
     program = programs.enter_context(closing(ProgramClient(start, fields, task.storage.timeout)))
     if "lock" not in task.program_sides:
+        programs.callback(_leave, leaving, program)
         return connect_lock(task.lock, renewals), ProgramStorage(program)
-    lock = ProgramLock(program, renewals, task.lock.ttl)
+    lock = ProgramLock(program, renewals, task.lock.ttl, leaving)
+    programs.callback(_leave, leaving, program, lock)
     return lock, ProgramStorage(program, lock.restarted) if "storage" in task.program_sides else _storage(
         task
     )
+
+
+def _leave(leaving: threading.Event, program: ProgramClient, lock: ProgramLock | None = None) -> None:
+    """Let the program end by itself if the client is to leave."""
+    if leaving.is_set():
+        if lock is not None:
+            lock.leave_in_order()
+        program.leave()
 
 
 def _start(command: ProgramCommand) -> RunningProgram:

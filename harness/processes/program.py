@@ -96,6 +96,15 @@ class RunningProgram:
         except subprocess.TimeoutExpired:
             return "still runs"
 
+    def terminate(self) -> None:
+        """Send it SIGTERM."""
+        self.process.terminate()
+
+    def close_input(self) -> None:
+        """Close its standard input."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
     def end(self) -> None:
         """Kill it, with all its child processes."""
         for pipe in (self.process.stdin, self.process.stdout):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from checkers.history.records import UNUSABLE, Commit
 from checkers.text.printable import quoted
-from workloads.client import Grant, Session, Unknown
+from workloads.client import Grant, NotApplied, Session, Unknown
 from workloads.commit_room import CommitRoom
 from workloads.line_protocol.messages import (
     AcquireResult,
@@ -34,10 +35,13 @@ class ProgramLock:
     """The lock side of a program; holds one lock at a time.
 
     Renewals are recorded in `renewals` when the program reports them, even during another request
-    or between two, and after the release.
+    or between two, and after the release. A program that knows the request "stop" gets it as soon as the
+    client is to leave, also while it reads or writes; its release is recorded there, too, and is the last.
     """
 
-    def __init__(self, program: ProgramClient, renewals: Session, ttl: int) -> None:
+    def __init__(
+        self, program: ProgramClient, renewals: Session, ttl: int, leaving: threading.Event | None = None
+    ) -> None:
         self._program = program
         self._renewals = renewals
         self._ttl = ttl  # ns
@@ -45,23 +49,30 @@ class ProgramLock:
         self._hold: tuple[str, str] | None = None  # resource and owner
         self._asked: dict[str, str] = {}  # the resource of each owner
         self._recording = threading.Lock()
+        self._asking = threading.Lock()  # for a lock, or to release one: no stop is sent meanwhile
+        self._left = threading.Event()  # the program has answered a stop, or cannot any more
+        self._is_leaving = False  # no renewal is recorded any more
+        self._has_released = False
         program.renewed = self._record
         program.listen()
+        if leaving is not None and program.knows_stop:
+            threading.Thread(target=self._stop_when, args=(leaving,), daemon=True).start()
 
     def acquire(self, resource: str, owner: str) -> Grant:
         """Ask the program to wait for the lock and take it."""
-        self._hold = (resource, owner)
-        self._asked[owner] = resource
-        called = time.monotonic_ns()
-        wait = PATIENCE * self._ttl
-        carried = self._program.request(
-            "acquire",
-            within=wait / SECOND,
-            event=self._on_event,
-            resource=resource,
-            owner=owner,
-            wait_ms=wait // MILLISECOND,
-        )
+        with self._asking:
+            self._hold = (resource, owner)
+            self._asked[owner] = resource
+            called = time.monotonic_ns()
+            wait = PATIENCE * self._ttl
+            carried = self._program.request(
+                "acquire",
+                within=wait / SECOND,
+                event=self._on_event,
+                resource=resource,
+                owner=owner,
+                wait_ms=wait // MILLISECOND,
+            )
         granted = convert_fields(AcquireResult, carried)
         attempt = granted.attempt_ns
         if attempt is not None and not called <= attempt <= time.monotonic_ns():
@@ -81,13 +92,45 @@ class ProgramLock:
 
     def release(self, resource: str, owner: str) -> None:
         """Ask the program to release the lock if it still holds it."""
-        self._hold = None
-        self._program.request("release", resource=resource, owner=owner)
+        with self._asking:
+            self._hold = None
+            self._program.request("release", resource=resource, owner=owner)
 
     def revoke(self, resource: str, owner: str) -> None:
         """Ask the program to undo an acquire whose outcome is unknown."""
-        self._hold = None
-        self._program.request("revoke", resource=resource, owner=owner)
+        with self._asking:
+            self._hold = None
+            self._program.request("revoke", resource=resource, owner=owner)
+
+    def leave_in_order(self) -> bool:
+        """Wait until the program was asked to stop; return whether that has released the lock.
+
+        At once False for a program that does not know the request.
+        """
+        if self._program.knows_stop:
+            self._left.wait()
+        return self._has_released
+
+    def _stop_when(self, leaving: threading.Event) -> None:
+        """Ask the program to stop once the client is to leave, and record what it releases."""
+        leaving.wait()
+        with self._asking:
+            hold, self._hold = self._hold, None
+            with self._recording:
+                self._is_leaving = True
+            if hold is None:
+                with suppress(NotApplied, Unknown):
+                    self._program.stop(None, None)
+            else:
+                self._has_released = self._released(*hold)
+        self._left.set()
+
+    def _released(self, resource: str, owner: str) -> bool:
+        def stop() -> dict[str, Any]:
+            self._program.stop(resource, owner)
+            return {}
+
+        return self._renewals.call("release", resource, stop, owner=owner).ok
 
     def reconnect(self) -> None:
         """Ask the program to drop its connections to the lock service."""
@@ -121,7 +164,8 @@ class ProgramLock:
             return {"ttl": left}
 
         with self._recording:
-            self._renewals.call("renew", renewed.resource, renew, owner=renewed.owner)
+            if not self._is_leaving:
+                self._renewals.call("renew", renewed.resource, renew, owner=renewed.owner)
 
 
 def _program_is_gone() -> dict[str, Any]:

@@ -64,6 +64,8 @@ class StartResult(Struct, frozen=True, kw_only=True):
 
     versions: Annotated[dict[Name, Name], Meta(max_length=20)] = msgspec.field(default_factory=dict)
     """Of the libraries and runtimes that the program uses, by name."""
+    stop: bool = False
+    """Does it know the request "stop"?"""
 
 
 class AcquireResult(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import select
+import threading
 import time
 from collections.abc import Iterator
 
@@ -66,6 +67,7 @@ class LinePipe:
         self._buffer = bytearray()
         self._searched = 0  # bytes of the buffer known to hold no end of line
         self._is_early = False  # did the buffer hold data before the last line was sent?
+        self._sending = threading.Lock()  # one line after the other
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
 
@@ -86,14 +88,19 @@ class LinePipe:
     def send(self, line: bytes, deadline: Deadline) -> None:
         """Send a line."""
         self._is_early = bool(self._buffer)
+        self.send_beside(line, deadline)
+
+    def send_beside(self, line: bytes, deadline: Deadline) -> None:
+        """Send a line that no line received next can answer; any thread may call it."""
         left = memoryview(line + b"\n")
-        while left:
-            try:
-                left = left[os.write(self._writing, left) :]
-            except BlockingIOError:
-                _wait(self._writing, select.POLLOUT, deadline)
-            except BrokenPipeError as error:
-                raise Closed("standard input") from error
+        with self._sending:
+            while left:
+                try:
+                    left = left[os.write(self._writing, left) :]
+                except BlockingIOError:
+                    _wait(self._writing, select.POLLOUT, deadline)
+                except BrokenPipeError as error:
+                    raise Closed("standard input") from error
 
     def receive(self, deadline: Deadline) -> tuple[bytes, bool]:
         """Return the next line, and whether it began before the last line was sent."""

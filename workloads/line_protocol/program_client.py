@@ -10,10 +10,12 @@ when it is said; what is wrong with it makes the outcome of the next request Unk
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
@@ -39,6 +41,7 @@ MOST_OUTPUT = 256 * limits.MIB  # bytes of one client's programs, without the co
 GRACE = 1.0  # seconds beyond the timeout that the program knows
 BOTH_SIDES = frozenset(("lock", "storage"))
 KEPT_OPEN = "and a child process of it keeps its standard output open"
+STOP = 0  # the id of the request "stop", which may be sent while another one is outstanding
 EVENTS = frozenset(("commit", "granted", "renewed", "sent"))
 _OUTCOMES = "there are: ok, failed, stale (of write and fence), unknown, unsupported"
 _FENCED = ("write", "fence")  # requests that a fence can reject
@@ -78,6 +81,12 @@ class Program(Protocol):
 
     def end(self) -> None:
         """Kill it, with all its child processes."""
+
+    def terminate(self) -> None:
+        """Send it SIGTERM."""
+
+    def close_input(self) -> None:
+        """Close its standard input."""
 
 
 def start_fields(
@@ -123,12 +132,16 @@ class ProgramClient:
         self._unanswered: set[int] = set()
         self._output = 0  # bytes
         self._using = threading.RLock()
+        self._restarting = threading.Lock()
         self._is_closed = False
         self._unheard: Exception | None = None  # what was wrong between two requests
         self.repeated: Callable[[str], None] = _refuse_repeated
         """Called with a second answer to one request."""
         self.renewed: Callable[[RenewedEvent], None] = lambda _renewed: None
         self.versions: Mapping[str, str] = {}  # that the program named at its start
+        self.knows_stop = False
+        self._is_stopping = False  # it is not restarted any more
+        self._stopped: queue.SimpleQueue[tuple[ProgramLine, Fields]] = queue.SimpleQueue()
         self.events: set[str] = set()  # the kinds of events that the program has sent
         self._begin()
 
@@ -169,15 +182,47 @@ class ProgramClient:
         """Resume a program that waits in the middle of the outstanding request."""
         self.send_line(msgspec.json.encode({"id": self._requests, "op": "go-on"}))
 
+    def stop(self, resource: str | None, owner: str | None) -> None:
+        """Ask the program to release a lock (None: it holds none) and end, and wait for its answer.
+
+        Another request may be outstanding, in another thread. The program has as long for its answer as it
+        lives. Raises NotApplied or Unknown.
+        """
+        request = {"id": STOP, "op": "stop", "resource": resource, "owner": owner}
+        with self._restarting:
+            self._is_stopping = True
+            self._pipe.send_beside(msgspec.json.encode(request), Deadline(self._timeout))
+        while True:
+            has_ended = self._program.has_ended
+            with suppress(queue.Empty):  # what it said last may not have been read yet
+                _settled("stop", *self._stopped.get(timeout=GRACE if has_ended else POLL))
+                return
+            if has_ended:
+                raise Unknown(f"the program {self._program.ending()}")
+
+    def leave(self) -> None:
+        """Let the program end by itself, however long that takes: by SIGTERM, unless it was asked to stop."""
+        with self._using:
+            if self._is_stopping:
+                self._program.close_input()
+            else:
+                self._is_stopping = True
+                self._program.terminate()
+        while not self._program.has_ended:
+            time.sleep(POLL)
+
     def reconnect(self, side: str) -> bool:
         """Ask the program to drop its connections to the lock or the storage; True if it was restarted."""
         with self._using:
             try:
                 self.request("reconnect", side=side)
             except (NotApplied, Unknown):
-                self._program.end()
-                self._begin()
-                return True
+                with self._restarting:
+                    if self._is_stopping:
+                        return False
+                    self._program.end()
+                    self._begin()
+                    return True
             return False
 
     def listen(self) -> None:
@@ -214,7 +259,8 @@ class ProgramClient:
         self._pipe = LinePipe(self._program.reading, self._program.writing)
         try:
             started = self.request("start", within=STARTING, **self._start_fields)
-            self.versions = convert_fields(StartResult, started).versions
+            result = convert_fields(StartResult, started)
+            self.versions, self.knows_stop = result.versions, result.stop
         except (NotApplied, Unknown) as error:
             how = self._program.ending()
             self._program.end()
@@ -271,12 +317,14 @@ class ProgramClient:
         if early and line.id == self._requests:
             made = "before that request was made, or before the go-on that it had asked for"
             raise Unknown(f"{UNUSABLE}{truncated(said)} {made}")
-        if line.event is None and line.id > 0:
-            self._answered(line.id, said)
+        if line.event is None and line.id >= 0:
+            self._answered(line.id, (line, carried), said)
         return line, carried
 
-    def _answered(self, request: int, said: bytes) -> None:
-        if request in self._unanswered:
+    def _answered(self, request: int, answer: tuple[ProgramLine, Fields], said: bytes) -> None:
+        if request == STOP:
+            self._stopped.put(answer)
+        elif request in self._unanswered:
             self._unanswered.remove(request)
         else:
             self.repeated(truncated(said))

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any, cast
@@ -14,12 +15,16 @@ from typing import Any, cast
 import psutil
 import pytest
 
+from harness.clients import pool
 from harness.clients.pool import ClientPool
 from harness.core.duration import NS
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.stop import stop_client
+from harness.processes.cleanup_process import programs_killed_at_end
 from harness.processes.process_tree import has_ended
+from harness.processes.program import ProgramCommand
+from tests.support import orphans as programs
 from tests.support.repository import ROOT
 from tests.support.waiting import wait_for
 from tests.support.writing_clients import BUSY, recorded_by, writing_clients
@@ -182,6 +187,48 @@ def test_a_stop_whose_signal_never_arrives_is_not_in_force(
         stop_client(reach_of(clients), 0, MINUTE),
     ):
         pass
+
+
+PROGRAM = """
+import json, sys
+def say(**fields):
+    print(json.dumps(fields), flush=True)
+def read():
+    return json.loads(sys.stdin.readline())
+say(id=read()["id"], outcome="ok", stop={knows})
+while True:
+    request = read()
+    if request["op"] == "write" and {knows}:
+        say(id=read()["id"], outcome="ok")
+    say(id=request["id"], outcome="ok", token=1, ttl_ms=None, value=None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("knows", "by", "last"),
+    [
+        (True, 2, ("write", "ok")),  # the renewals of the first of two clients have the number 2
+        (False, 0, ("release", "ok")),
+    ],
+)
+def test_a_program_is_stopped_by_its_request_or_by_sigterm(
+    folder: Path, run_id: str, knows: bool, by: int, last: tuple[str, str]
+) -> None:
+    command = ProgramCommand.of_run((sys.executable, "-c", PROGRAM.format(knows=knows)), run_id)
+    with programs_killed_at_end(run_id), pool.started(2, 1, 1, folder) as clients:
+        clients.get_ready(lambda _client: replace(programs.task(run_id), command=command))
+        clients.state.run.go = 1
+        assert wait_for(lambda: "write" in calls(0, folder))
+        (program,) = clients.handles[0].children()
+
+        with stop_client(reach_of(clients), 0, MINUTE) as fault:
+            assert wait_for(lambda: has_ended(program))
+            events = recorded_by(0, folder)
+
+    releases = [each for each in events if (each["f"], each["type"]) == ("release", "ok")]
+    assert releases[-1]["process"] == by
+    assert [(each["f"], each["type"]) for each in events if each["process"] == 0][-1] == last
+    assert "ended with exit code 0" in fault.healed
 
 
 KILLED_IN_A_GRACE = """
