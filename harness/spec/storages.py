@@ -161,6 +161,16 @@ class S3StorageSection(StorageSide, OfS3):
             raise ValueError('fence_on_acquire needs the mark in the object: set fencing = "if-match"')
         return self
 
+    @model_validator(mode="after")
+    def _knows_the_order_of_its_versions(self) -> Self:
+        """Refuse a server that makes a version's id, from its clock, before it waits to store the object."""
+        if self.version and self.fencing != "if-match":
+            raise ValueError(
+                'version needs fencing = "if-match": versitygw may list overlapping writes without a '
+                "condition in another order than it accepted them"
+            )
+        return self
+
     @property
     def order_survives_kill(self) -> bool:
         """Does a killed server still know the versions after its restart? gofakes3 has them in memory."""
