@@ -30,7 +30,7 @@ class Lock(Protocol):
         """Release the lock if this owner still holds it, or raise Failed."""
 
     def revoke(self, resource: str, owner: str) -> None:
-        """Undo an acquire whose outcome is unknown."""
+        """Undo an acquire whose outcome is unknown; without this method, its lease has to end."""
 
     def reconnect(self) -> None:
         """Drop all connections."""
@@ -67,7 +67,7 @@ def _answer(lock: Lock, request: Fields) -> Fields:
                 return {"outcome": "ok", **lock.acquire(resource, owner, request["wait_ms"] / 1000)}
             case "release":
                 lock.release(resource, owner)
-            case "revoke":
+            case "revoke" if hasattr(lock, "revoke"):
                 lock.revoke(resource, owner)
             case "reconnect":
                 lock.reconnect()

@@ -1,0 +1,76 @@
+"""s3-locks: an object in a bucket, put on conditions, with the end of its lease. It has no fencing token."""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import version
+
+import boto3
+from botocore.config import Config
+from botocore.handlers import add_expect_header
+from loguru import logger
+from protocol import Failed, Fields, serve
+from s3_locks.main import MaxAttemptsReachedError, S3Lock
+
+BUCKET = KEYS = "fencepost"  # Fencepost's own server has this bucket and takes these keys
+RETRY = 0.02  # s
+
+
+class S3LocksLock:
+    """Its S3Lock, with one try for each acquire, and without retries of its requests.
+
+    It cannot revoke: a PUT without an answer left no ETag to release it by, so its lease has to end.
+    """
+
+    versions = {"s3-locks": version("s3-locks"), "boto3": version("boto3")}  # noqa: RUF012 (a constant)
+
+    def __init__(self, start: Fields) -> None:
+        logger.disable("s3_locks")
+        self._ttl_ms = start["lock"]["ttl_ms"]
+        self._held: dict[str, S3Lock] = {}
+        deadline = start["timeout_ms"] / 1000
+        self._client = boto3.client(
+            "s3",
+            endpoint_url=f"http://{start['lock']['endpoints'][0]}",
+            region_name="us-east-1",
+            aws_access_key_id=KEYS,
+            aws_secret_access_key=KEYS,
+            config=Config(
+                retries={"total_max_attempts": 1},
+                connect_timeout=deadline,
+                read_timeout=deadline,
+                s3={"addressing_style": "path"},
+                proxies={},
+            ),
+        )
+        self._client.meta.events.unregister("before-call.s3", add_expect_header)  # which adds a second to it
+
+    def acquire(self, resource: str, owner: str, wait: float) -> Fields:
+        """Take the lock."""
+        until = time.monotonic() + wait
+        lock = S3Lock(BUCKET, f"lock/{resource}", self._ttl_ms / 1000, s3_client=self._client)
+        while True:
+            attempt = time.monotonic_ns()
+            try:
+                lock.acquire()
+                break
+            except MaxAttemptsReachedError as error:
+                if time.monotonic() + RETRY > until:
+                    raise Failed("not free in time") from error
+            time.sleep(RETRY)
+        self._held[owner] = lock
+        return {"token": None, "ttl_ms": self._ttl_ms, "attempt_ns": attempt}
+
+    def release(self, _resource: str, owner: str) -> None:
+        """Release the lock; it does not say whether it was still ours."""
+        if owner not in self._held:
+            raise Failed("not held")
+        self._held.pop(owner).release()
+
+    def reconnect(self) -> None:
+        """Drop all connections."""
+        self._client.close()
+
+
+if __name__ == "__main__":
+    serve(S3LocksLock)
