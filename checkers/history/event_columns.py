@@ -226,6 +226,9 @@ def tables_of(initial: Value) -> dict[str, Numbers]:
     return {"resource": Numbers(), "owner": Numbers(), "value": Numbers(None, initial), "error": Numbers()}
 
 
+_FIELDS = [{each.name: each for each in msgspec.structs.fields(kind)} for kind in _KINDS]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Presence:
     """The kinds of events that may have a field, that must have it, and in which it may be null."""
@@ -237,7 +240,7 @@ class _Presence:
     @classmethod
     def of(cls, name: str) -> _Presence:
         """Return the presence of a field, from the types of the lines."""
-        of_kinds = [{each.name: each for each in msgspec.structs.fields(kind)}.get(name) for kind in _KINDS]
+        of_kinds = [fields.get(name) for fields in _FIELDS]
         return cls(
             allowed=np.array([each is not None for each in of_kinds]),
             required=np.array([each is not None and each.required for each in of_kinds]),
