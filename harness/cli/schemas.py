@@ -5,12 +5,17 @@ They are generated from the types that read the files, so the two cannot disagre
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
+import textwrap
+from itertools import pairwise
 from typing import Any, get_args
 
 import msgspec
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import ModelSchema
 
 from checkers.history.lines import ClientLine, CommitLine, FaultLine, HeaderLine
 from checkers.vocabulary.document import VerdictDocument
@@ -41,7 +46,42 @@ def written(schema: Schema) -> str:
 
 
 def _of_toml(model: type[BaseModel]) -> Schema:
-    return {"$schema": DIALECT, **_without_null(model.model_json_schema())}
+    return {"$schema": DIALECT, **_without_null(model.model_json_schema(schema_generator=_WithDocstrings))}
+
+
+class _WithDocstrings(GenerateJsonSchema):
+    """Describes each key by the docstring of its attribute.
+
+    Pydantic's own `use_attribute_docstrings` would parse all classes whenever a target is read.
+    """
+
+    def model_schema(self, schema: ModelSchema) -> Schema:
+        made = super().model_schema(schema)
+        model: type[BaseModel] = schema["cls"]
+        described: dict[str, str] = {}
+        for base in reversed(model.__mro__):
+            described |= _docstrings(base)
+        for name, field in model.model_fields.items():
+            if name in described:
+                made["properties"][field.alias or name].setdefault("description", described[name])
+        return made
+
+
+def _body(owner: type) -> list[ast.stmt]:
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    return definition.body if isinstance(definition, ast.ClassDef) else []
+
+
+def _docstrings(owner: type) -> dict[str, str]:
+    """Return the docstrings of a model's own attributes, by name."""
+    if not issubclass(owner, BaseModel) or owner is BaseModel:
+        return {}
+    found = {}
+    for each, below in pairwise(_body(owner)):
+        match each, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = inspect.cleandoc(text)
+    return found
 
 
 def _one_of(title: str, types: tuple[Any, ...]) -> Schema:

@@ -12,7 +12,8 @@ from harness.core.duration import DURATION_PATTERN, SPAN_PATTERN, Span, parse_du
 
 BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 SIZE_PATTERN = r"^\s*(\d+(?:\.\d+)?)\s*(B|kB|MB|GB|TB)\s*$"
-STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+"""`defer_build`: a command builds only the kinds that its targets name."""
 
 
 def shown_size(size: int) -> str:
