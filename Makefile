@@ -51,12 +51,12 @@ test: lint  ## each feature once, while mypy checks the types; ends in pytest's 
 	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(WORKERS) --dist loadgroup; tests=$$?; \
 	wait $$types || { cat $(VENV)/types; exit 1; }; exit $$tests
 
-test-slow: install  ## what takes long, other seeds, and more random cases (EXAMPLES=1: all)
+test-slow: install  ## what takes long, and more random cases of these tests (EXAMPLES=1: all)
+	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup --durations=40 -m "slow and not nightly"
+
+test-nightly: install  ## all random cases, second engines and systems, adapters in other languages, Dask, the image, CI on a bare machine
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-dask.lock \
 	  || echo "Dask does not install here: its tests are skipped"
-	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(SLOW_WORKERS) --dist loadgroup --durations=40 -m "(slow or hypothesis or random) and not nightly"
-
-test-nightly: install  ## all random cases, second engines and systems, adapters in other languages, the image, CI on a bare machine
 	FENCEPOST_REQUIRE_ENGINES=1 $(BIN)/pytest -n 2 --dist loadgroup -m "nightly or hypothesis or random"
 
 test-all: test test-slow test-nightly  ## everything

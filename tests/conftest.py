@@ -207,7 +207,7 @@ def recorded_run(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def cases() -> selection.Cases:
-    """How many random cases to draw; a test that asks for it is repeated with more in `make test-slow`."""
+    """How many random cases to draw; a test that asks for it is repeated with all of them in `make test-nightly`."""
     return selection.examples
 
 

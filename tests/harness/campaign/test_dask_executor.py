@@ -28,7 +28,7 @@ def night(tmp_path: Path) -> Night:
 
 
 @needs_dask
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(120)
 @pytest.mark.filterwarnings("default")  # Dask's own
 def test_workers_without_an_engine_are_refused() -> None:

@@ -91,7 +91,6 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 @pytest.mark.engine
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_an_interruption_ends_the_runs_on_the_workers(cluster: Any, tmp_path: Path, nights: Path) -> None:
     process = started(cluster, tmp_path, "600s")
@@ -109,7 +108,7 @@ def test_an_interruption_ends_the_runs_on_the_workers(cluster: Any, tmp_path: Pa
 
 
 @pytest.mark.engine
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_of_a_killed_worker_is_made_once_elsewhere(cluster: Any, tmp_path: Path, nights: Path) -> None:
     process = started(cluster, tmp_path, "16s")
     busy = wait_for(lambda: list(filter(has_clients, workers(cluster))), 2 * PATIENCE)

@@ -25,7 +25,7 @@ from harness.run.runner import RunOptions
 from harness.spec.hazards import hazard_table
 from tests.support.missing import need
 from tests.support.repository import ROOT
-from tests.support.selection import slow
+from tests.support.selection import nightly
 from workloads.client import GIVES_NONE
 
 REDIS_PY = shlex.join([sys.executable, str(ROOT / "examples/locks/python/redis_py.py")])
@@ -156,7 +156,7 @@ def test_lock_then_incr_is_not_atomic_and_refuses_late_releases(local_engine: En
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("retakes", ["renew", *slow("release")])
+@pytest.mark.parametrize("retakes", ["renew", *nightly("release")])
 def test_an_expired_lock_taken_again_does_not_tell(
     local_engine: Engine, tmp_path: Path, retakes: str
 ) -> None:

@@ -157,7 +157,7 @@ def test_a_night_is_resumed_with_the_options_it_began_with(command: tuple[str, .
     assert resumed(command) == again
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_an_interrupted_campaign_says_how_to_go_on(tmp_path: Path, campaign: Path) -> None:
     with started_campaign(tmp_path, campaign, "--nights", "my nights", stderr=subprocess.PIPE) as process:

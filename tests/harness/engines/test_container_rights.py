@@ -100,7 +100,7 @@ def test_our_servers_have_no_capabilities(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", AS_OFFICIAL)
+@pytest.mark.parametrize("system", ["postgres", *nightly("redis", "zookeeper")])
 def test_an_image_that_starts_as_root_becomes_another_user(
     docker_engine: Engine, client: Any, build: Any, run_id: str, tmp_path: Path, system: str
 ) -> None:

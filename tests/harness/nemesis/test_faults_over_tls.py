@@ -13,6 +13,7 @@ from harness.nemesis.delay import delay
 from harness.nemesis.partition import partition
 from harness.nemesis.slow import slow
 from tests.support.relayed_servers import OVER_TLS, PLAIN, Relayed, relay_processes, relayed_servers
+from tests.support.selection import nightly
 from tests.support.waiting import SOON, wait_for
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -27,7 +28,7 @@ def servers(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
         yield running
 
 
-@pytest.fixture(params=[PLAIN, OVER_TLS])
+@pytest.fixture(params=[OVER_TLS, *nightly(PLAIN)])
 def server(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -153,7 +154,7 @@ def test_a_held_write_lands_although_its_client_has_gone(
     assert wait_for(lambda: servers.has(key))
 
 
-@pytest.mark.parametrize("closing", CLOSINGS)
+@pytest.mark.parametrize("closing", ["closes", *nightly("half-closes", "resets")])
 def test_held_writes_of_new_connections_land(servers: Relayed, server: str, key: str, closing: str) -> None:
     at = servers.cluster.edge(0, server)
     with delay(servers.cluster, 0, [server], lambda: None):

@@ -19,7 +19,7 @@ from harness.network.probe import replies, reply
 from harness.network.systems import SYSTEMS
 from harness.network.topology import REPLICA, NetworkEdge, ServerSpec, Topology
 from tests.support.missing import need
-from tests.support.selection import BOTH_ENGINES
+from tests.support.selection import BOTH_ENGINES, nightly
 from tests.support.systems import redis_at, run_named
 from tests.support.waiting import SOON, wait_for
 from workloads.client import Unknown
@@ -173,7 +173,7 @@ def test_members_have_no_way_to_each_other_but_their_proxies(cluster: Any) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("direction", ["outgoing", "incoming"])
+@pytest.mark.parametrize("direction", ["outgoing", *nightly("incoming")])
 def test_a_partition_in_one_direction_silences_requests_both_ways(cluster: Any, direction: Any) -> None:
     names = names_of(cluster)
     with partition_members(cluster, "lock:etcd-3", sides_of("isolated", "etcd-3", names), direction):
@@ -232,7 +232,7 @@ def test_halves_leave_the_target_in_the_minority() -> None:
     assert (bridge.near, bridge.far) == (("etcd-1", "etcd-2"), ("etcd-3", "etcd-5"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_isolated_leader_of_zookeeper_steps_down(ensemble: Any) -> None:
     names = names_of(ensemble)
     old = leader_of(ensemble, names)
@@ -251,7 +251,7 @@ def test_an_isolated_leader_of_zookeeper_steps_down(ensemble: Any) -> None:
     assert ways(ensemble, everything) == everything
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_five_members_are_halved_or_bridged(docker_engine: Engine, run_id: str, tmp_path: Any) -> None:
     with docker_engine.start(topology("etcd", 5), run_id, tmp_path, print) as cluster:
         names = names_of(cluster)
@@ -270,7 +270,7 @@ def test_five_members_are_halved_or_bridged(docker_engine: Engine, run_id: str, 
         assert ways(cluster, everything) == everything
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("direction", ["outgoing", "incoming"])
 def test_a_leader_of_zookeeper_cut_off_in_one_direction_steps_down(ensemble: Any, direction: Any) -> None:
     names = names_of(ensemble)

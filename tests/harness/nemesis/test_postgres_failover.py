@@ -16,7 +16,7 @@ from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
 from harness.network import postgres_server
 from harness.network.topology import Link, NetworkEdge, ServerSpec, Topology
 from tests.support.replicated_postgres import address, read, settings, surviving, write
-from tests.support.selection import BOTH_ENGINES, slow
+from tests.support.selection import BOTH_ENGINES, nightly
 from tests.support.waiting import wait_for
 from workloads.client import NotApplied, Unknown
 from workloads.storages import postgres
@@ -133,7 +133,7 @@ def test_a_synchronous_commit_is_not_acknowledged_on_a_held_link(synchronous_clu
     assert surviving(cluster) == ["w1", "w3"]
 
 
-@pytest.mark.parametrize("old_primary", ["paused", *slow("cut-off")])
+@pytest.mark.parametrize("old_primary", ["paused", *nightly("cut-off")])
 def test_an_old_primary_that_goes_on_accepts_lost_writes(cluster: Cluster, old_primary: OldPrimary) -> None:
     write_on_both(cluster, 1)
 
@@ -158,7 +158,7 @@ def test_an_old_primary_that_goes_on_accepts_lost_writes(cluster: Cluster, old_p
     assert surviving(cluster) == ["w1", "w3"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("engine", ["docker"], indirect=True)
 def test_a_synchronous_old_primary_acknowledges_nothing_any_more(synchronous_cluster: Cluster) -> None:
     cluster = synchronous_cluster
@@ -192,7 +192,7 @@ def test_an_interrupted_hold_is_undone(local_cluster: Cluster) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("engine", "old_primary"), [("local", "killed"), ("docker", "paused")], indirect=["engine"]
+    ("engine", "old_primary"), [("local", "killed"), *nightly(("docker", "paused"))], indirect=["engine"]
 )
 def test_the_old_primary_follows_if_the_block_is_cut_short(cluster: Cluster, old_primary: OldPrimary) -> None:
     left = [] if old_primary == "killed" else [1]
@@ -246,7 +246,7 @@ def replaced(
     return patroni_failover(cluster, "storage", LINK, (0, 1), old_primary, hold)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(700)
 def test_patroni_promotes_a_standby_that_lags_and_rewinds_the_old_primary(started: Any) -> None:
     with started(synchronous=False) as cluster:
@@ -272,7 +272,6 @@ def test_patroni_promotes_a_standby_that_lags_and_rewinds_the_old_primary(starte
 
 
 @pytest.mark.nightly
-@pytest.mark.slow
 @pytest.mark.timeout(700)
 def test_in_synchronous_mode_a_paused_primary_loses_no_acknowledged_write(started: Any) -> None:
     with started(synchronous=True) as cluster:

@@ -26,7 +26,7 @@ AIMED = target_text(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
 def test_faults_on_servers_begin_while_a_holder_is_at_their_stop_point(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(AIMED)
@@ -66,7 +66,7 @@ def is_open(write: Op, moment: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.usefixtures("docker_engine")
 @pytest.mark.parametrize("lock", ["etcd", *nightly("zookeeper")])
-@pytest.mark.parametrize("twin", ["", "-unfenced"])
+@pytest.mark.parametrize("twin", ["-unfenced", *nightly("")])
 def test_a_write_of_a_holder_that_was_split_off_is_stale(tmp_path: Path, lock: str, twin: str) -> None:
     target = f"{lock}-postgres-leader-isolated{twin}"
 
@@ -125,7 +125,7 @@ TARGET = target_text(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_a_fault_waits_until_a_lease_is_about_to_end(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(TARGET)

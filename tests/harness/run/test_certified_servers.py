@@ -131,7 +131,7 @@ def test_redlock_is_caught_and_nothing_stays(servers: Certified, tmp_path: Path,
     assert servers.left() == before
 
 
-@pytest.mark.parametrize("kind", ["zookeeper", "redlock", "postgres", "dynamodb"])
+@pytest.mark.parametrize("kind", ["postgres", *nightly("zookeeper", "redlock", "dynamodb")])
 def test_a_missing_or_wrong_certificate_is_refused(servers: Certified, tmp_path: Path, kind: str) -> None:
     made = servers.certificates
     for ca_file, said in (

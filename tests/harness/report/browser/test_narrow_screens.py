@@ -14,7 +14,7 @@ from tests.support.painted import RECORD, STEP_NUMBER, painted, right_of
 from tests.support.recorded_runs import Unpack, recorded
 from tests.support.selection import nightly
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -> None:

@@ -225,7 +225,7 @@ PNG = b"\x89PNG"
 SMALL = 250_000  # bytes
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_each_picture_is_drawn_small_and_in_both_schemes(browser: Browser, tmp_path: Path) -> None:
     pictures.draw(browser, tmp_path)
 
