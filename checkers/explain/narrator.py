@@ -266,6 +266,11 @@ class Narrator:
         """Return when a hold's promised lease ended, in ns; -infinity without a promise."""
         return self.holds.lease(self.holds.operations.row(grant)).end
 
+    def gave_up(self, grant: Op) -> bool:
+        """Did the owner of a lock end its promise, by a release or a revoke?"""
+        lease = self.holds.lease(self.holds.operations.row(grant))
+        return lease.end == lease.given_up
+
     def least_above(self, rejected: Op) -> int:
         """Return the lowest token that makes a rejected one stale."""
         return (rejected.token or 0) + (self.history.header.policy == "inclusive")

@@ -28,7 +28,8 @@ def fault_steps(n: Narrator, cause: Cause | None, op: Op | None = None) -> Itera
     grant = None if op is None else n.grant_behind(op)
     lease = math.inf if grant is None else n.lease(grant)
     is_over = fault.client is not None and fault.began <= lease <= fault.healed
-    over = f"; its lease ended at {n.at(lease)}" if is_over else ""
+    ended = "the lock was given up" if grant is not None and n.gave_up(grant) else "its lease ended"
+    over = f"; {ended} at {n.at(lease)}" if is_over else ""
     what = _restart(n, fault) if restarts(fault) else _in_words(n, fault)
     yield step(f"{capitalized(what)}{over}{clients_left(fault)}.", fault)
     others = [] if op is None else meanwhile(n, cause, op)
@@ -88,11 +89,15 @@ def was_held_up(n: Narrator, cause: Cause | None, grant: Op, whom: str = "It") -
     """Say what delayed the holder of a lock, and when its lease ended; empty if nothing is known."""
     fault = None if cause is None else cause.fault
     lease = n.lease(grant)
+    was_given_up = n.gave_up(grant)
     if fault is None:
-        return "" if math.isinf(lease) else f"Its lease ended at {n.at(lease)}"
+        ended = "The lock was given up" if was_given_up else "Its lease ended"
+        return "" if math.isinf(lease) else f"{ended} at {n.at(lease)}"
     if fault.client is None:
         whom = capitalized(hit_by(n, fault))
     said = f"{whom} {during(n, fault)}"
+    if was_given_up:
+        return f"{said}, and the lock was given up at {n.at(lease)}"
     if math.isfinite(lease) and fault.began <= lease <= fault.healed:
         return f"{said}, past the end of its lease at {n.at(lease)}"
     return said if math.isinf(lease) else f"{said}; its lease ended at {n.at(lease)}"
