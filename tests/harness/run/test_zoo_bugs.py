@@ -32,6 +32,7 @@ OWN_LENGTH = {
     "mark-in-memory-with-restart",
     "redis-without-persistence",
     "redlock-one-clock-jumped",
+    "release-before-the-work-is-done",
     "retry-without-the-token",
     "second-set-drops-expiry",
     "sequence-number-token",
