@@ -18,7 +18,7 @@ from harness.spec.fields import OWN
 from harness.spec.locks import LOCKS
 from harness.spec.storages import STORAGES
 from harness.spec.toml import head_comment, lines_of_keys
-from tests.support.target_files import PAUSE, SMALL, error_in, errors_in, errors_of, read, target_text
+from tests.support.target_files import PAUSE, SMALL, errors_in, errors_of, read
 
 SECOND = NS["s"]
 
@@ -221,28 +221,6 @@ def test_an_image_or_release_that_cannot_be_is_refused(section: str, setting: st
     (error,) = errors_in(SMALL.replace(f"[{section}]", f"[{section}]\n{setting}"))
 
     assert error.endswith(why)
-
-
-def test_another_release_than_one_of_versitygw_is_refused_for_s3() -> None:
-    (error,) = errors_in(SMALL.replace('kind = "etcd"', 'kind = "s3"\nversion = "3.6.7"'))
-
-    assert error.endswith('must be a release of versitygw, such as "1.8.0"')
-
-
-@pytest.mark.parametrize("fencing", ["none", "epoch-object"])
-def test_versitygw_does_not_show_the_order_of_writes_without_a_condition(fencing: str) -> None:
-    storage = f'kind = "s3"\nversion = "1.8.0"\nfencing = "{fencing}"'
-
-    assert 'version needs fencing = "if-match"' in error_in(target_text(storage=storage))
-    assert read(target_text(storage=storage.replace(fencing, "if-match"))).storage.version == "1.8.0"
-
-
-def test_two_gateways_of_s3_need_a_server_that_stores_files() -> None:
-    text = SMALL.replace('kind = "etcd"', 'kind = "s3"\nnodes = 2')
-    (error,) = errors_in(text)
-
-    assert error.endswith("two nodes need a release of versitygw, which stores files: set version too")
-    assert read(text.replace("nodes = 2", 'nodes = 2\nversion = "1.8.0"')).lock.servers == ("s3-1", "s3-2")
 
 
 def test_a_target_is_listed_before_its_variants() -> None:

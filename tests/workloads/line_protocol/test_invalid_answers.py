@@ -42,6 +42,13 @@ def test_a_second_answer_makes_the_next_outcome_unknown(speak: Any) -> None:
         storage.write("r0", 6, "0-1.1", lambda: None)
 
 
+def test_an_answer_to_a_stop_that_was_not_asked_for_is_refused(speak: Any) -> None:
+    storage = storage_of(speak('say(id=0, outcome="ok"); say(id=number, outcome="ok")'))
+
+    with pytest.raises(Unknown, match=r"the program said .*ok.*, a second answer to one request"):
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+
 def test_an_answer_after_its_deadline_is_ignored(speak: Any) -> None:
     storage = storage_of(
         speak(f"""
