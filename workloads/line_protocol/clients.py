@@ -22,7 +22,8 @@ from workloads.line_protocol.messages import (
     RenewedEvent,
     convert_fields,
 )
-from workloads.line_protocol.program_client import ProgramClient, Unsupported
+from workloads.line_protocol.outcomes import Unsupported
+from workloads.line_protocol.program_client import ProgramClient
 
 MILLISECOND = 1_000_000  # ns
 SECOND = 1_000_000_000  # ns

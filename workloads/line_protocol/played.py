@@ -9,8 +9,9 @@ from typing import Any
 
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.line_protocol.messages import GrantedEvent, convert_fields
+from workloads.line_protocol.outcomes import Unsupported
 from workloads.line_protocol.pipe import NoAnswer
-from workloads.line_protocol.program_client import ProgramClient, Unsupported
+from workloads.line_protocol.program_client import ProgramClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,7 @@ import msgspec
 
 from checkers.history.records import ENDED, UNUSABLE
 from checkers.text import limits
-from checkers.text.printable import quoted, shorten
-from workloads.client import STALE, NotApplied, Stale, Unknown
+from workloads.client import NotApplied, Unknown
 from workloads.line_protocol.messages import (
     PROTOCOL,
     ProgramLine,
@@ -33,6 +32,7 @@ from workloads.line_protocol.messages import (
     parse_line,
     truncated,
 )
+from workloads.line_protocol.outcomes import settled
 from workloads.line_protocol.pipe import POLL, Closed, Deadline, LinePipe, NoAnswer
 from workloads.settings import LockSettings, StorageSettings
 
@@ -43,8 +43,6 @@ BOTH_SIDES = frozenset(("lock", "storage"))
 KEPT_OPEN = "and a child process of it keeps its standard output open"
 STOP = 0  # the id of the request "stop", which may be sent while another one is outstanding
 EVENTS = frozenset(("commit", "granted", "renewed", "sent"))
-_OUTCOMES = "there are: ok, failed, stale (of write and fence), unknown, unsupported"
-_FENCED = ("write", "fence")  # requests that a fence can reject
 
 Event = Callable[[str, Mapping[str, Any]], None]
 Fields = Mapping[str, Any]
@@ -52,13 +50,6 @@ Fields = Mapping[str, Any]
 
 class ProgramError(Exception):
     """The program cannot be used; the message is one sentence that says why."""
-
-
-class Unsupported(NotApplied):
-    """The program does not know this request."""
-
-    def __init__(self) -> None:
-        super().__init__("the program does not support it")
 
 
 class Program(Protocol):
@@ -172,7 +163,7 @@ class ProgramClient:
             if op != "start" and said.startswith(ENDED):
                 raise Unknown(said) from error
             raise
-        return _settled(op, answer, carried)
+        return settled(op, answer, carried)
 
     def send_line(self, line: bytes) -> None:
         """Send any line, which gets no answer."""
@@ -195,7 +186,7 @@ class ProgramClient:
         while True:
             has_ended = self._program.has_ended
             with suppress(queue.Empty):  # what it said last may not have been read yet
-                _settled("stop", *self._stopped.get(timeout=GRACE if has_ended else POLL))
+                settled("stop", *self._stopped.get(timeout=GRACE if has_ended else POLL))
                 return
             if has_ended:
                 raise Unknown(f"the program {self._program.ending()}")
@@ -322,7 +313,7 @@ class ProgramClient:
         return line, carried
 
     def _answered(self, request: int, answer: tuple[ProgramLine, Fields], said: bytes) -> None:
-        if request == STOP:
+        if request == STOP and self._is_stopping:
             self._stopped.put(answer)
         elif request in self._unanswered:
             self._unanswered.remove(request)
@@ -338,26 +329,3 @@ class ProgramClient:
 
 def _refuse_repeated(said: str) -> None:
     raise Unknown(f"{UNUSABLE}{said}, a second answer to one request")
-
-
-def _why(reason: str) -> str:
-    """Return the reason of a program; its word "stale" is not the fence's."""
-    said = shorten(reason.strip())
-    return f"it said {quoted(said)}" if said == STALE else said or "the program gave no reason"
-
-
-def _settled(op: str, answer: ProgramLine, carried: Fields) -> Fields:
-    match answer.outcome:
-        case "ok":
-            return carried
-        case "stale" if op in _FENCED:
-            raise Stale
-        case "failed":
-            raise NotApplied(_why(answer.reason))
-        case "unsupported":
-            raise Unsupported
-        case "unknown":
-            raise Unknown(shorten(answer.reason) or "the program does not know")
-        case None:
-            raise Unknown(f"{UNUSABLE}no outcome in its answer to {op}; {_OUTCOMES}")
-    raise Unknown(f"{UNUSABLE}outcome {quoted(answer.outcome)} in its answer to {op}; {_OUTCOMES}")
