@@ -53,13 +53,12 @@ class S3LocksLock:
             attempt = time.monotonic_ns()
             try:
                 lock.acquire()
-                break
+                self._held[owner] = lock
+                return {"token": None, "ttl_ms": self._ttl_ms, "attempt_ns": attempt}
             except MaxAttemptsReachedError as error:
                 if time.monotonic() + RETRY > until:
                     raise Failed("not free in time") from error
             time.sleep(RETRY)
-        self._held[owner] = lock
-        return {"token": None, "ttl_ms": self._ttl_ms, "attempt_ns": attempt}
 
     def release(self, _resource: str, owner: str) -> None:
         """Release the lock; it does not say whether it was still ours."""
