@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from importlib.metadata import version
 
 import boto3
@@ -12,15 +13,11 @@ from loguru import logger
 from protocol import Failed, Fields, serve
 from s3_locks.main import MaxAttemptsReachedError, S3Lock
 
-BUCKET = KEYS = "fencepost"  # Fencepost's own server has this bucket and takes these keys
-RETRY = 0.02  # s
+BUCKET = KEY = "fencepost"  # Fencepost's own server has this bucket and takes this key
 
 
 class S3LocksLock:
-    """Its S3Lock, with one try for each acquire, and without retries of its requests.
-
-    It cannot revoke: a PUT without an answer left no ETag to release it by, so its lease has to end.
-    """
+    """Its S3Lock, tried once an acquire. It cannot revoke: a PUT without an answer left no ETag for that."""
 
     versions = {"s3-locks": version("s3-locks"), "boto3": version("boto3")}  # noqa: RUF012 (a constant)
 
@@ -28,37 +25,25 @@ class S3LocksLock:
         logger.disable("s3_locks")
         self._ttl_ms = start["lock"]["ttl_ms"]
         self._held: dict[str, S3Lock] = {}
-        deadline = start["timeout_ms"] / 1000
-        self._client = boto3.client(
-            "s3",
-            endpoint_url=f"http://{start['lock']['endpoints'][0]}",
-            region_name="us-east-1",
-            aws_access_key_id=KEYS,
-            aws_secret_access_key=KEYS,
-            config=Config(
-                retries={"total_max_attempts": 1},
-                connect_timeout=deadline,
-                read_timeout=deadline,
-                s3={"addressing_style": "path"},
-                proxies={},
-            ),
-        )
+        limits = dict.fromkeys(("connect_timeout", "read_timeout"), start["timeout_ms"] / 1000)
+        config = Config(retries={"total_max_attempts": 1}, proxies={}, **limits)
+        keys = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), KEY)
+        url = f"http://{start['lock']['endpoints'][0]}"
+        self._client = boto3.client("s3", "us-east-1", endpoint_url=url, config=config, **keys)
         self._client.meta.events.unregister("before-call.s3", add_expect_header)  # which adds a second to it
 
     def acquire(self, resource: str, owner: str, wait: float) -> Fields:
         """Take the lock."""
         until = time.monotonic() + wait
         lock = S3Lock(BUCKET, f"lock/{resource}", self._ttl_ms / 1000, s3_client=self._client)
-        while True:
+        while time.monotonic() < until:
             attempt = time.monotonic_ns()
-            try:
+            with suppress(MaxAttemptsReachedError):
                 lock.acquire()
                 self._held[owner] = lock
                 return {"token": None, "ttl_ms": self._ttl_ms, "attempt_ns": attempt}
-            except MaxAttemptsReachedError as error:
-                if time.monotonic() + RETRY > until:
-                    raise Failed("not free in time") from error
-            time.sleep(RETRY)
+            time.sleep(0.02)
+        raise Failed("not free in time")
 
     def release(self, _resource: str, owner: str) -> None:
         """Release the lock; it does not say whether it was still ours."""
