@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import secrets
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,17 @@ def pytest_report_header(config: pytest.Config) -> str:
     if config.option.markexpr == selection.QUICK:
         return "slow tests are left out: `make test-all`, or name a file or a test, or `-m slow`"
     return ""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without searches for garbage: ten thousand tests are kept, and each search would visit them all."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
