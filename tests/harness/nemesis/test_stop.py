@@ -21,6 +21,7 @@ from harness.core.duration import NS
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.stop import stop_client
+from harness.processes import process_tree
 from harness.processes.cleanup_process import programs_killed_at_end
 from harness.processes.process_tree import has_ended
 from harness.processes.program import ProgramCommand
@@ -178,9 +179,9 @@ def test_a_client_that_has_ended_cannot_be_stopped(clients: ClientPool) -> None:
 def test_a_stop_whose_signal_never_arrives_is_not_in_force(
     clients: ClientPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert process_tree.stop_all(clients.handles[0])  # SIGTERM would overtake a SIGSTOP that is pending
     monkeypatch.setattr("harness.processes.process_tree.SETTLING", 0.1)
     monkeypatch.setattr(psutil.Process, "resume", lambda _self: None)
-    clients.handles[0].suspend()
 
     with (
         pytest.raises(FaultNotInstalledError, match="SIGTERM is still pending"),
