@@ -38,14 +38,17 @@ LOCKS = frozenset({"acquire", "renew", "release", "revoke", "fence"})
 PROTECTED = frozenset({"read", "write", "append", "fence"})
 """The operations on protected values in our own histories: no lock changes."""
 
-OURS = LOCKS - _LOCK  # the operations that only our own histories have
+JOBS = frozenset({"submit", "take", "execute", "heartbeat"})
+"""The operations on queues of jobs in our own histories: neither a lock nor a value changes."""
+
+OURS = (LOCKS | JOBS) - _LOCK  # the operations that only our own histories have
 FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})  # the models whose grants carry tokens
 LOCK = "lock"  # the name of the lock in a history that does not name it
 
 _CAS = (
     "the value of a cas is [expected new], or [key [expected new]] where every other value is [key value] too"
 )
-_KNOWN = frozenset().union(*VOCABULARY.values(), LOCKS, PROTECTED)
+_KNOWN = frozenset().union(*VOCABULARY.values(), LOCKS, PROTECTED, JOBS)
 ELSEWHERE = "judge the history with a tool that knows all its operations, such as Elle for transactions"
 """The advice for operations that no model here knows."""
 
@@ -86,7 +89,7 @@ def operations(history: Foreign, model: str) -> ModelInput:
 
 def unrelated(model: str) -> frozenset[str]:
     """Return the operations that cannot change a model's object: on values for a lock, and the reverse."""
-    return PROTECTED if VOCABULARY[model] == _LOCK else LOCKS
+    return JOBS | (PROTECTED if VOCABULARY[model] == _LOCK else LOCKS)
 
 
 def with_article(noun: str) -> str:

@@ -9,13 +9,24 @@ from typing import get_args
 from msgspec import UNSET, structs
 
 from checkers.history.jsonl import Line
-from checkers.history.lines import Acquire, Append, ClientLine, FaultLine, Read, Write, fault_event
+from checkers.history.lines import (
+    Acquire,
+    Append,
+    ClientLine,
+    Execute,
+    FaultLine,
+    Read,
+    Submit,
+    Take,
+    Write,
+    fault_event,
+)
 from checkers.history.records import WRITES, FaultEvent, Header, History, List, Op, Outcome, Value
 from checkers.text.errors import as_recorded
 from checkers.text.printable import quoted
 
-_SAME = ("resource", "owner", "value", "element", "token")  # repeated by a completion
-_ASKED_WITH_TOKEN = (*WRITES, "fence")  # in other operations, the token is the answer
+_SAME = ("resource", "owner", "value", "element", "token", "job", "due")  # repeated by a completion
+_ASKED_WITH_TOKEN = (*WRITES, "fence", "execute")  # in other operations, the token is the answer
 
 
 class Assembly:
@@ -28,6 +39,7 @@ class Assembly:
         self._open: dict[int, tuple[Line, ClientLine, int]] = {}
         self._ended: dict[int, int] = {}  # process → the line of the info that ended it
         self._written: dict[Value, int] = {}  # value or element → the line that writes it
+        self._once: dict[tuple[str, str, str], int] = {}  # kind, queue and name → the line that uses it
         self._lists: dict[List, List] = {}  # each list is kept once, however often it is read
         self._started: int | None = None
         self._now = 0
@@ -71,6 +83,10 @@ class Assembly:
             self._claim(line, event.value)
         elif isinstance(event, Append):
             self._claim(line, event.element)
+        elif isinstance(event, Submit):
+            self._use(line, event.resource, "job", event.job, "submitted")
+        elif isinstance(event, Execute):
+            self._use(line, event.resource, "owner", event.owner, "used")
         self._open[process] = (line, event, len(self._operations))
         self._operations.append(None)
 
@@ -83,6 +99,13 @@ class Assembly:
             problem = f"value {as_recorded(value)} is the initial one; each value is written once in a run"
             raise line.error(problem)
         self._written[value] = line.number
+
+    def _use(self, line: Line, queue: str, what: str, name: str, done: str) -> None:
+        """Note the name of a job or an execution; HistoryError if its queue had it before."""
+        before = self._once.setdefault((what, queue, name), line.number)
+        if before != line.number:
+            problem = f"{what} {quoted(name)} is also {done} at line {before}"
+            raise line.error(f"{problem}; each {what} is {done} once in a run")
 
     def _complete(self, line: Line, event: ClientLine) -> None:
         if event.process not in self._open:
@@ -106,7 +129,7 @@ class Assembly:
 def _pending(line: Line, event: ClientLine, index: int) -> Op:
     op = _completed(line, event, line, structs.replace(event, type="info"), index)
     value = None if isinstance(event, Append) else op.value
-    return replace(op, value=value, seen=None, error=None, learned=None, lines=(line.number,))
+    return replace(op, value=value, seen=None, ended=None, error=None, learned=None, lines=(line.number,))
 
 
 def _completed(invoked: Line, invoke: ClientLine, line: Line, event: ClientLine, index: int) -> Op:
@@ -132,6 +155,9 @@ def _completed(invoked: Line, invoke: ClientLine, line: Line, event: ClientLine,
         seen=event.read if isinstance(event, Append) else None,
         ttl=ttl,
         attempt=getattr(event, "attempt", None) if ok else None,
+        job=getattr(event, "job", None) if ok or f != "take" else None,
+        due=getattr(event, "due", None),
+        ended=getattr(event, "ended", None),
         error=event.error,
         learned=event.time,
         lines=(invoked.number, line.number),
@@ -155,10 +181,15 @@ def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientL
 
 def _repeated_names(kind: type[ClientLine]) -> list[str]:
     """Return the names of the fields that a completion repeats from its invoke, except its answers."""
-    answers = {"token", "value"} if kind in {Acquire, Read} else set()
+    answers = _ANSWERS.get(kind, ())
     return [name for name in _SAME if name in kind.__struct_fields__ and name not in answers]
 
 
+_ANSWERS: dict[type[ClientLine], tuple[str, ...]] = {
+    Acquire: ("token",),
+    Read: ("token", "value"),
+    Take: ("job",),
+}
 _NAME: dict[type[ClientLine], str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(ClientLine)}
 _REPEATED = {kind: attrgetter(*_repeated_names(kind)) for kind in _NAME}
 _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
@@ -168,6 +199,7 @@ def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
     """Raise HistoryError if an answer is missing, or impossible for its operation."""
     if isinstance(event, Append):
         _check_lists(line, event)
+    _check_within("ended", line, event, invoke)
     if event.type != "ok":
         return
     if isinstance(event, Acquire) and event.token is UNSET:
@@ -176,10 +208,19 @@ def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
         raise line.error("an ok read without a token; it carries the one that it read, or null")
     if isinstance(event, Read) and event.value is UNSET:
         raise line.error("an ok read without a value; it carries the one that it read, or null")
-    attempt = getattr(event, "attempt", None)
-    if attempt is not None and not invoke.time <= attempt <= event.time:
+    if isinstance(event, Take) and event.job is None:
+        raise line.error("an ok take without a job; it carries the one that the worker got")
+    if isinstance(event, Execute) and event.ended is None:
+        raise line.error("an ok execute without `ended`; it carries when the program reported its end")
+    _check_within("attempt", line, event, invoke)
+
+
+def _check_within(name: str, line: Line, event: ClientLine, invoke: ClientLine) -> None:
+    """Raise HistoryError if a moment that an answer carries lies outside of its operation."""
+    moment = getattr(event, name, None)
+    if moment is not None and not invoke.time <= moment <= event.time:
         ran = f"ran from {invoke.time} to {event.time}"
-        raise line.error(f"attempt {attempt} lies outside of its operation, which {ran}")
+        raise line.error(f"{name} {moment} lies outside of its operation, which {ran}")
 
 
 def _check_lists(line: Line, event: Append) -> None:

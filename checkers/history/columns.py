@@ -30,8 +30,12 @@ def in_ns(moment: float) -> int:
 
 
 _AT_ONCE = 1 << 14  # rows converted to operations in one batch
-FUNCTIONS = ("acquire", "renew", "release", "revoke", "write", "fence", "read", "append")
-ACQUIRE, RENEW, RELEASE, REVOKE, WRITE, FENCE, READ, APPEND = range(len(FUNCTIONS))
+FUNCTIONS = (
+    *("acquire", "renew", "release", "revoke", "write", "fence", "read", "append"),
+    *("submit", "take", "execute", "heartbeat"),
+)
+ACQUIRE, RENEW, RELEASE, REVOKE, WRITE, FENCE, READ, APPEND, *_JOBS = range(len(FUNCTIONS))
+SUBMIT, TAKE, EXECUTE, HEARTBEAT = _JOBS
 OUTCOMES = (Outcome.OK, Outcome.FAIL, Outcome.INFO)
 OK, FAIL, INFO = range(len(OUTCOMES))
 
@@ -79,8 +83,8 @@ class Columns:
     def of(cls, operations: Iterable[Op], initial: Value = None) -> Self:
         """Return the columns of operations in the order of their calls; `ops` is the inverse.
 
-        The columns omit only the elements of appends and the lists that they read. Lines may be
-        missing, and events with the same time may be on any lines.
+        The columns omit only the elements of appends, the lists that they read, and what only
+        operations on jobs have. Lines may be missing, and events with the same time may be on any lines.
         """
         resources, owners, errors = Numbers(), Numbers(), Numbers()
         values = Numbers(None, initial)
@@ -128,7 +132,7 @@ class Columns:
     def ops(self, rows: Ints) -> Iterator[Op]:
         """Yield the operations of some rows."""
         lines = zip(self.invoked_line[rows].tolist(), self.completed_line[rows].tolist(), strict=True)
-        nothing = [None] * len(rows)  # the columns lack the fields that only appends have
+        nothing = [None] * len(rows)  # the columns lack the fields that only appends or jobs have
         fields: tuple[Iterable[Any], ...] = (
             rows.tolist(),
             self.process[rows].tolist(),
@@ -144,6 +148,9 @@ class Columns:
             nothing,  # seen
             _or_none(self.ttl[rows]),
             _or_none(self.attempt[rows]),
+            nothing,  # job
+            nothing,  # due
+            nothing,  # ended
             _named(self.errors, self.error[rows]),
             _or_none(self.learned[rows]),
             (tuple(line for line in pair if line != ABSENT) if ABSENT in pair else pair for pair in lines),

@@ -2,7 +2,7 @@
 
 This reader applies the types of `lines` and the rules of `assembly` to all events at once. Any
 violation raises `IrregularError` without details; the careful reader then finds the first error,
-line by line. It also reads what this reader does not support: other layouts, and appends.
+line by line. It also reads what this reader does not support: other layouts, appends, and operations on jobs.
 """
 
 from __future__ import annotations

@@ -167,8 +167,60 @@ class Read(Struct, frozen=True, kw_only=True, tag_field="f", tag="read"):
     error: str | None = None
 
 
+class Submit(Struct, frozen=True, kw_only=True, tag_field="f", tag="submit"):
+    """A job is handed to a queue, with when it may begin; each job is submitted once in a run."""
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    job: str
+    due: Nanoseconds
+    error: str | None = None
+
+
+class Take(Struct, frozen=True, kw_only=True, tag_field="f", tag="take"):
+    """An idle worker asks for work; ok carries the job that it got, fail means that it stops asking."""
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    job: str | None = None
+    error: str | None = None
+
+
+class Execute(Struct, frozen=True, kw_only=True, tag_field="f", tag="execute"):
+    """A worker executes a job; ok means that the queue acknowledged its end.
+
+    `owner` names the execution. `token` is the number of the attempt, null if the queue gives none.
+    `ended`: when the program reported its end, or its process was seen to be dead.
+    """
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    job: str
+    owner: str
+    token: Token | None = None
+    ended: Nanoseconds | None = None
+    error: str | None = None
+
+
+class Heartbeat(Struct, frozen=True, kw_only=True, tag_field="f", tag="heartbeat"):
+    """A sign of an execution that is in progress; ok means that its program was executing at the call."""
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    owner: str
+    error: str | None = None
+
+
 PlainLine = Acquire | Renew | Release | Revoke | Write | Fence | Read
-ClientLine = PlainLine | Append
+ClientLine = PlainLine | Append | Submit | Take | Execute | Heartbeat
 
 
 class FaultState(Struct, frozen=True, kw_only=True):

@@ -58,18 +58,21 @@ class Op:
 
     index: int  # position in History.operations
     process: int
-    f: str  # acquire renew release revoke write append fence read
+    f: str  # acquire renew release revoke write append fence read submit take execute heartbeat
     resource: str
     called: int  # ns
     returned: int | None = None  # ns; None when the outcome is INFO
     outcome: Outcome = Outcome.INFO
     owner: str | None = None
-    token: int | None = None  # for a write, None if it carried none
+    token: int | None = None  # for a write, None if it carried none; for an execution, its attempt
     value: Value = None  # written or read; for an append, the list it wrote, None if unknown
     element: Element | None = None  # what an append adds
     seen: List | None = None  # the list that an append read; None if unknown
     ttl: int | None = None  # ns; granted if the outcome is OK, otherwise requested
     attempt: int | None = None  # ns; when the request that was granted was sent
+    job: str | None = None  # one occurrence of it; for a take, the one that the worker got
+    due: int | None = None  # ns; when a submitted job may begin
+    ended: int | None = None  # ns; when an execution was seen to be over
     error: str | None = None
     learned: int | None = None  # ns; when the client saw the outcome, INFO included; None if never
     lines: tuple[int, ...] = ()  # the history file's lines: the invoke's, then the completion's
