@@ -1,4 +1,4 @@
-"""The loop that a client of any workload runs: acquire the lock, work, release it.
+"""The loop of every client that locks what it writes: acquire the lock, work, release it.
 
 A holder never checks its lease, as most programs do not: the storage's fence must stop
 it, not the client's caution. The think time between its steps comes from the seed.
@@ -41,47 +41,16 @@ class HeldLock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """One client; the workload decides what it does while it holds the lock."""
+    """One client of the storage, with its pace and its stop points."""
 
     number: int
-    resources: Sequence[str]
     think_time: tuple[float, float]  # seconds; minimum and maximum between two steps
     rng: random.Random
     session: Session
-    lock: Lock
     storage: Storage
     fenced: bool  # does the storage compare tokens?
-    fence_on_acquire: bool  # raise the storage's mark to the new token before the first read
     progress: SectionProgress
-    sections: int = 0  # that earlier processes of this client began
     leaving: Callable[[], bool] = lambda: False  # was it asked to leave?
-
-    def run(self, work: Callable[[Client, HeldLock], None], stopping: Callable[[], bool]) -> None:
-        """Repeat acquire, work and release until `stopping` says so, or the client is to leave."""
-        nth = self.sections
-        while not (stopping() or self.leaving()):
-            nth += 1
-            self._critical_section(self.rng.choice(self.resources), f"{self.number}-{nth}", work)
-
-    def _critical_section(self, resource: str, owner: str, work: Callable[[Client, HeldLock], None]) -> None:
-        self.progress.waiting(resource)
-        grant = self._acquire(resource, owner)
-        if not grant.ok:
-            self.progress.exited()  # it may have reached "granted"
-            time.sleep(BACKOFF)
-            return
-        held = HeldLock(resource, owner, grant.fields["token"])
-        if self.fenced and held.token is None:
-            raise NoTokenError
-        self.reached("acquired", held)
-        with suppress(_LeavingError):
-            if not self.fence_on_acquire or held.token is None or self._fence(held, held.token).ok:
-                work(self, held)
-        self.reached("before-release", held)
-        if not (self.leaving() and getattr(self.lock, "leave_in_order", lambda: False)()):
-            self._end("release", resource, owner, self.lock.release)
-        self.progress.exited()
-        self.think()
 
     def write(self, f: str, held: HeldLock, action: Callable[[], dict[str, Any]], **fields: Any) -> Answer:
         """Record an operation that writes with the token of the held lock."""
@@ -91,7 +60,16 @@ class Client:
             self.progress.accepted(held.resource, held.token)
         return self._reconnect_if_unknown(answer)
 
-    def read(self, resource: str, decoded: Callable[[str | None], Any] = lambda value: value) -> None:
+    def write_value(self, held: HeldLock, value: str) -> Answer:
+        """Record a write of a value."""
+
+        def write() -> dict[str, Any]:
+            self.storage.write(held.resource, held.token, value, lambda: self.reached("write-sent", held))
+            return {}
+
+        return self.write("write", held, write, value=value)
+
+    def read(self, resource: str, decoded: Callable[[str | None], Any] = lambda value: value) -> Answer:
         """Record a read of the value and its token; `decoded` parses the value for the workload."""
 
         def read() -> dict[str, Any]:
@@ -99,7 +77,22 @@ class Client:
             return {"value": decoded(value), "token": UNWRITTEN if value is None else token}
 
         self._leave_if_asked()
-        self._reconnect_if_unknown(self.session.call("read", resource, read))
+        return self._reconnect_if_unknown(self.session.call("read", resource, read))
+
+    def fence(self, held: HeldLock, token: int) -> Answer:
+        """Record that the storage's mark is raised to the token of the held lock."""
+
+        def fence() -> dict[str, Any]:
+            self.storage.fence(held.resource, token)
+            return {}
+
+        self._leave_if_asked()
+        return self._reconnect_if_unknown(self.session.call("fence", held.resource, fence, token=token))
+
+    def check_token(self, held: HeldLock) -> None:
+        """Raise NoTokenError if the storage compares tokens, and the lock gave none."""
+        if self.fenced and held.token is None:
+            raise NoTokenError
 
     def reached(self, point: str, held: HeldLock) -> None:
         """Announce a stop point: the client may be stopped here."""
@@ -115,7 +108,24 @@ class Client:
         if self.leaving():
             raise _LeavingError
 
-    def _acquire(self, resource: str, owner: str) -> Answer:
+    def _reconnect_if_unknown(self, answer: Answer) -> Answer:
+        """Reconnect after an info: the old connection may still deliver its request."""
+        if answer.outcome == "info":
+            self.storage.reconnect()
+            time.sleep(BACKOFF)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLock:
+    """A lock whose calls go through a session."""
+
+    lock: Lock
+    session: Session
+
+    def acquire(self, resource: str, owner: str) -> Answer:
+        """Wait for the lock and take it; an acquire without an answer is undone."""
+
         def acquire() -> dict[str, int | None]:
             grant = self.lock.acquire(resource, owner)
             if not isinstance(grant, Grant):
@@ -130,25 +140,55 @@ class Client:
             self._end("revoke", resource, owner, self.lock.revoke)
         return answer
 
-    def _fence(self, held: HeldLock, token: int) -> Answer:
-        def fence() -> dict[str, Any]:
-            self.storage.fence(held.resource, token)
-            return {}
+    def release(self, resource: str, owner: str) -> Answer:
+        """Release the lock."""
+        return self._end("release", resource, owner, self.lock.release)
 
-        self._leave_if_asked()
-        return self._reconnect_if_unknown(self.session.call("fence", held.resource, fence, token=token))
-
-    def _end(self, f: str, resource: str, owner: str, ending: Callable[[str, str], None]) -> None:
+    def _end(self, f: str, resource: str, owner: str, ending: Callable[[str, str], None]) -> Answer:
         def end() -> dict[str, Any]:
             ending(resource, owner)
             return {}
 
-        if self.session.call(f, resource, end, owner=owner).outcome == "info":
-            self.lock.reconnect()
-
-    def _reconnect_if_unknown(self, answer: Answer) -> Answer:
-        """Reconnect after an info: the old connection may still deliver its request."""
+        answer = self.session.call(f, resource, end, owner=owner)
         if answer.outcome == "info":
-            self.storage.reconnect()
-            time.sleep(BACKOFF)
+            self.lock.reconnect()
         return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A client that locks what it writes; the workload decides what it does while it holds the lock."""
+
+    client: Client
+    lock: RecordedLock
+    resources: Sequence[str]
+    fence_on_acquire: bool  # raise the storage's mark to the new token before the first read
+    sections: int = 0  # that earlier processes of this client began
+
+    def run(self, work: Callable[[Client, HeldLock], None], stopping: Callable[[], bool]) -> None:
+        """Repeat acquire, work and release until `stopping` says so, or the client is to leave."""
+        nth = self.sections
+        while not (stopping() or self.client.leaving()):
+            nth += 1
+            resource = self.client.rng.choice(self.resources)
+            self._critical_section(resource, f"{self.client.number}-{nth}", work)
+
+    def _critical_section(self, resource: str, owner: str, work: Callable[[Client, HeldLock], None]) -> None:
+        client, lock = self.client, self.lock.lock
+        client.progress.waiting(resource)
+        grant = self.lock.acquire(resource, owner)
+        if not grant.ok:
+            client.progress.exited()  # it may have reached "granted"
+            time.sleep(BACKOFF)
+            return
+        held = HeldLock(resource, owner, grant.fields["token"])
+        client.check_token(held)
+        client.reached("acquired", held)
+        with suppress(_LeavingError):
+            if not self.fence_on_acquire or held.token is None or client.fence(held, held.token).ok:
+                work(client, held)
+        client.reached("before-release", held)
+        if not (client.leaving() and getattr(lock, "leave_in_order", lambda: False)()):
+            self.lock.release(resource, owner)
+        client.progress.exited()
+        client.think()

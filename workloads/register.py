@@ -7,9 +7,6 @@ write per token.
 
 from __future__ import annotations
 
-from typing import Any
-
-from workloads.client import Answer
 from workloads.client_loop import Client, HeldLock
 
 
@@ -18,15 +15,7 @@ def work(client: Client, held: HeldLock, most_writes: int) -> None:
     for nth in range(client.rng.randint(1, most_writes)):
         client.think()
         client.reached("before-write", held)
-        if not _write(client, held, f"{held.owner}.{nth}").ok:
+        if not client.write_value(held, f"{held.owner}.{nth}").ok:
             break
     client.think()
     client.read(held.resource)
-
-
-def _write(client: Client, held: HeldLock, value: str) -> Answer:
-    def write() -> dict[str, Any]:
-        client.storage.write(held.resource, held.token, value, lambda: client.reached("write-sent", held))
-        return {}
-
-    return client.write("write", held, write, value=value)

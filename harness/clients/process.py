@@ -15,11 +15,13 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from harness.clients.recorder import RecordedSession, Recorder
 from harness.clients.shared_state import SharedProgress, SharedState
@@ -30,12 +32,14 @@ from harness.processes.die_with_parent import adopt_orphans, die_with_parent
 from harness.processes.process_tree import end_children
 from harness.processes.program import ProgramCommand, RunningProgram, is_of_program
 from workloads import append, register
-from workloads.client import Lock, NoTokenError, Session, Storage
-from workloads.client_loop import Client
+from workloads.client import Answer, Lock, NoTokenError, Session, Storage
+from workloads.client_loop import Client, Holder, RecordedLock
+from workloads.cron import Cron
 from workloads.custom_class import FailedClassError
 from workloads.line_protocol.clients import ProgramLock, ProgramStorage
 from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, ProgramError, start_fields
 from workloads.locks import connect as connect_lock
+from workloads.run import Schedule, Worker
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import load_kind
 
@@ -48,7 +52,9 @@ class ClientTask:
 
     seed: int
     resources: tuple[str, ...]
+    places: tuple[str, ...]  # what clients hold and write: the resources, and each job
     workload: str
+    schedule: Schedule
     most_writes: int  # per hold
     think_time: tuple[float, float]  # seconds
     lock: LockSettings
@@ -88,7 +94,12 @@ def _run_client(
     recorder = Recorder(events_of(client, folder), passwords, new=is_first)
     try:
         with ExitStack() as programs:
-            _work(_client(client, state, task, recorder, programs, leaving), state, task)
+            of_client = _ClientProcess(client, state, task, recorder, leaving, is_first)
+            work = (_executions if task.workload == "run" else _holds)(of_client, programs)
+            of_client.mine.ready = time.monotonic_ns()
+            while not state.run.started:
+                time.sleep(_POLL)
+            work()
     except ProgramError as error:
         state.clients[client].failure = f"{task.command}: {error}".encode()[:1999]
         sys.exit(1)
@@ -101,15 +112,6 @@ def _run_client(
     recorder.close()
 
 
-def _work(worker: Client, state: SharedState, task: ClientTask) -> None:
-    state.clients[worker.number].ready = time.monotonic_ns()
-    while not state.run.go:
-        time.sleep(_POLL)
-    in_each_hold = partial(register.work, most_writes=task.most_writes)
-    worker.run(append.work if task.workload == "append" else in_each_hold, lambda: bool(state.run.stop))
-    worker.lock.close()
-
-
 def _log_to(path: Path) -> None:
     log = open_log(path)
     os.dup2(log, 1)
@@ -117,43 +119,122 @@ def _log_to(path: Path) -> None:
     os.close(log)
 
 
-def _client(
-    client: int,
-    state: SharedState,
-    task: ClientTask,
-    recorder: Recorder,
-    programs: ExitStack,
-    leaving: threading.Event,
-) -> Client:
-    mine = state.clients[client]
-    progress = SharedProgress(state, client, task.resources, task.lock.ttl)
-    renewals = RecordedSession(
-        recorder, mine.renewer, state.stride, granted=progress.granted, leases=progress
-    )
-    lock, storage = _sides(client, task, renewals, programs, leaving)
-    return Client(
-        number=client,
+def _uncounted(_f: str, _answer: Answer) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _ClientProcess:
+    """What this process is made of."""
+
+    number: int
+    state: SharedState
+    task: ClientTask
+    recorder: Recorder
+    leaving: threading.Event
+    is_first: bool  # of this client
+
+    @property
+    def mine(self) -> Any:
+        """Its part of the shared state."""
+        return self.state.clients[self.number]
+
+    @property
+    def progress(self) -> SharedProgress:
+        """What it announces in the shared state."""
+        return SharedProgress(self.state, self.number, self.task.places, self.task.lock.ttl)
+
+    def is_over(self) -> bool:
+        """Is the run over?"""
+        return bool(self.state.run.stop)
+
+    def session(self, process: int, ended: Callable[[str, Answer], None] = _uncounted) -> RecordedSession:
+        """Return a session that begins with this process number."""
+        progress, stride = self.progress, self.state.stride
+        return RecordedSession(
+            self.recorder, process, stride, ended, granted=progress.granted, leases=progress
+        )
+
+    def client(self, session: Session, storage: Storage, leaving: Callable[[], bool]) -> Client:
+        """Return the client of the storage."""
+        return Client(
+            number=self.number,
+            think_time=self.task.think_time,
+            rng=random.Random(f"{self.task.seed}/client/{self.number}"),
+            session=session,
+            storage=storage,
+            fenced=self.task.storage.fencing != "none",
+            progress=self.progress,
+            leaving=leaving,
+        )
+
+
+def _holds(process: _ClientProcess, programs: ExitStack) -> Callable[[], None]:
+    """Connect to both sides; the function returned works with locks until the run is over."""
+    task, operations = process.task, process.session(process.mine.process, process.progress.ended)
+    lock, storage = _sides(process, process.session(process.mine.renewer), programs)
+    holder = Holder(
+        client=process.client(operations, storage, process.leaving.is_set),
+        lock=RecordedLock(lock, operations),
         resources=task.resources,
-        think_time=task.think_time,
-        rng=random.Random(f"{task.seed}/client/{client}"),
-        session=RecordedSession(recorder, mine.process, state.stride, progress.ended, leases=progress),
-        lock=lock,
-        storage=storage,
-        fenced=task.storage.fencing != "none",
         fence_on_acquire=task.storage.fence_on_acquire,
-        progress=progress,
-        sections=mine.sections,
-        leaving=leaving.is_set,
+        sections=process.mine.sections,
+    )
+    in_each_hold = partial(register.work, most_writes=task.most_writes)
+
+    def work() -> None:
+        holder.run(append.work if task.workload == "append" else in_each_hold, process.is_over)
+        lock.close()
+
+    return work
+
+
+def _executions(process: _ClientProcess, programs: ExitStack) -> Callable[[], None]:
+    """Connect to both sides; the function returned executes jobs until the run is over.
+
+    The calls of a lock that keeps workers apart are a part of their takes, and not recorded.
+    """
+    task, state, leaving = process.task, process.state, process.leaving.is_set
+    unrecorded = RecordedSession(
+        Recorder(Path(os.devnull), process.recorder.passwords, new=False),
+        process.mine.renewer,
+        state.stride,
+        granted=process.progress.granted,
+    )
+    lock, storage = _sides(process, unrecorded, programs)
+    results = process.session(process.mine.renewer, process.progress.ended)
+    client = process.client(results, storage, leaving=lambda: False)
+    queue = Cron(
+        lock=RecordedLock(lock, unrecorded),
+        client=client,
+        schedule=task.schedule,
+        started=lambda: int(state.run.started),
+        stopping=lambda: process.is_over() or leaving(),
+    )
+    worker = Worker(
+        client=client,
+        queue=queue,
+        session=process.session(process.mine.process, process.progress.ended),
+        queues=task.resources,
+        leaving=leaving,
+        sections=process.mine.sections,
     )
 
+    def work() -> None:
+        if process.is_first and process.number == 0:
+            worker.submit(task.schedule, state.run.started)
+        worker.run(process.is_over)
+        queue.close()
 
-def _sides(
-    client: int, task: ClientTask, renewals: Session, programs: ExitStack, leaving: threading.Event
-) -> tuple[Lock, Storage]:
+    return work
+
+
+def _sides(process: _ClientProcess, renewals: Session, programs: ExitStack) -> tuple[Lock, Storage]:
     """Start the user's program, if there is one, and connect to each side that it does not do."""
+    task, leaving = process.task, process.leaving
     if task.command is None:
         return connect_lock(task.lock, renewals), _storage(task)
-    fields = start_fields(client, task.lock, task.storage, task.program_sides)
+    fields = start_fields(process.number, task.lock, task.storage, task.program_sides)
     start = partial(_start, task.command)
     program = programs.enter_context(closing(ProgramClient(start, fields, task.storage.timeout)))
     if "lock" not in task.program_sides:

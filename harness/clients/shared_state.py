@@ -78,7 +78,10 @@ class _Written(ctypes.Structure):
 
 
 class _Run(ctypes.Structure):
-    _fields_ = (("go", ctypes.c_int64), ("stop", ctypes.c_int64))
+    _fields_ = (
+        ("started", ctypes.c_int64),  # ns; when the clients began to work; 0: not yet
+        ("stop", ctypes.c_int64),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,7 +80,11 @@ class WorkloadSection(Protocol):
 
     @property
     def kind(self) -> str:
-        """Return "register" or "append"."""
+        """Return "register", "append" or "run"."""
+
+    @property
+    def is_of_jobs(self) -> bool:
+        """Do the clients execute jobs?"""
 
     @property
     def clients(self) -> int:
@@ -194,6 +198,7 @@ def contradictions(index: int, fault: AnyFault, sections: OtherSections) -> Iter
     yield from missing_victim(("faults", index, "target"), fault.target, sections)
     yield from _servers(index, fault, sections)
     yield from fault.contradictions(index, sections)
+    yield from _of_jobs(index, fault, sections)
     yield from _lengths(index, fault, sections)
 
 
@@ -261,6 +266,24 @@ def _unserved(fault: AnyFault, name: str, side: ServiceSection, sections: OtherS
         return 'has no servers of its own with storage.fencing "lock-key": "lock" hits both'
     section = f'{name}.kind "{side.kind}"'
     return f"{fault.unserved.format(section)}: no server is started for it"
+
+
+def _of_jobs(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:
+    """Yield what needs recorded locks, where clients execute jobs: a worker's lock is a part of its take."""
+    if not (sections.workload and sections.workload.is_of_jobs):
+        return
+    needs = {
+        "at": fault.at == "renewing",
+        "when": fault.when is not None,
+        "hazards": getattr(fault, "hazards", None) is not None,
+        "target": fault.target.startswith("holder:"),
+    }
+    for key in (key for key, needed in needs.items() if needed):
+        yield SettingConflict(
+            ("faults", index, key),
+            'needs a lock that is recorded, which the workload "run" has not: a fault of a "holder" hits the '
+            'worker that comes to a stop point first, such as "before-write"',
+        )
 
 
 def _lengths(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[SettingConflict]:

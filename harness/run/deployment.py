@@ -23,6 +23,7 @@ from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import servers_hit
 from harness.network.topology import FOLLOWERS, Address, AttachedSpec, ServerSpec, Topology
 from harness.processes.program import ProgramCommand, missing
+from harness.report.sentences import count
 from harness.run.removal import Belongings
 from harness.spec import LockSpec, StorageSpec, Target
 from harness.spec.attached import running_at
@@ -34,6 +35,7 @@ from workloads import locks, storages
 from workloads.client import UNWRITTEN, NotApplied
 from workloads.http_connection import HttpConnection
 from workloads.line_protocol.program_client import start_fields
+from workloads.run import Schedule
 from workloads.settings import LockSettings, Login, StorageSettings, host_and_port
 
 CONNECTING = 2.0  # seconds; to a service of the user's
@@ -101,13 +103,33 @@ def listing(topology: Topology) -> str:
 def work(target: Target) -> str:
     """Describe the workload in one line for the user."""
     workload = target.workload
-    resources = "1 resource" if workload.resources == 1 else f"{workload.resources} resources"
-    return f"{workload.kind}: {workload.clients} clients, {resources}"
+    if workload.is_of_jobs:
+        jobs = count(len(written(target)), "job")
+        return f"{workload.kind}: {workload.clients} workers, {count(workload.resources, 'queue')}, {jobs}"
+    return f"{workload.kind}: {workload.clients} clients, {count(workload.resources, 'resource')}"
 
 
 def resources(target: Target) -> tuple[str, ...]:
-    """Return the names of the resources."""
-    return tuple(f"r{number}" for number in range(target.workload.resources))
+    """Return the names of the resources that are locked: of the queues, if the clients execute jobs."""
+    letter = "q" if target.workload.is_of_jobs else "r"
+    return tuple(f"{letter}{number}" for number in range(target.workload.resources))
+
+
+def schedule(target: Target) -> Schedule:
+    """Return when jobs are due."""
+    return Schedule(every=target.workload.every, duration=target.workload.duration)
+
+
+def written(target: Target) -> tuple[str, ...]:
+    """Return the names of the resources that are written: of the jobs, if the clients execute them."""
+    if not target.workload.is_of_jobs:
+        return resources(target)
+    return tuple(job for queue in resources(target) for job in schedule(target).jobs(queue))
+
+
+def places(target: Target) -> tuple[str, ...]:
+    """Return all names of resources, those that are locked first."""
+    return tuple(dict.fromkeys((*resources(target), *written(target))))
 
 
 def header(
@@ -232,7 +254,9 @@ def task(
     return ClientTask(
         seed=seed,
         resources=resources(target),
+        places=places(target),
         workload=target.workload.kind,
+        schedule=schedule(target),
         most_writes=target.most_writes,
         think_time=(think / 10, think),
         lock=lock_settings(target, edges(target.lock.servers), folder, client, timeout, of_lock),

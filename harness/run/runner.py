@@ -103,7 +103,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         clients = stack.enter_context(
             started(
                 target.workload.clients,
-                target.workload.resources,
+                len(deployment.places(target)),
                 stop_requests(faults, target.workload.clients, target.workload.resources)[-1],
                 folder.path,
                 deployment.modules(target),
@@ -183,11 +183,11 @@ def _set_up(target: Target, cluster: Cluster, folder: Path, command: ProgramComm
     """Prepare the servers for the first acquire; return what environment.json says of the user's program."""
     prove_usable(target, cluster, folder)
     storage = deployment.storage_of(target, cluster, folder)
-    set_up(storage, deployment.resources(target), running_at(deployment.storage_side(target)))
+    set_up(storage, deployment.written(target), running_at(deployment.storage_side(target)))
     if command is None:
         return {}
     admin = deployment.admin_client(target, cluster, folder, command)
-    return {"program": about_program(command.words, admin.set_up(deployment.resources(target)))}
+    return {"program": about_program(command.words, admin.set_up(deployment.written(target)))}
 
 
 def _notices(notify: Callable[[Event], None], passwords: tuple[str, ...]) -> Callable[[str], None]:

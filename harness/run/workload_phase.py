@@ -21,7 +21,7 @@ from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.plan import Observer, PlanLog, PlannedFault
 from harness.nemesis.reach import FaultReach
 from harness.nemesis.triggers import unreached
-from harness.run.deployment import resources
+from harness.run.deployment import places
 from harness.spec import Target
 from harness.spec.hazards import points_reported
 
@@ -56,7 +56,7 @@ class WorkloadPhase:
         recorder = Recorder(self.folder.path / EVENTS / "nemesis.jsonl")
         nemesis = self._nemesis(log, recorder, observed)
         with nemesis:
-            self.clients.state.run.go = 1
+            self.clients.state.run.started = log.started
             looked = log.started
             while (elapsed := time.monotonic_ns() - log.started) < duration and not interrupted.is_set():
                 self.clients.check()
@@ -88,7 +88,7 @@ class WorkloadPhase:
             faults=self.faults,
             ttl=self.target.lock.ttl,
             state=self.clients.state,
-            resources=resources(self.target),
+            resources=places(self.target),
             reach=FaultReach(
                 cluster=self.cluster,
                 sides=self.target.sides,

@@ -24,6 +24,8 @@ from workloads.client import GIVES_NONE
 NO_TOKEN = "none"  # noqa: S105 - no password
 """The value of lock.token for a lock that gives none."""
 
+MOST_JOBS = 10_000  # in a run
+
 TTLS_OF_A_RUN = 3  # the nemesis requests no stop in the last 1.5 TTLs
 
 NEEDS = {
@@ -47,6 +49,7 @@ def contradictions(sections: Sections) -> Iterator[SettingConflict]:
                     (side, "version"), f"cannot be combined with {side}.image: give only one"
                 )
     yield from _workload(sections)
+    yield from _jobs(sections)
     yield from _fence_on_acquire(sections)
     yield from _kills(sections)
     yield from _round_robin(sections)
@@ -151,6 +154,30 @@ def _workload(sections: Sections) -> Iterator[SettingConflict]:
         yield SettingConflict(
             ("workload", "think"),
             f"is longer than the run: workload.duration is {format_duration(workload.duration)}",
+        )
+
+
+def _jobs(sections: Sections) -> Iterator[SettingConflict]:
+    """Yield settings that jobs do not have, and those of jobs in another workload."""
+    workload, storage = sections.workload, sections.storage
+    if not workload:
+        return
+    given = workload.model_fields_set
+    if not workload.is_of_jobs:
+        if "every" in given:
+            yield SettingConflict(("workload", "every"), 'is for jobs: set workload.kind "run"')
+        return
+    if workload.duration // workload.every * workload.resources > MOST_JOBS:
+        yield SettingConflict(("workload", "every"), f"gives more than {MOST_JOBS:,} jobs: make it longer")
+    if "writes" in given:
+        yield SettingConflict(("workload", "writes"), "cannot be set: a job has one result")
+    if storage and storage.fence_on_acquire:
+        yield SettingConflict(
+            ("storage", "fence_on_acquire"), "cannot be set: a worker reads before it has an attempt"
+        )
+    if storage and storage.is_in_the_lock:
+        yield SettingConflict(
+            ("storage", "fencing"), "compares the lock of the resource, and a job has no lock of its own"
         )
 
 
@@ -289,6 +316,8 @@ def _never(name: str, sections: Sections) -> str | None:
         return "no fault kills" if kinds == ["kill"] else which
     if name == HAZARDS and sections.kinds == frozenset():
         return "this target has no [[faults]]"
+    if name == HAZARDS and sections.workload and sections.workload.is_of_jobs:
+        return 'the workload "run" records no locks, whose moments they are'
     if name == "stale_writes_rejected" and sections.storage and sections.storage.fencing == "none":
         return 'storage.fencing "none" refuses nothing'
     if name == "stale_writes_accepted" and sections.holds:

@@ -46,11 +46,12 @@ Problem = tuple[int, str]
 def hazard_table(
     target: Target, faults: Sequence[FaultSpec], unreached: AbstractSet[Point] = frozenset()
 ) -> HazardTable | None:
-    """Return the cells that some of the faults can hit, and the others by reason; None without faults.
+    """Return the cells that some of the faults can hit, and the others by reason.
 
+    None without faults, and without recorded locks, whose moments they are.
     `unreached`: the points to which no client of a run came, though it could have.
     """
-    if not faults:
+    if not faults or target.workload.is_of_jobs:
         return None
     possible = []
     impossible: dict[str, list[Cell]] = defaultdict(list)

@@ -23,13 +23,14 @@ class WorkloadSpec(BaseModel):
 
     model_config = STRICT
 
-    kind: Literal["register", "append"] = "register"
+    kind: Literal["register", "append", "run"] = "register"
     """register: acquire, write values that are unique in the run, read, release.
-    append: acquire, read a list and write it back with one more element, read, release."""
+    append: acquire, read a list and write it back with one more element, read, release.
+    run: take a job from a queue, write its result, complete it."""
     clients: Annotated[int, Field(ge=2, le=200)] = 5
     """The number of clients, each an operating-system process."""
     resources: Annotated[int, Field(ge=1, le=1000)] = 2
-    """The number of locked and written resources: r0, r1, …"""
+    """The number of locked and written resources: r0, r1, …; in the workload run, of queues: q0, q1, …"""
     duration: Annotated[Duration, at_most(24 * NS["h"], "24h")] = Field(
         20 * NS["s"], json_schema_extra={"default": "20s"}
     )
@@ -38,8 +39,17 @@ class WorkloadSpec(BaseModel):
     """The maximum number of writes per held lock: 1 under the policy strict, otherwise 3 by default."""
     think: Duration = Field(20 * NS["ms"], json_schema_extra={"default": "20ms"})
     """The maximum think time between two steps; each is drawn from the seed."""
+    every: Annotated[Duration, at_most(NS["h"], "1h")] = Field(
+        300 * NS["ms"], json_schema_extra={"default": "300ms"}
+    )
+    """How often a job becomes due on each queue (workload run only)."""
     timeout: Annotated[Duration, at_most(NS["m"], "1m")] = Field(NS["s"], json_schema_extra={"default": "1s"})
     """How long a client waits for each answer; then the outcome is unknown to it."""
+
+    @property
+    def is_of_jobs(self) -> bool:
+        """Do the clients execute jobs?"""
+        return self.kind == "run"
 
 
 def _names_a_program(command: tuple[str, ...]) -> tuple[str, ...]:

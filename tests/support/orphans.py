@@ -13,6 +13,7 @@ from psutil import Process
 from harness.clients.process import ClientTask
 from harness.processes.program import ProgramCommand
 from tests.support.systems import lock_settings, storage_settings
+from workloads.run import Schedule
 
 LEAVES_ONE = """
 import json, subprocess, sys, time
@@ -45,7 +46,9 @@ def task(run_id: str) -> ClientTask:
     return ClientTask(
         seed=1,
         resources=("r0",),
+        places=("r0",),
         workload="register",
+        schedule=Schedule(every=1, duration=1),
         most_writes=1,
         think_time=(0.001, 0.002),
         lock=lock_settings("client", []),

@@ -14,6 +14,7 @@ from harness.clients.pool import ClientPool
 from harness.clients.process import ClientTask
 from tests.support.systems import lock_settings, storage_settings
 from workloads.client import Grant
+from workloads.run import Schedule
 
 HERE = "tests.support.writing_clients"
 BUSY = "writing"  # a file; while it exists, no write returns
@@ -66,7 +67,9 @@ def task(folder: Path) -> ClientTask:
     return ClientTask(
         seed=1,
         resources=("r0",),
+        places=("r0",),
         workload="register",
+        schedule=Schedule(every=1, duration=1),
         most_writes=1,
         think_time=(0.001, 0.002),
         lock=lock_settings(f"{HERE}:OwnLock", []),
@@ -80,7 +83,7 @@ def writing_clients(count: int, folder: Path) -> Iterator[ClientPool]:
     (folder / BUSY).touch()
     with pool.started(count, 1, 1, folder) as clients:
         clients.get_ready(lambda _client: task(folder))
-        clients.state.run.go = 1
+        clients.state.run.started = time.monotonic_ns()
         yield clients
 
 

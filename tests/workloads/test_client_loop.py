@@ -14,7 +14,7 @@ from harness.clients.recorder import RecordedSession
 from tests.support.systems import Memory
 from workloads.append import with_parsed_list
 from workloads.client import Grant, NoTokenError, Unknown
-from workloads.client_loop import Client, HeldLock
+from workloads.client_loop import Client, HeldLock, Holder, RecordedLock
 
 
 class Register:
@@ -37,14 +37,11 @@ def test_a_read_before_the_first_write_has_a_token_below_all_others(
     memory = Memory()
     client = Client(
         number=0,
-        resources=["r0"],
         think_time=(0, 0),
         rng=random.Random(0),
         session=RecordedSession(memory, process=0, stride=1),
-        lock=None,
         storage=Register(*answer),
         fenced=False,
-        fence_on_acquire=False,
         progress=None,
     )
 
@@ -93,18 +90,15 @@ def test_a_client_that_only_reached_granted_is_not_in_a_critical_section() -> No
     session = RecordedSession(Memory(), process=0, stride=1, granted=steps.granted)
     client = Client(
         number=0,
-        resources=["r0"],
         think_time=(0, 0),
         rng=random.Random(0),
         session=session,
-        lock=GrantedThenLost(session),
         storage=None,
         fenced=False,
-        fence_on_acquire=False,
         progress=steps,
     )
 
-    client.run(lambda *_: None, lambda: bool(steps.seen))
+    holder(client, GrantedThenLost(session)).run(lambda *_: None, lambda: bool(steps.seen))
 
     assert steps.seen == ["granted", "left"]
 
@@ -122,16 +116,18 @@ class Tokenless:
 def without_tokens(memory: Memory, *, fenced: bool) -> Client:
     return Client(
         number=0,
-        resources=["r0"],
         think_time=(0, 0),
         rng=random.Random(0),
         session=RecordedSession(memory, process=0, stride=1),
-        lock=Tokenless(),
         storage=None,
         fenced=fenced,
-        fence_on_acquire=False,
         progress=Progress(),
     )
+
+
+def holder(client: Client, lock: Any, **options: Any) -> Holder:
+    recorded = RecordedLock(lock, client.session)
+    return Holder(client=client, lock=recorded, resources=["r0"], fence_on_acquire=False, **options)
 
 
 class Progress(Steps):
@@ -146,7 +142,7 @@ def test_a_write_without_a_token_names_the_owner_of_its_hold() -> None:
         client.write("write", held, dict, value="x")
         worked.append(held)
 
-    without_tokens(memory, fenced=False).run(work, lambda: bool(worked))
+    holder(without_tokens(memory, fenced=False), Tokenless()).run(work, lambda: bool(worked))
 
     acquired, written, _released = memory.of("ok")
     assert (acquired["f"], acquired["token"], acquired["owner"]) == ("acquire", None, "0-1")
@@ -168,7 +164,6 @@ def test_a_client_that_is_to_leave_completes_its_operation_and_releases(
     client = replace(
         without_tokens(memory, fenced=False),
         leaving=lambda: asked_at in [event["f"] for event in memory.of("invoke")],
-        sections=6,
     )
 
     def work(client: Client, held: HeldLock) -> None:
@@ -176,7 +171,7 @@ def test_a_client_that_is_to_leave_completes_its_operation_and_releases(
             client.think()
             client.write("write", held, dict, value=value)
 
-    client.run(work, lambda: False)
+    holder(client, Tokenless(), sections=6).run(work, lambda: False)
 
     assert [event["f"] for event in memory.of("ok")] == recorded
     assert {event["owner"] for event in memory.of("ok")} == {"0-7"}
@@ -193,7 +188,7 @@ def test_a_client_that_is_to_leave_does_not_think_on() -> None:
 
 def test_a_fence_ends_the_client_of_a_lock_without_tokens() -> None:
     with pytest.raises(NoTokenError, match="this lock gives no fencing token"):
-        without_tokens(Memory(), fenced=True).run(lambda *_: None, lambda: False)
+        holder(without_tokens(Memory(), fenced=True), Tokenless()).run(lambda *_: None, lambda: False)
 
 
 def commit(value: str) -> Commit:

@@ -218,7 +218,7 @@ def test_a_program_is_stopped_by_its_request_or_by_sigterm(
     command = ProgramCommand.of_run((sys.executable, "-c", PROGRAM.format(knows=knows)), run_id)
     with programs_killed_at_end(run_id), pool.started(2, 1, 1, folder) as clients:
         clients.get_ready(lambda _client: replace(programs.task(run_id), command=command))
-        clients.state.run.go = 1
+        clients.state.run.started = time.monotonic_ns()
         assert wait_for(lambda: "write" in calls(0, folder))
         (program,) = clients.handles[0].children()
 
