@@ -15,6 +15,7 @@ from typing import TypeVar
 from checkers.explain.clock import Clock
 from checkers.explain.story import Step, clients_left, lock_on, restarted, step
 from checkers.facts.evidence import Evidence
+from checkers.facts.executions import QUEUE
 from checkers.facts.history_index import HistoryIndex
 from checkers.facts.hits import hits_of
 from checkers.facts.holds import HoldIndex, holds_of
@@ -22,7 +23,7 @@ from checkers.facts.late_calls import ByCall
 from checkers.facts.leases import ENDS
 from checkers.facts.recorded import restarts_of_storage
 from checkers.facts.surroundings import GrantStops
-from checkers.history.faults import Fault, Faults, faults_of
+from checkers.history.faults import Fault, Faults, client_of, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.text.places import cited
 from checkers.text.printable import content
@@ -105,19 +106,27 @@ class Narrator:
         return GrantStops(faults_of(self.history.faults))
 
     def faults_on(self, side: str, start: float, end: float) -> Iterator[Fault]:
-        """Yield the faults on the lock service or the storage that were in force between two moments."""
-        faults = self._faults[side]
+        """Yield the faults on `lock`, `storage` or `client:3` that were in force between two moments."""
+        faults = self._faults.get(side, Faults(()))
         return map(faults.__getitem__, faults.places_between(start, end))
 
     def fault_on(self, side: str, start: float, end: float) -> Fault | None:
-        """Return the first fault on the lock service or the storage in force between two moments."""
+        """Return the first fault on one of these that was in force between two moments."""
         return next(self.faults_on(side, start, end), None)
+
+    def fault_on_queue(self, start: float, end: float) -> Fault | None:
+        """Return the first fault on the servers of a queue that was in force between two moments."""
+        found = (self.fault_on(side, start, end) for side in QUEUE)
+        return min((each for each in found if each is not None), key=lambda each: each.began, default=None)
 
     @cached_property
     def _faults(self) -> dict[str, Faults]:
-        faults = [(each.target.partition(":")[0], each) for each in faults_of(self.history.faults)]
-        sides = ("lock", "storage")
-        return {side: Faults([fault for hit, fault in faults if hit == side]) for side in sides}
+        own: dict[str, list[Fault]] = defaultdict(list)
+        for fault in faults_of(self.history.faults):
+            own[fault.target.partition(":")[0] if fault.client is None else f"client:{fault.client}"].append(
+                fault
+            )
+        return {side: Faults(faults) for side, faults in own.items()}
 
     def sent(self, op: Op) -> str:
         """Say when an operation was called, and on which line."""
@@ -283,8 +292,18 @@ class Narrator:
         """Name the client of an operation within a sentence, or the process if its client is unknown."""
         if not op.lines:
             return "an unknown client"
-        clients = self.history.header.clients
-        return f"process {op.process}" if clients is None else f"client {op.process % clients}"
+        return self.named(client_of(op.process, self.history.header))
+
+    def named(self, client: int) -> str:
+        """Name a client within a sentence: a worker if it takes jobs, or a process if clients are unknown."""
+        if self.history.header.clients is None:
+            return f"process {client}"
+        return f"{'worker' if client in self._workers else 'client'} {client}"
+
+    @cached_property
+    def _workers(self) -> frozenset[int]:
+        operations = self.evidence.named("take", "execute")
+        return frozenset(client_of(op.process, self.history.header) for op in operations)
 
 
 def _refused(op: Op) -> str:

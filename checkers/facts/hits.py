@@ -10,7 +10,8 @@ So a fault that begins after its hold was lost hits nothing. A re-entrant owner'
 token are one hold, which is hit once. An acquire that never returned a grant is a hold if the nemesis
 names it: its client had reported the grant. A fault on servers hits the holds that were granted when
 it began, under the same conditions. A fault on a client that waits for a lock hits the waiting acquire,
-and the hold that it waits for. A fault on a client that hits neither is not counted.
+and the hold that it waits for. A fault on a worker hits the take and the execution in which it is. A fault
+on a client that hits none of these is not counted.
 
 **Point.** The point that the nemesis names, if the client stopped itself there. Otherwise the history
 decides. Acquire open: granted, or renewing if a renewal that was called after the grant is open, too.
@@ -27,13 +28,16 @@ answered before it ended. A hold without a known lease has expired if the fault 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
 from checkers.facts.evidence import Evidence
+from checkers.facts.executions import worked
 from checkers.facts.holds import holds_of
 from checkers.history.columns import ABSENT, FUNCTIONS, NO_ROWS, RELEASE, RENEW, REVOKE, Flags, Ints, in_ns
 from checkers.history.faults import Fault, faults_of
@@ -118,6 +122,7 @@ class _Search:
     """Finds what faults hit; a hold is the row of its acquire."""
 
     def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
         self._holds = holds_of(evidence)
         self._columns = self._holds.columns
         self._header = evidence.history.header
@@ -135,7 +140,8 @@ class _Search:
         if fault.owner is None:
             awaited = self._once(self._awaited(waits, fault), fault)
             holds += (self._hit(hold, Hit.WAITER, fault) for hold in awaited)
-        return FaultHits(fault=fault, holds=tuple(holds), counts=is_observed and bool(holds or len(waits)))
+        counts = is_observed and bool(holds or len(waits) or self._hits_worker(fault))
+        return FaultHits(fault=fault, holds=tuple(holds), counts=counts)
 
     def _once(self, acquires: Iterable[int], fault: Fault) -> Iterator[int]:
         """Yield each hold once: the last acquire of a re-entrant one that had begun, or else the first."""
@@ -190,6 +196,12 @@ class _Search:
         return rows[
             (holds.learned[rows] > fault.began) & ~(holds.granted[rows] & (holds.start[rows] <= fault.began))
         ]
+
+    def _hits_worker(self, fault: Fault) -> bool:
+        """Was a client under a fault while it executed a job, or waited for one?"""
+        own = worked(self._evidence).get(fault.client, ())
+        place = bisect_left(own, fault.began, key=itemgetter(1))
+        return place < len(own) and own[place][0] <= fault.healed
 
     def _awaited(self, waits: Ints, fault: Fault) -> Iterator[int]:
         """Yield the holds for which a client waited when a fault began."""

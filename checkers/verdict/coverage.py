@@ -20,17 +20,19 @@ import numpy as np
 
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
+from checkers.facts.executions import executions_past_lease, has_jobs
 from checkers.facts.hits import hits_of
 from checkers.facts.hold_order import writes_of
 from checkers.facts.narrowing import count_of_grants
 from checkers.facts.rejection_causes import may_be_below
 from checkers.history.columns import ABSENT, FENCE, NO_ROWS, OK, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit
+from checkers.history.records import Outcome
 from checkers.rules.late_writes import grants_of, newest
 from checkers.rules.registers import stale_writes_of
 from checkers.rules.short_histories import attempts_if_right
 from checkers.rules.stale_writes import came_after_higher
-from checkers.vocabulary.counts import COVERAGE
+from checkers.vocabulary.counts import COVERAGE, OF_JOBS
 from checkers.vocabulary.fault_kinds import KINDS
 from checkers.vocabulary.hazards import Hit
 
@@ -47,10 +49,19 @@ def coverage(evidence: Evidence) -> dict[str, int]:
 
     A strict fence that refuses a holder's own second write has not been challenged: the tokens are equal.
     """
-    counts = dict.fromkeys(COVERAGE, 0)
+    counts = {name: 0 for name in COVERAGE if name not in OF_JOBS}
     counts["grants"] = count_of_grants(evidence)
     _count_faults(counts, evidence)
-    return counts | attempts(evidence)
+    return counts | attempts(evidence) | _work(evidence)
+
+
+def _work(evidence: Evidence) -> dict[str, int]:
+    """Count the jobs and their executions; nothing in a history without jobs."""
+    if not has_jobs(evidence):
+        return {}
+    submitted = sum(op.outcome is Outcome.OK for op in evidence.named("submit"))
+    executions = sum(1 for _ in evidence.named("execute"))
+    return dict(zip(OF_JOBS, (submitted, executions, executions_past_lease(evidence)), strict=True))
 
 
 def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:

@@ -106,7 +106,7 @@ _CHANGED = "other operations than those named here may explain it"
 
 def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: str) -> Account:
     proof = set(operations)
-    names = {name for op in proof for name in (op.resource, op.error)}
+    names = {name for op in proof for name in (op.resource, op.job, op.error)}
     against = [op for op in conflict.because if op in proof and op != conflict.accused]
     named = [fault for each in story.steps for fault in each.about if isinstance(fault, Fault)]
     cause = () if story.cause is None or story.cause.fault is None else (story.cause.fault,)

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from checkers.explain.conflict import Checker
 from checkers.facts.evidence import Evidence, as_seen, gather, in_columns
+from checkers.facts.executions import has_jobs
 from checkers.facts.hits import hazards_of
 from checkers.facts.holds import holds_of
 from checkers.history.gc_pause import collecting, gc_paused
@@ -77,6 +78,9 @@ OTHERS = (
     lost_updates.OBSERVED,
 )
 
+JOBS: tuple[Checker, ...] = ()
+"""The checkers of queues, for histories with jobs."""
+
 
 def judge(history: History, commits: Iterable[Commit] | None = None, *, same_run: bool = False) -> Verdict:
     """Judge a run by what its clients saw and, where there is one, by the storage's own order.
@@ -130,6 +134,8 @@ class Examined(NamedTuple):
 def examine(evidence: Evidence) -> Examined:
     """Run every checker on some evidence."""
     ran = (*AS_SEEN, *OTHERS) if evidence.log is None else (*COMMITTED, registers.OBSERVED, *OTHERS)
+    if has_jobs(evidence):
+        ran = (*ran, *JOBS)
     crashes: list[Reason] = []
     results = tuple(_run(each, evidence, crashes) for each in ran)
     return Examined(ran, results, *_joined(evidence, results), crashes)

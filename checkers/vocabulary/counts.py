@@ -15,6 +15,9 @@ COVERAGE = {
     "stale_writes_attempted": "writes that came after a write with a newer token",
     "stale_writes_rejected": "stale writes that the storage refused",
     "stale_writes_accepted": "stale writes that the storage accepted",
+    "jobs_submitted": "jobs that the queue accepted",
+    "executions": "executions of jobs that began",
+    "executions_past_lease": "executions under a fault that outlived their lease",
 }
 """Counts that show how hard a run tried; `require` may use their names and the names of other faults."""
 
@@ -31,8 +34,14 @@ NONE = {
     "stale_writes_attempted": "no stale write was attempted",
     "stale_writes_rejected": "no stale write was refused",
     "stale_writes_accepted": "no stale write was accepted",
+    "jobs_submitted": "no job was accepted by the queue",
+    "executions": "no job was executed",
+    "executions_past_lease": "no fault outlived the lease of an execution that it hit",
 }
 """Words for a run without any of these."""
+
+OF_JOBS = ("jobs_submitted", "executions", "executions_past_lease")
+"""The counts of histories with jobs; other histories do not have them."""
 
 _WITHOUT_TOKENS = {
     "late_writes_attempted": "writes sent after a later hold had been granted",

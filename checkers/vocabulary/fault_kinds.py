@@ -26,7 +26,7 @@ class FaultKind(Struct, frozen=True, kw_only=True):
     count: CountName | None = None  # "pauses"; None: not counted
 
 
-_PARTS = {"lock": "the lock service", "storage": "the storage"}
+_PARTS = {"lock": "the lock service", "storage": "the storage", "queue": "the queue"}
 
 KINDS: Mapping[str, FaultKind] = {
     "pause": FaultKind(
