@@ -18,6 +18,7 @@ from checkers.history.records import WRITES, Commit, Header, History, Op
 from checkers.rules import (
     double_beliefs,
     double_grants,
+    double_runs,
     duplicate_writes,
     early_grants,
     ghost_writes,
@@ -78,7 +79,7 @@ OTHERS = (
     lost_updates.OBSERVED,
 )
 
-JOBS: tuple[Checker, ...] = ()
+JOBS = (double_runs.CHECKER,)
 """The checkers of queues, for histories with jobs."""
 
 

@@ -282,6 +282,26 @@ _TABLE = (
         violation=False,
     ),
     Anomaly(
+        name="double-run",
+        area="lock",
+        definition=(
+            "A job that must run once ran twice at once, or again after its end had been acknowledged."
+        ),
+        label="ran twice",
+        once="a job ran twice",
+        several="jobs ran twice, {count} times",
+        matters="What the job does happens twice: a payment, a mail, a report that overwrites another.",
+        arises=(
+            "A worker is stopped or cut off until its lease on the job is over, the queue gives the job to"
+            " another worker, and the first one continues; or the queue forgets what it acknowledged."
+        ),
+        remedy=(
+            "Make the job idempotent, and fence its result by the number of the attempt: store it only if"
+            " no later attempt has stored one."
+        ),
+        counters=("found", "executions", "executions_past_lease"),
+    ),
+    Anomaly(
         name="lost-update",
         area="both",
         definition="An element that was appended under the lock is missing from a later list.",
@@ -316,7 +336,7 @@ _TABLE = (
 ANOMALIES = {anomaly.name: anomaly for anomaly in _TABLE}
 """Every anomaly by its name."""
 
-ROOTS = ("unfenced-write", "duplicate-token", "token-regression")
+ROOTS = ("double-run", "unfenced-write", "duplicate-token", "token-regression")
 """The root causes among the names, which come first: a write without a token is always stale, too."""
 
 RANK = {name: rank for rank, name in enumerate(dict.fromkeys((*ROOTS, *ANOMALIES)))}

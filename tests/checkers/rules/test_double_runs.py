@@ -1,0 +1,118 @@
+"""Double-run: a job that must run once ran twice at once, or again after its end was acknowledged."""
+
+from __future__ import annotations
+
+import pytest
+
+from checkers.facts.evidence import gather
+from checkers.history.records import History
+from checkers.rules.double_runs import double_runs
+from checkers.verdict.judge import judge
+from tests.oracles import jobs as definitions
+from tests.support.differential import disagreements, random_histories
+from tests.support.job_events import Event, execute, fault, heartbeat, history
+from tests.support.job_histories import random_job_history
+
+SECOND = 1_000_000_000
+
+
+def accused(*operations: list[Event]) -> list[tuple[int, ...]]:
+    """The calls of each accused execution, and of what shows it."""
+    found = double_runs(gather(history(*operations)))
+    return [(each.accused.called, *(op.called for op in each.because)) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("first", "begun", "is_wrong"),
+    [
+        (execute("a", 1, 1, 9, ended=6), 5, True),
+        (execute("a", 1, 1, 9, ended=6), 6, False),  # ended, but not yet acknowledged
+        (execute("a", 1, 1, 9, ended=6), 9, False),
+        (execute("a", 1, 1, 9, ended=6), 10, True),
+        (execute("a", 1, 1, 9, "fail", ended=6), 5, True),
+        (execute("a", 1, 1, 9, "fail", ended=6), 6, False),
+        (execute("a", 1, 1, 9, "fail", ended=6), 10, False),  # a retry
+        (execute("a", 1, 1, 9, "fail"), 5, False),
+        (execute("a", 1, 1, 9, "info"), 5, False),
+        (execute("a", 1, 1, 9, "info", ended=8), 5, False),  # it died before it was seen to be dead
+        (execute("a", 1, 1), 5, False),
+        (execute("b", 1, 1, 9), 5, False),
+    ],
+)
+def test_the_second_execution_must_come_after_an_end(
+    first: list[Event], begun: int, *, is_wrong: bool
+) -> None:
+    assert accused(first, execute("a", 2, begun, 20)) == ([(begun, 1)] if is_wrong else [])
+
+
+@pytest.mark.parametrize(("begun", "is_wrong"), [(5, True), (6, False)])
+def test_a_heartbeat_shows_an_execution_until_its_call(begun: int, *, is_wrong: bool) -> None:
+    seen = [execute("a", 1, 1, 30, "info"), heartbeat(1, 1, 3, 4), heartbeat(1, 1, 6, 9)]
+
+    assert accused(*seen, execute("a", 2, begun, 20)) == ([(begun, 1, 6)] if is_wrong else [])
+
+
+def test_a_heartbeat_without_an_answer_shows_nothing() -> None:
+    assert accused(execute("a", 1, 1), heartbeat(1, 1, 8, 9, "info"), execute("a", 2, 5, 20)) == []
+
+
+def test_another_execution_that_beats_shows_nothing() -> None:
+    others = [execute("b", 1, 2, 30), heartbeat(1, 2, 8)]
+
+    assert accused(execute("a", 3, 1), *others, execute("a", 2, 5, 20)) == []
+
+
+def test_an_overlap_leads_and_then_the_latest() -> None:
+    long, acknowledged, short = execute("a", 1, 1, 90), execute("a", 2, 2, 3), execute("a", 3, 4, 20)
+
+    assert accused(long, acknowledged, short, execute("a", 4, 10, 11))[-1] == (10, 4)
+    assert accused(long, acknowledged, execute("a", 4, 10, 11))[-1] == (10, 1)
+    assert accused(acknowledged, execute("a", 5, 5, 6), execute("a", 4, 10, 11))[-1] == (10, 5)
+
+
+def test_an_empty_execution_at_the_begin_of_another_is_none() -> None:
+    empty, other = execute("a", 1, 5, 5), execute("a", 2, 5, 9)
+
+    assert accused(empty, other) == []
+    assert accused(other, empty) == []
+    assert accused(execute("a", 1, 4, 9), execute("a", 2, 5, 5)) == [(5, 4)]
+
+
+def test_agrees_with_the_definition_on_random_histories() -> None:
+    def fast(run: History) -> dict[int, int]:
+        return {each.accused.index: each.because[0].index for each in double_runs(gather(run))}
+
+    def slow(run: History) -> dict[int, int]:
+        return definitions.double_runs(run.operations)
+
+    assert disagreements(random_histories(random_job_history, 1), fast, slow) == []
+
+
+def test_its_proof_has_both_executions_and_the_heartbeat() -> None:
+    run = history(
+        execute("q0-1", 1, SECOND, 9 * SECOND, "info"),
+        heartbeat(1, SECOND, 2 * SECOND),
+        heartbeat(1, SECOND, 6 * SECOND),
+        execute("q0-1", 2, 4 * SECOND, 5 * SECOND),
+        fault("client:1", 2 * SECOND, 5 * SECOND),
+        execute("q0-2", 3, 4 * SECOND, 5 * SECOND),
+    )
+
+    (finding,) = judge(run).findings
+
+    assert finding.account.doubt == ""
+    assert finding.account.rule == "still-running"
+    assert finding.account.cause is not None
+    assert (finding.account.cause.fault, finding.account.cause.certain) == ("pause", False)
+    assert len(finding.account.operations) == len(("first", "heartbeat", "again")) * 2
+
+
+@pytest.mark.parametrize(("healed", "is_cause"), [(4, False), (5, False), (12, True)])
+def test_a_short_fault_before_the_second_begin_is_no_cause(healed: int, *, is_cause: bool) -> None:
+    run = history(
+        execute("q0-1", 1, 1, 40), execute("q0-1", 2, 12, 20), fault("client:1", 3, healed), require=None
+    )
+
+    (finding,) = judge(run).findings
+
+    assert (finding.account.cause is not None) == is_cause
