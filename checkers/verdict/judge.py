@@ -23,6 +23,7 @@ from checkers.rules import (
     early_grants,
     ghost_writes,
     late_writes,
+    lost_runs,
     lost_updates,
     lost_writes,
     phantom_accepts,
@@ -79,7 +80,7 @@ OTHERS = (
     lost_updates.OBSERVED,
 )
 
-JOBS = (double_runs.CHECKER,)
+JOBS = (double_runs.CHECKER, lost_runs.CHECKER)
 """The checkers of queues, for histories with jobs."""
 
 

@@ -302,6 +302,24 @@ _TABLE = (
         counters=("found", "executions", "executions_past_lease"),
     ),
     Anomaly(
+        name="lost-run",
+        area="lock",
+        definition="A job that was accepted and due never began, although a worker was idle.",
+        label="never began",
+        once="a job was accepted and never began",
+        several="{count} jobs were accepted and never began",
+        matters="Work that was promised is never done, and no error says so.",
+        arises=(
+            "The queue loses the job in a restart or a failover, or gives it to a worker that is gone and"
+            " never to another one."
+        ),
+        remedy=(
+            "Acknowledge a job only once it is stored durably, and give it to another worker when"
+            " its lease is over."
+        ),
+        counters=("found", "jobs_submitted", "executions"),
+    ),
+    Anomaly(
         name="lost-update",
         area="both",
         definition="An element that was appended under the lock is missing from a later list.",
