@@ -18,9 +18,10 @@ def warnings(target: Target) -> Iterator[str]:
             ' write is accepted; give expect = ["stale-write"], or a fence'
         )
     if not target.faults:
+        more = 'at = "before-write", lasts = "2 ttl"' if target.workload.is_of_jobs else 'hazards = "all"'
         yield (
             "there is no [[faults]]: nothing makes a write stale, so no fence is challenged; add"
-            ' {kind = "pause", target = "holder", hazards = "all"}'
+            f' {{kind = "pause", target = "holder", {more}}}'
         )
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from harness.run import deployment
 from harness.spec.hazards import hazard_table
+from harness.spec.warnings import warnings
 from tests.support.target_files import PAUSE, SUPERSEDED, error_in, read, target_text
 
 JOBS = '[workload]\nkind = "run"\nduration = "9s"\n'
@@ -29,6 +30,13 @@ def test_a_pause_of_a_worker_has_no_dangerous_moment_of_a_lock() -> None:
     target = read(target_text(JOBS, SUPERSEDED))
 
     assert hazard_table(target, target.faults) is None
+
+
+def test_the_fault_that_a_run_without_any_lacks_fits_jobs() -> None:
+    (advice,) = warnings(read(target_text(JOBS)))
+    fault = advice[advice.index("{") :]
+
+    assert not list(warnings(read(f"faults = [{fault}]\n{target_text(JOBS)}")))
 
 
 @pytest.mark.parametrize(
