@@ -23,7 +23,7 @@ from checkers.facts.late_calls import ByCall
 from checkers.facts.leases import ENDS
 from checkers.facts.recorded import restarts_of_storage
 from checkers.facts.surroundings import GrantStops
-from checkers.history.faults import Fault, Faults, client_of, faults_of
+from checkers.history.faults import Fault, Faults, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.text.places import cited
 from checkers.text.printable import content
@@ -292,18 +292,8 @@ class Narrator:
         """Name the client of an operation within a sentence, or the process if its client is unknown."""
         if not op.lines:
             return "an unknown client"
-        return self.named(client_of(op.process, self.history.header))
-
-    def named(self, client: int) -> str:
-        """Name a client within a sentence: a worker if it takes jobs, or a process if clients are unknown."""
-        if self.history.header.clients is None:
-            return f"process {client}"
-        return f"{'worker' if client in self._workers else 'client'} {client}"
-
-    @cached_property
-    def _workers(self) -> frozenset[int]:
-        operations = self.evidence.named("take", "execute")
-        return frozenset(client_of(op.process, self.history.header) for op in operations)
+        clients = self.history.header.clients
+        return f"process {op.process}" if clients is None else f"client {op.process % clients}"
 
 
 def _refused(op: Op) -> str:

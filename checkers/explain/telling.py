@@ -68,7 +68,9 @@ def _in_words(n: Narrator, fault: Fault) -> str:
 
 def hit_by(n: Narrator, fault: Fault) -> str:
     """Name the target of a fault; a client by the name that its operations have here."""
-    return part_of_run(fault.target) if fault.client is None else n.named(fault.client)
+    if fault.client is None:
+        return part_of_run(fault.target)
+    return f"{'process' if n.history.header.clients is None else 'client'} {fault.client}"
 
 
 def took(n: Narrator, grant: Op) -> str:

@@ -19,6 +19,9 @@ FENCED = (
 UNFENCED = "No stale write was attempted, and this run required none: it says nothing about a fence."
 IN_ORDER = "one order of the operations explains every answer"
 NO_LOCK = "There is no lock in this history: it says nothing about one, nor about a fence."
+NO_JOB_TWICE = "No job ran twice, and none was lost, at least under the faults of this run."
+LEASE_KEPT = "This is not a pass: a queue that gives a job away while it runs would have looked the same."
+EXERCISE_JOBS = "Run longer, or with faults, such as a pause of a worker for longer than the lease."
 NONE_REFUSED = (
     "A stale write was attempted, but none is known to have been refused: the run says nothing about a fence."
 )

@@ -15,7 +15,7 @@ from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import NEVER_TESTED, USUAL, Reason, ReasonKind
 from checkers.vocabulary.rule_words import described
 from harness.report import advice
-from harness.report.effort import moments, no_fault_counted, refused
+from harness.report.effort import executions, moments, no_fault_counted, refused
 from harness.report.headline import CONTRADICTION, STALE_WRITE, UNDECIDED, RunAnswer, Tone, terms_of
 from harness.report.interruption import in_words
 from harness.report.sentences import capitalized, count
@@ -59,9 +59,8 @@ class _Verdict:
         if special := next((each for each in remedies if each not in USUAL), None):
             return f"{capitalized(special)}."
         had_faults = self.history is not None and self.history.faults
-        return self.advises(
-            advice.EXERCISE_IT_MORE if had_faults else advice.EXERCISE_IT, advice.EXERCISE_IT_WITH_FAULTS
-        )
+        usual = advice.EXERCISE_JOBS if "executions" in self.document.coverage else advice.EXERCISE_IT
+        return self.advises(advice.EXERCISE_IT_MORE if had_faults else usual, advice.EXERCISE_IT_WITH_FAULTS)
 
     def advises(self, usually: str, without_faults: str) -> str:
         """Say what to do; a run with --no-faults gets other advice."""
@@ -214,6 +213,8 @@ def _held(verdict: _Verdict) -> RunAnswer:
     lead = next(iter(verdict.counted), None)
     if counts.get("stale_writes_rejected"):
         label, happened, matters = "The fence held", refused(counts), advice.FENCED
+    elif counts.get("executions"):
+        label, happened, matters = "Nothing wrong was found", executions(counts), advice.NO_JOB_TWICE
     elif not verdict.has_lock:
         label, happened, matters = "Nothing wrong was found", advice.IN_ORDER, advice.NO_LOCK
     else:
@@ -241,15 +242,16 @@ def _held(verdict: _Verdict) -> RunAnswer:
 def _not_tested(verdict: _Verdict) -> RunAnswer:
     never_could = verdict.document.reasons_of(ReasonKind.UNTESTABLE)[:1]
     short = [*dict.fromkeys(reason.arguments[0] for reason in never_could or verdict.not_exercised)]
-    tested_a_fence = verdict.document.coverage.get("stale_writes_rejected")
+    counts = verdict.document.coverage
+    unseen = advice.LEASE_KEPT if "executions" in counts else advice.NO_FENCE_SEEN
     said = verdict.says(
         Tone.UNSURE,
         "Not tested",
         " and ".join(short),
-        matters=advice.NOT_ALL if tested_a_fence else advice.NO_FENCE_SEEN,
+        matters=advice.NOT_ALL if counts.get("stale_writes_rejected") else unseen,
         remedy=f"{capitalized(never_could[0].arguments[1])}." if never_could else verdict.exercise_it,
     )
-    return replace(said, terms=STALE_WRITE)
+    return said if "executions" in counts else replace(said, terms=STALE_WRITE)
 
 
 def _undecided(verdict: _Verdict) -> RunAnswer:

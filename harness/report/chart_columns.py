@@ -105,12 +105,12 @@ def _outcomes(columns: Columns, rows: Ints) -> list[int]:
 
 
 def _values(operations: Operations, rows: Ints) -> list[str | None]:
-    """What each operation wrote or read; for an append, its element."""
+    """What each operation wrote or read; for an append, its element, and for one on a job, that job."""
     columns = operations.columns
     texts = _mapped(columns.value[rows], lambda number: as_text(columns.values[number]))
-    appends = np.flatnonzero(columns.f[rows] == APPEND)
-    for place, op in zip(appends.tolist(), operations.at(rows[appends]), strict=True):
-        texts[place] = as_text(op.value if op.element is None else op.element)
+    others = np.flatnonzero(columns.f[rows] >= APPEND)
+    for place, op in zip(others.tolist(), operations.at(rows[others]), strict=True):
+        texts[place] = as_text(next((each for each in (op.job, op.element) if each is not None), op.value))
     return texts
 
 

@@ -22,7 +22,15 @@ def effort(document: VerdictDocument) -> str:
     Such as "11 pauses; 9 times, another client took over and wrote meanwhile; 9 stale writes, all refused".
     """
     counts = document.coverage
-    return "; ".join(filter(None, [_faults(counts), _led_to(document), outcomes(counts)]))
+    return "; ".join(filter(None, [_faults(counts), _led_to(document), executions(counts), outcomes(counts)]))
+
+
+def executions(counts: Mapping[str, int]) -> str:
+    """How often jobs were executed, and under which faults; empty for a run without jobs."""
+    number, past = counts.get("executions", 0), counts.get("executions_past_lease", 0)
+    if not number:
+        return ""
+    return f"{count(number, 'execution')}, {past or 'none'} under a fault that outlived the lease"
 
 
 def moments(document: VerdictDocument) -> str:
@@ -106,7 +114,11 @@ def outcomes(counts: Mapping[str, int]) -> str:
     writes = _StaleWrites.of(counts)
     if not writes.attempted:
         late = counts.get("late_writes_attempted", 0)
-        said = "no stale write attempted" if "stale_writes_attempted" in counts else ""
+        said = (
+            "no stale write attempted"
+            if "stale_writes_attempted" in counts and not executions(counts)
+            else ""
+        )
         return ", ".join(filter(None, [said, count(late, "late write") if late else ""]))
     attempted = count(writes.attempted, "stale write")
     for number, outcome in ((writes.rejected, "refused"), (writes.accepted, "accepted")):

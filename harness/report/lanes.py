@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.history.columns import EXECUTE, TAKE, Ints, Operations
+from checkers.history.columns import Ints, Operations
 from checkers.history.records import History
 
 
@@ -46,12 +46,10 @@ class Lanes:
 
 
 def lanes(history: History) -> Lanes:
-    """One lane per client, or per process if the clients are not known; a client with jobs is a worker."""
+    """One lane per client, or per process if the clients are not known."""
     clients = history.header.clients
     if clients:
-        columns = Operations.of(history.operations).columns
-        workers = {*np.unique(columns.process[columns.rows(TAKE, EXECUTE)] % clients).tolist()}
-        names = tuple(f"{'worker' if each in workers else 'client'} {each}" for each in range(clients))
+        names = tuple(f"client {client}" for client in range(clients))
         return Lanes(names, clients, {})
     numbers = np.unique(Operations.of(history.operations).columns.process).tolist()
     names = tuple(f"process {number}" for number in numbers)

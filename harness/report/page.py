@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 from checkers.facts.evidence import gather
 from checkers.facts.hits import FaultHits, hits_of
-from checkers.history.columns import RENEW, Operations
+from checkers.history.columns import EXECUTE, RENEW, Operations
 from checkers.history.records import History, Op
 from checkers.vocabulary.document import FindingDocument
 from harness.core.invocation import NO_FAULTS, typed_anywhere
@@ -141,7 +141,9 @@ def _timed(
 ) -> SimpleNamespace:
     """Gather the parts of a page that need a history."""
     if laid_out is None or recorded.history is None:
-        return SimpleNamespace(timeline=None, scenes=(), findings=0, latency=(), kept=None, data="{}")
+        return SimpleNamespace(
+            timeline=None, scenes=(), findings=0, latency=(), jobs=False, kept=None, data="{}"
+        )
     stage = Stage(laid_out, clients, recorded.history)
     scenes = findings(found[:_MOST_SCENES], stage) if found else rejections(stage)
     causes = [_causes(finding, recorded, openings) for finding in found[:_MOST_SCENES]] or [()] * len(scenes)
@@ -154,6 +156,7 @@ def _timed(
         ),
         findings=len(found),
         latency=summaries(laid_out.operations),
+        jobs=len(laid_out.operations.columns.rows(EXECUTE)) > 0,
         kept=drawn.kept,
         # Of the drawings, as JSON.
         data=f'{{"drawing":{drawn.text},"latency":{script_safe(_points(laid_out))}}}',

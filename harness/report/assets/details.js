@@ -26,8 +26,8 @@ Object.assign(Swimlane.prototype, {
   operationDetails(i) {
     const { operations: ops, lanes, resources } = this.data;
     const kind = ops.kinds[ops.kind[i]];
-    const value = kind === "write" || kind === "append" ? ` ${ops.value[i] ?? ""}` : "";
-    const token = kind !== "acquire" && ops.token[i] !== null ? `, token ${ops.token[i]}` : "";
+    const value = ["write", "append", "submit", "take", "execute"].includes(kind) ? ` ${ops.value[i] ?? ""}` : "";
+    const token = kind !== "acquire" && ops.token[i] !== null ? `, ${kind === "execute" ? "attempt" : "token"} ${ops.token[i]}` : "";
     const line = ops.answer[i] ? `lines ${ops.call[i]} and ${ops.answer[i]}` : `line ${ops.call[i]}`;
     return [
       `${lanes[ops.lane[i]]}: ${kind}${value} on ${resources[ops.resource[i]]}${token}`,

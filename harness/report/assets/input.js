@@ -109,6 +109,6 @@ Object.assign(Swimlane.prototype, {
   steppable(i) {
     const { operations: ops } = this.data;
     const wanted = this.resource < 0 || ops.resource[i] === this.resource;
-    return wanted && ops.kinds[ops.kind[i]] !== "renew" && this.row.has(ops.lane[i]);
+    return wanted && !["renew", "heartbeat"].includes(ops.kinds[ops.kind[i]]) && this.row.has(ops.lane[i]);
   },
 });

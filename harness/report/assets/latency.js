@@ -10,6 +10,10 @@ const KINDS = {
   append: { shape: "M0-3.8l3.8 3.8-3.8 3.8-3.8-3.8z", light: "#5b3fc4", dark: "#b3a1ff" },
   fence: { shape: "M0 4l3.6-6.6h-7.2z", light: "#444444", dark: "#dddddd" },
   revoke: { shape: "M-4-1.2h8v2.4h-8z", light: "#7a4a1e", dark: "#d9a27a" },
+  submit: { shape: "M-3.6 2.6l3.6-6.4 3.6 6.4-3.6-1.8z", light: "#59636f", dark: "#9eabb8" },
+  take: { shape: "M-3-3h6v1.6h-2.2v5h-1.6v-5h-2.2z", light: "#806400", dark: "#e0c060" },
+  execute: { shape: "M-3.6-2h7.2v4h-7.2z", light: "#0a66b7", dark: "#5aa9ef" },
+  heartbeat: { shape: "M-4-1h3v-3h2v3h3v2h-3v3h-2v-3h-3z", light: "#a3309b", dark: "#f08be6" },
   unanswered: { shape: "M-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0-6.8 0z", light: "#c8102e", dark: "#ff5d6c", hollow: true },
 };
 

@@ -1,5 +1,9 @@
 "use strict";
 
+/** Where an operation of a kind is drawn in its lane, from and how high, and in which colour; other kinds have the usual ones. */
+const PLACES = { acquire: [36, 5], take: [36, 5], release: [33, 10], revoke: [33, 10], submit: [33, 10], execute: [26, 23] };
+const COLOURS = { read: "read", acquire: "wait", take: "wait", execute: "lease" };
+
 /** The clients' lanes: leases, operations; and faults, on whatever they hit. */
 Object.assign(Swimlane.prototype, {
   paintGround() {
@@ -117,18 +121,25 @@ Object.assign(Swimlane.prototype, {
     const kind = ops.kinds[ops.kind[i]];
     const outcome = ops.outcome[i];
     pen.globalAlpha = this.strength(ops.resource[i]);
-    if (kind === "renew") {
+    if (kind === "renew" || kind === "heartbeat") {
       pen.fillStyle = outcome === OUTCOME.OK ? colours.belief : colours.refused;
       pen.fillRect(left, top + 19, Math.max(wide, 2), 4);
       this.take(left, left + Math.max(wide, 2), top + 19, top + 23);
       return;
     }
-    const [y, high] = { acquire: [36, 5], release: [33, 10], revoke: [33, 10] }[kind] ?? [29, 17];
+    const [y, high] = PLACES[kind] ?? [29, 17];
     const wrong = this.scene?.wrong && this.accused.has(i);
-    const colour = wrong ? "stale" : this.isWrite[ops.kind[i]] ? "write" : kind === "read" ? "read" : kind === "acquire" ? "wait" : "release";
-    this.take(left - 2, left + wide + 2, top + y, top + y + high);
+    const colour = wrong ? "stale" : this.isWrite[ops.kind[i]] ? "write" : COLOURS[kind] ?? "release";
+    if (kind === "execute" && outcome === OUTCOME.FAILED) this.bar(left, top + y, wide, high, colours.lease, OUTCOME.OK);
     this.bar(left, top + y, wide, high, colours[colour], outcome, kind === "read" && !wrong, wrong);
+    if (kind === "execute") this.nameJob(ops.value[i] ?? "", top + y + high / 2, left, wide, wrong && outcome !== OUTCOME.FAILED);
+    this.take(left - 2, left + wide + 2, top + y, top + y + high);
     this.hits.push({ left, right: left + wide, top: top + 25, bottom: top + 52, operation: i });
+  },
+
+  nameJob(job, y, left, wide, light) {
+    const options = { colour: light ? "paper" : "lease-ink", weight: 600, size: 11.5 };
+    this.writeFrom([job], Math.max(left, this.gutter) + 6, y, Math.min(left + wide, this.width) - 5, options);
   },
 
   bar(left, y, wide, high, colour, outcome, hollow, wrong) {
