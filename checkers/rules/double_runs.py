@@ -61,13 +61,13 @@ def _of_job(executions: Sequence[Execution]) -> Iterator[Conflict]:
 def _still_running(n: Narrator, conflict: Conflict) -> Story:
     again, first = conflict.accused, conflict.because[0]
     cause = _of_worker(n, first, again) or _of_queue(n, first, again)
-    begun = n.at(again.called)
+    since, begun = n.at(first.called), n.at(again.called)
     if n.whom(first) == n.whom(again):
         twice = f"was still at it when it began it again at {begun}"
     else:
         twice = f"was still at it when {n.whom(again)} began it at {begun}"
     return Story(
-        summary=f"{first.job} ran twice: {n.whom(first)} began it at {n.at(first.called)} and {twice}",
+        summary=f"the job {first.job} ran twice: {n.whom(first)} began it at {since} and {twice}",
         steps=(
             _began(n, first),
             *fault_steps(n, cause),
@@ -78,7 +78,7 @@ def _still_running(n: Narrator, conflict: Conflict) -> Story:
         sentences=in_time_order(
             n,
             cause,
-            (first.called, f"{n.who(first)} began {first.job} at {n.at(first.called)}."),
+            (first.called, f"{n.who(first)} began {first.job} at {since}."),
             (again.called, f"{n.who(again)} began it at {begun}, while {n.whom(first)} was still at it."),
         ),
         cause=cause,
@@ -92,8 +92,8 @@ def _acknowledged(n: Narrator, conflict: Conflict) -> Story:
     begun, later = n.at(again.called), n.lasting(again.called - returned)
     return Story(
         summary=(
-            f"{first.job} ran again {later} after its end had been acknowledged: {n.whom(again)} began it at"
-            f" {begun}"
+            f"the job {first.job} ran again {later} after its end had been acknowledged:"
+            f" {n.whom(again)} began it at {begun}"
         ),
         steps=(
             _began(n, first),

@@ -179,14 +179,14 @@ def _joined(
 ) -> tuple[tuple[Finding, ...], tuple[Reason, ...]]:
     """Return one finding for each event, and the contradictions between clients and log."""
     if evidence.log is None:
-        return _after_the_lock(evidence, deduplicate(results)), ()
+        return _after_the_queue(evidence, _after_the_lock(evidence, deduplicate(results))), ()
     register = registers.OBSERVED.name, registers.OBSERVED.evidence
     seen = next(result for result in results if (result.name, result.evidence) == register)
     committed = [each for result in results if result.evidence == "committed" for each in result.findings]
     findings, contradictions = cross_check(evidence, committed, seen.findings)
     kept = replace(seen, findings=findings)
     joined = deduplicate([kept if result is seen else result for result in results])
-    return _after_the_lock(evidence, joined), contradictions
+    return _after_the_queue(evidence, _after_the_lock(evidence, joined)), contradictions
 
 
 def _after_the_lock(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -214,6 +214,22 @@ def _after_the_lock(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[
         return replace(finding, caused_by=cause) if let_through else finding
 
     return tuple(map(caused, findings))
+
+
+def _after_the_queue(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Name the second run of a job as the cause of a stale result that was written during it or later."""
+    operations = in_columns(evidence)
+    again = {operations[each.accused].job: each for each in findings[::-1] if each.anomaly == "double-run"}
+
+    def caused(finding: Finding) -> Finding:
+        cause = again.get(finding.resource)
+        is_stale = finding.anomaly in {"stale-write", "lost-update"} and finding.accused >= 0
+        if cause is None or not is_stale or finding.caused_by:
+            return finding
+        is_later = operations[cause.accused].called <= operations[finding.accused].over
+        return replace(finding, caused_by=cause) if is_later else finding
+
+    return tuple(map(caused, findings)) if again else findings
 
 
 def _misleads(anomaly: str, grant: Op, other: Op) -> bool:

@@ -10,8 +10,9 @@ from checkers.rules.double_runs import double_runs
 from checkers.verdict.judge import judge
 from tests.oracles import jobs as definitions
 from tests.support.differential import disagreements, random_histories
-from tests.support.job_events import Event, execute, fault, heartbeat, history
+from tests.support.job_events import Event, did, execute, fault, heartbeat, history
 from tests.support.job_histories import random_job_history
+from tests.support.literal_histories import judged
 
 SECOND = 1_000_000_000
 
@@ -116,3 +117,30 @@ def test_a_short_fault_before_the_second_begin_is_no_cause(healed: int, *, is_ca
     (finding,) = judge(run).findings
 
     assert (finding.account.cause is not None) == is_cause
+
+
+def test_a_stale_result_follows_from_the_double_run() -> None:
+    verdict = judged("double-run/and-its-result-is-stale")
+
+    ran_twice, stale = verdict.findings
+
+    assert (ran_twice.anomaly, stale.anomaly) == ("double-run", "stale-write")
+    assert stale.caused_by == ran_twice
+
+
+def test_a_result_that_was_stale_before_has_another_cause() -> None:
+    written = [
+        [
+            each | {"resource": "a"}
+            for each in did("write", process, called, called + 1, token=token, value=token)
+        ]
+        for process, called, token in ((3, 2, 2), (4, 4, 1))
+    ]
+
+    stale = next(
+        each
+        for each in judge(history(*written, execute("a", 1, 6, 9), execute("a", 2, 7, 9))).findings
+        if each.anomaly == "stale-write"
+    )
+
+    assert stale.caused_by is None
