@@ -28,14 +28,17 @@ def _never_began(n: Narrator, conflict: Conflict) -> Story:
     since = max(lost.idle.start, lost.available)
     waited = n.lasting(lost.idle.end - since)
     cause = _cause(n, lost)
+    due = "at once" if (submit.due or 0) <= submit.called else f"at {n.at(submit.due or 0)}"
     when = f"was due at {n.at(submit.due or 0)}"
     if lost.available > (submit.due or 0):
         when = f"was accepted at {n.at(lost.available)}"
     return Story(
-        summary=f"{job} {when} and never began, though {n.whom(take)} was idle for {waited} after that",
+        summary=(
+            f"the job {job} {when} and never began, though {n.whom(take)} was idle for {waited} after that"
+        ),
         steps=(
             step(
-                f"{n.who(submit)} submitted {job}, due at {n.at(submit.due or 0)}, and the queue accepted it"
+                f"{n.who(submit)} submitted {job}, due {due}, and the queue accepted it"
                 f" {n.answered(submit)}.",
                 submit,
             ),
@@ -58,7 +61,7 @@ def _never_began(n: Narrator, conflict: Conflict) -> Story:
         sentences=in_time_order(
             n,
             cause,
-            (submit.called, f"{n.who(submit)} submitted {job}, and it {when}."),
+            (submit.called, f"{n.who(submit)} submitted {job}, which {when}."),
             (since, f"{n.who(take)} was idle from {n.at(since)} to {n.at(lost.idle.end)}, and never got it."),
         ),
         cause=cause,
