@@ -11,13 +11,12 @@ from tests.support.command import run_target
 
 pytestmark = pytest.mark.engine
 SINGLE = "lock.nodes=1"
+REDIS = 'lock={kind="redis",ttl="1s"}'
 
 
 def test_a_pause_shorter_than_the_lease_runs_no_job_twice(tmp_path: Path) -> None:
     done = run_until_challenged(
-        lambda duration: run_target(
-            tmp_path, "etcd-postgres-cron-short-pauses", SINGLE, "lock.ttl=1s", duration
-        ),
+        lambda duration: run_target(tmp_path, "etcd-postgres-cron-short-pauses", REDIS, duration),
         seconds=3,
         was_challenged=counted("executions", "pauses", least=3),
     )
