@@ -255,7 +255,7 @@ Two more columns for each operation come from `make atlas` alone, which starts t
 
 """  # noqa: E501 - as above
 FOOT = """
-versitygw (`posix`) and s3proxy (`filesystem-nio2`) store files, and gofakes3 keeps objects in memory. Other backends may give other figures. No bucket keeps versions here; in one that does, versitygw 1.8.0 accepts a `PUT` with the ETag of a deleted object, without any race. moto, s3mock, gofakes3 and ministack are made for tests: a test of a lock on one of them may pass or fail for a reason that your real server does not have.
+versitygw (`posix`) and s3proxy (`filesystem-nio2`) store files, and gofakes3 keeps objects in memory. Other backends may give other figures. No bucket keeps versions here; in one that does, versitygw 1.8.0 accepts a `PUT` with the ETag of a deleted object, without any race. moto, s3mock, gofakes3 and ministack are made for tests: a test of a lock on one of them may pass or fail for a reason that your real server does not have. fake-gcs-server and Azurite have no row: Google's conditions compare generations (`ifGenerationMatch`), Azure's locks are leases, and neither is this API.
 
 """  # noqa: E501 - as above
 
