@@ -60,7 +60,7 @@ def _of_job(executions: Sequence[Execution]) -> Iterator[Conflict]:
 
 def _still_running(n: Narrator, conflict: Conflict) -> Story:
     again, first = conflict.accused, conflict.because[0]
-    cause = _of_worker(n, first, again) or _of_queue(n, first, again)
+    cause = _cause(n, first, again)
     since, begun = n.at(first.called), n.at(again.called)
     if n.whom(first) == n.whom(again):
         twice = f"was still at it when it began it again at {begun}"
@@ -88,7 +88,7 @@ def _still_running(n: Narrator, conflict: Conflict) -> Story:
 def _acknowledged(n: Narrator, conflict: Conflict) -> Story:
     again, first = conflict.accused, conflict.because[0]
     returned = first.returned or 0
-    cause = _of_queue(n, first, again)
+    cause = _cause(n, first, again)
     begun, later = n.at(again.called), n.lasting(again.called - returned)
     return Story(
         summary=(
@@ -129,18 +129,21 @@ def _was_in_progress(n: Narrator, first: Op, heartbeat: Op | None = None) -> Ste
     return step(f"Its program reported its end only at {ended} (line {first.lines[-1]}).", first)
 
 
-def _of_worker(n: Narrator, first: Op, again: Op) -> Cause | None:
-    """Return the fault on the first worker that was in force when it ran again, or had lasted for a lease."""
-    worker, ttl = client_of(first.process, n.history.header), n.history.header.ttl
+def _cause(n: Narrator, first: Op, again: Op) -> Cause | None:
+    """Return the fault that made a worker late, or else one on the queue.
+
+    An older attempt that began later was late itself. Otherwise the first execution was, unless its end
+    was acknowledged: by a fault that was in force when the job ran again, or had lasted for a lease.
+    """
+    began_late = None not in {first.token, again.token} and (again.token or 0) < (first.token or 0)
+    was_over = first.outcome is Outcome.OK and first.over < again.called
+    worker, ttl = client_of((again if began_late else first).process, n.history.header), n.history.header.ttl
     for fault in n.faults_on(f"client:{worker}", first.called, again.called):
-        if fault.healed >= again.called or (ttl is not None and fault.healed - fault.began >= ttl):
+        is_long = fault.healed >= again.called or (ttl is not None and fault.healed - fault.began >= ttl)
+        if began_late or (is_long and not was_over):
             return Cause(fault=fault)
-    return None
-
-
-def _of_queue(n: Narrator, first: Op, again: Op) -> Cause | None:
-    fault = n.fault_on_queue(first.called, again.called)
-    return None if fault is None else Cause(fault=fault)
+    fault_on_queue = n.fault_on_queue(first.called, again.called)
+    return None if fault_on_queue is None else Cause(fault=fault_on_queue)
 
 
 # because: the execution that was in progress, the heartbeat that shows it (if its end does not)

@@ -144,3 +144,23 @@ def test_a_result_that_was_stale_before_has_another_cause() -> None:
     )
 
     assert stale.caused_by is None
+
+
+@pytest.mark.parametrize("ended", [40, 8])
+def test_a_fault_that_let_an_older_attempt_begin_late_is_the_cause(ended: int) -> None:
+    late = did("execute", 2, 12, 20, job="q0-1", owner="b", token=1, answer={"ended": 19})
+    newer = did("execute", 1, 5, ended, job="q0-1", owner="a", token=2, answer={"ended": ended})
+
+    (finding,) = judge(history(newer, late, fault("client:2", 3, 11), fault("client:1", 6, 30))).findings
+
+    assert finding.account.cause is not None
+    assert finding.account.cause.target == "client:2"
+
+
+def test_after_an_acknowledged_end_no_fault_on_its_worker_is_the_cause() -> None:
+    (finding,) = judge(
+        history(execute("a", 1, 1, 5), execute("a", 2, 30, 40), fault("client:1", 3, 35))
+    ).findings
+
+    assert finding.account.rule == "acknowledged"
+    assert finding.account.cause is None
