@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from checkers.verdict.judge import judge
-from harness.report import advice
+from harness.report import advice, wording
 from harness.report.answer import answer
 from harness.report.chart_data import drawing, keep
 from harness.report.effort import effort
@@ -74,4 +74,20 @@ def test_operations_on_jobs_are_drawn_with_the_name_of_their_job(tmp_path: Path)
         ("submit", "job 7"),
         ("take", "None"),
         ("take", "job 7"),
+    ]
+
+
+def test_what_was_asked_and_answered_about_jobs_is_in_words() -> None:
+    operations = history(
+        submit("a", 1, 2),
+        take(1, 3, 4, "ok", job="a"),
+        [{**each, "token": 2} for each in execute("a", 1, 5, 9)],
+        heartbeat(1, 5, 7),
+    ).operations
+
+    assert [(wording.action(each), wording.answer(each)) for each in operations] == [
+        ("submit a to q0", "accepted"),
+        ("ask q0 for a job", "got a"),
+        ("execute a of q0, attempt 2", "its end was acknowledged"),
+        ("say that an execution of q0 is in progress", "done"),
     ]
