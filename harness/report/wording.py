@@ -72,17 +72,21 @@ def action(operation: Op) -> str:
             return f"acquire the lock of {shorten(operation.resource)}"
         case "read" | "fence":
             return f"{operation.f} {shorten(operation.resource)}"
-        case "submit":
-            return f"submit {shorten(operation.job or '')} to {shorten(operation.resource)}"
-        case "take":
-            return f"ask {shorten(operation.resource)} for a job"
-        case "execute":
-            attempt = "" if operation.token is None else f", attempt {operation.token}"
-            return f"execute {shorten(operation.job or '')} of {shorten(operation.resource)}{attempt}"
-        case "heartbeat":
-            return f"say that an execution of {shorten(operation.resource)} is in progress"
+        case "submit" | "take" | "execute" | "heartbeat":
+            return _asked_of_queue(operation)
         case f:
             return f"{f} the lock of {shorten(operation.resource)}{token}"
+
+
+def _asked_of_queue(operation: Op) -> str:
+    job, queue = shorten(operation.job or ""), shorten(operation.resource)
+    attempt = "" if operation.token is None else f", attempt {operation.token}"
+    return {
+        "submit": f"submit {job} to {queue}",
+        "take": f"ask {queue} for a job",
+        "execute": f"execute {job} of {queue}{attempt}",
+        "heartbeat": f"say that an execution of {queue} is in progress",
+    }[operation.f]
 
 
 def answer(operation: Op) -> str:
@@ -92,10 +96,10 @@ def answer(operation: Op) -> str:
             return "granted" if operation.token is None else f"granted, token {operation.token}"
         case "write" | "append" | "submit", "ok":
             return "accepted"
-        case "take", "ok":
-            return f"got {shorten(operation.job or '')}"
-        case "execute", "ok":
-            return "its end was acknowledged"
+        case "take" | "execute", "ok":
+            return (
+                f"got {shorten(operation.job or '')}" if operation.f == "take" else "its end was acknowledged"
+            )
         case "read", "ok":
             token = "" if operation.token is None or operation.token < 0 else f", token {operation.token}"
             return f"{'nothing' if operation.value is None else shorten(str(operation.value))}{token}"
