@@ -32,7 +32,7 @@ from harness.run.removal import removed_at_end
 from harness.run.trial import set_up
 from harness.spec import Target
 from harness.spec.attached import running_at
-from harness.spec.fields import CLASS_PATTERN
+from harness.spec.fields import CLASS_PATTERN, PROGRAM
 from harness.spec.hazards import points_aimed_at
 from harness.spec.reading import load_text
 from workloads.line_protocol.conformance import RESOURCES, Expected, conformance
@@ -42,8 +42,13 @@ NAME = "check-client"
 CLIENTS = 2
 
 
-def target_of(command: str, lock: str, storage: str, fencing: str, overrides: Sequence[str]) -> Target:
-    """Return a target with this program and these servers; ConfigurationError names what is wrong."""
+def target_of(
+    command: str, lock: str, storage: str, fencing: str, overrides: Sequence[str], *, is_queue: bool = False
+) -> Target:
+    """Return a target with this program and these servers; ConfigurationError names what is wrong.
+
+    A queue leaves the storage to Fencepost, but has none here unless one is named: nothing is written.
+    """
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -52,11 +57,13 @@ def target_of(command: str, lock: str, storage: str, fencing: str, overrides: Se
     given = [
         f"client.command={json.dumps(words)}",
         f"lock.kind={lock}",
-        f"storage.kind={storage}",
+        f"storage.kind={'sqlite' if is_queue and storage == PROGRAM else storage}",
         f"storage.fencing={fencing}",
         f"workload.clients={CLIENTS}",
         f"workload.resources={len(RESOURCES)}",
     ]
+    if is_queue:
+        given += ["client.side=queue", "workload.kind=run"]
     return load_text(f'name = "{NAME}"\nexpect = "valid"\n', NAME, [*given, *overrides])
 
 
@@ -150,7 +157,7 @@ def _expected(target: Target, sides: frozenset[str]) -> Expected:
         fenced=target.fenced,
         policy=target.storage.policy,
         fence_on_acquire=target.storage.fence_on_acquire,
-        served=frozenset(side for side in sides if _servers(target, side)),
+        served=frozenset(side for side in sides & BOTH_SIDES if _servers(target, side)),
         aimed_at=points_aimed_at(target.faults),
     )
 

@@ -38,12 +38,14 @@ from workloads.cron import Cron
 from workloads.custom_class import FailedClassError
 from workloads.line_protocol.clients import ProgramLock, ProgramStorage
 from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, ProgramError, start_fields
+from workloads.line_protocol.queue import ProgramQueue
 from workloads.locks import connect as connect_lock
-from workloads.run import Schedule, Worker
+from workloads.run import Queue, Schedule, Worker
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import load_kind
 
 _POLL = 0.0005  # seconds
+_LAST_TAKE = 200_000_000  # ns after the end of a run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ class ClientTask:
     lock: LockSettings
     storage: StorageSettings
     command: ProgramCommand | None = None  # the program that is the client; None: Fencepost's own
-    program_sides: frozenset[str] = BOTH_SIDES  # "lock", "storage": what that program does
+    program_sides: frozenset[str] = BOTH_SIDES  # "lock", "storage", "queue": what that program does
 
 
 def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
@@ -144,6 +146,10 @@ class _ClientProcess:
         """What it announces in the shared state."""
         return SharedProgress(self.state, self.number, self.task.places, self.task.lock.ttl)
 
+    def started(self) -> int:
+        """When did the run start (ns)?"""
+        return int(self.state.run.started)
+
     def is_over(self) -> bool:
         """Is the run over?"""
         return bool(self.state.run.stop)
@@ -154,6 +160,11 @@ class _ClientProcess:
         return RecordedSession(
             self.recorder, process, stride, ended, granted=progress.granted, leases=progress
         )
+
+    def client_of_results(self, storage: Storage) -> Client:
+        """Return the client of the storage beside executions; it ends no job because it is to leave."""
+        results = self.session(self.mine.renewer, self.progress.ended)
+        return self.client(results, storage, leaving=lambda: False)
 
     def client(self, session: Session, storage: Storage, leaving: Callable[[], bool]) -> Client:
         """Return the client of the storage."""
@@ -190,43 +201,67 @@ def _holds(process: _ClientProcess, programs: ExitStack) -> Callable[[], None]:
 
 
 def _executions(process: _ClientProcess, programs: ExitStack) -> Callable[[], None]:
-    """Connect to both sides; the function returned executes jobs until the run is over.
-
-    The calls of a lock that keeps workers apart are a part of their takes, and not recorded.
-    """
-    task, state, leaving = process.task, process.state, process.leaving.is_set
-    unrecorded = RecordedSession(
-        Recorder(Path(os.devnull), process.recorder.passwords, new=False),
-        process.mine.renewer,
-        state.stride,
-        granted=process.progress.granted,
-    )
-    lock, storage = _sides(process, unrecorded, programs)
-    results = process.session(process.mine.renewer, process.progress.ended)
-    client = process.client(results, storage, leaving=lambda: False)
-    queue = Cron(
-        lock=RecordedLock(lock, unrecorded),
-        client=client,
-        schedule=task.schedule,
-        started=lambda: int(state.run.started),
-        stopping=lambda: process.is_over() or leaving(),
-    )
+    """Connect to both sides; the function returned executes jobs until the run is over."""
+    task = process.task
+    if task.command is None or "queue" not in task.program_sides:
+        queue, client = _cron(process, programs)
+    else:
+        queue, client = _queue(process, task.command, programs)
     worker = Worker(
         client=client,
         queue=queue,
         session=process.session(process.mine.process, process.progress.ended),
         queues=task.resources,
-        leaving=leaving,
+        leaving=process.leaving.is_set,
         sections=process.mine.sections,
     )
 
     def work() -> None:
         if process.is_first and process.number == 0:
-            worker.submit(task.schedule, state.run.started)
+            worker.submit(task.schedule, process.started())
         worker.run(process.is_over)
         queue.close()
 
     return work
+
+
+def _cron(process: _ClientProcess, programs: ExitStack) -> tuple[Queue, Client]:
+    """Return a cron over the lock, whose calls are a part of each take, and not recorded."""
+    unrecorded = RecordedSession(
+        Recorder(Path(os.devnull), process.recorder.passwords, new=False),
+        process.mine.renewer,
+        process.state.stride,
+        granted=process.progress.granted,
+    )
+    lock, storage = _sides(process, unrecorded, programs)
+    client = process.client_of_results(storage)
+    cron = Cron(
+        lock=RecordedLock(lock, unrecorded),
+        client=client,
+        schedule=process.task.schedule,
+        started=process.started,
+        stopping=lambda: process.is_over() or process.leaving.is_set(),
+    )
+    return cron, client
+
+
+def _queue(process: _ClientProcess, command: ProgramCommand, programs: ExitStack) -> tuple[Queue, Client]:
+    """Return the queue of the user's program, which takes jobs until a moment after the end of the run."""
+    task = process.task
+    program = _program(process, command, programs)
+    programs.callback(_leave, process.leaving, program)
+    queue = ProgramQueue(
+        program, task.places, lambda: process.started() + task.schedule.duration + _LAST_TAKE
+    )
+    return queue, process.client_of_results(_storage(task))
+
+
+def _program(process: _ClientProcess, command: ProgramCommand, programs: ExitStack) -> ProgramClient:
+    """Start the user's program, which ends with the stack."""
+    task = process.task
+    fields = start_fields(process.number, task.lock, task.storage, task.program_sides)
+    start = partial(_start, command)
+    return programs.enter_context(closing(ProgramClient(start, fields, task.storage.timeout)))
 
 
 def _sides(process: _ClientProcess, renewals: Session, programs: ExitStack) -> tuple[Lock, Storage]:
@@ -234,9 +269,7 @@ def _sides(process: _ClientProcess, renewals: Session, programs: ExitStack) -> t
     task, leaving = process.task, process.leaving
     if task.command is None:
         return connect_lock(task.lock, renewals), _storage(task)
-    fields = start_fields(process.number, task.lock, task.storage, task.program_sides)
-    start = partial(_start, task.command)
-    program = programs.enter_context(closing(ProgramClient(start, fields, task.storage.timeout)))
+    program = _program(process, task.command, programs)
     if "lock" not in task.program_sides:
         programs.callback(_leave, leaving, program)
         return connect_lock(task.lock, renewals), ProgramStorage(program)

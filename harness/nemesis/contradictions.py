@@ -273,7 +273,7 @@ def _of_jobs(index: int, fault: AnyFault, sections: OtherSections) -> Iterator[S
     if not (sections.workload and sections.workload.is_of_jobs):
         return
     needs = {
-        "at": fault.at == "renewing",
+        "at": fault.at in ("renewing", *(("granted",) if "queue" in sections.program_sides else ())),
         "when": fault.when is not None,
         "hazards": getattr(fault, "hazards", None) is not None,
         "target": fault.target.startswith("holder:"),

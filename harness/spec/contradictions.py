@@ -164,6 +164,8 @@ def _jobs(sections: Sections) -> Iterator[SettingConflict]:
         return
     given = workload.model_fields_set
     if not workload.is_of_jobs:
+        if "queue" in sections.program_sides:
+            yield SettingConflict(("client", "side"), 'executes jobs: set workload.kind "run"')
         if "every" in given:
             yield SettingConflict(("workload", "every"), 'is for jobs: set workload.kind "run"')
         return

@@ -68,13 +68,14 @@ class ClientSpec(BaseModel):
 
     command: Words = Field(json_schema_extra={"minItems": 1})
     """The program and its arguments, started in the current folder."""
-    side: Literal["both", "lock", "storage"] = "both"
-    """What the program does; Fencepost's own client, or a class of yours, does the other side."""
+    side: Literal["both", "lock", "storage", "queue"] = "both"
+    """What the program does; Fencepost's own client, or a class of yours, does the other side.
+    queue: it executes jobs, with the servers of [lock] (workload run only)."""
 
     @property
     def sides(self) -> frozenset[str]:
         """The sides that the program does."""
-        return frozenset(("lock", "storage") if self.side == "both" else (self.side,))
+        return sides_of(self.side)
 
 
 Vary = Annotated[
@@ -155,7 +156,9 @@ class Sections:
 
     lock: LockSpec | None = None
     storage: StorageSpec | None = None
-    program_sides: frozenset[str] = frozenset()  # "lock", "storage": what the program of [client] does
+    program_sides: frozenset[str] = (
+        frozenset()
+    )  # "lock", "storage", "queue": what the program of [client] does
     workload: WorkloadSpec | None = None
     expected: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
@@ -175,5 +178,11 @@ def program_sides_of(client: object) -> frozenset[str]:
     """Return the sides that a program does; both, if the section does not say it correctly."""
     if client is None:
         return frozenset()
-    side = client.get("side") if isinstance(client, dict) else None
-    return frozenset({side} if side in ("lock", "storage") else ("lock", "storage"))
+    return sides_of(client.get("side") if isinstance(client, dict) else None)
+
+
+def sides_of(side: object) -> frozenset[str]:
+    """Return the sides that a program with this `side` does; a queue is in the place of the lock."""
+    if side == "queue":
+        return frozenset(("lock", "queue"))
+    return frozenset((str(side),) if side in ("lock", "storage") else ("lock", "storage"))

@@ -25,6 +25,7 @@ from workloads.line_protocol.foreign_owners import foreign_release
 from workloads.line_protocol.messages import AcquireResult, ReadResult, convert_fields
 from workloads.line_protocol.played import Check, Hung, PlayedAnswer, asked, one_of
 from workloads.line_protocol.program_client import KEPT_OPEN, ProgramClient
+from workloads.line_protocol.queue_checks import queue_checks
 
 LEASES = 3  # TTLs in which the lock of a killed program must become free
 MILLISECOND = 1_000_000  # ns
@@ -49,7 +50,7 @@ SIDES = {"granted": "lock", "sent": "storage"}
 class Expected:
     """What the checks may expect of a program."""
 
-    sides: AbstractSet[str]  # "lock", "storage"
+    sides: AbstractSet[str]  # "lock", "storage", "queue"
     ttl: int  # ns
     fenced: bool
     policy: str
@@ -92,7 +93,9 @@ def _all(
     ready = f"ready after {time.monotonic() - began:.1f} s"
     yield Check(request="start", fits=True, found=f"{ready}; {_versions(first)}")
     second = start(1)
-    if "lock" in expected.sides:
+    if "queue" in expected.sides:
+        yield from queue_checks(first, second, expected.ttl // MILLISECOND, fenced=expected.fenced)
+    elif "lock" in expected.sides:
         yield from _lock(first, second, expected, silence)
     if "storage" in expected.sides:
         yield from _storage(second, expected)
@@ -102,7 +105,8 @@ def _all(
     first.close()
     again = start(0)
     yield one_of("a request after a restart", asked(again, "reconnect", side=min(expected.sides)), "ok")
-    yield from _unreported(events, expected)
+    if "queue" not in expected.sides:
+        yield from _unreported(events, expected)
     if repeated:
         found = f"a second answer to the same request: {repeated[0]}"
         yield Check(request="answers", fits=False, found=found)

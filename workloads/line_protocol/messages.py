@@ -42,6 +42,7 @@ _MEANINGS = {
     "reason": "a text",
     "resource": "the name of the request's resource",
     "owner": "the owner of the request",
+    "job": "the name of a job that was submitted",
 }
 """What each field must be, for the author of a program."""
 
@@ -74,6 +75,13 @@ class AcquireResult(Struct, frozen=True, kw_only=True):
     token: Token | None  # null: the lock gives none; the field itself is required
     ttl_ms: Milliseconds | None  # null: no promised length; the field itself is required
     attempt_ns: Nanoseconds | None = None  # CLOCK_MONOTONIC
+
+
+class TakeResult(Struct, frozen=True, kw_only=True):
+    """The result of a successful take: the handler of a job has begun."""
+
+    job: Name
+    token: Token | None  # null: the queue does not count attempts; the field itself is required
 
 
 class GrantedEvent(Struct, frozen=True, kw_only=True):

@@ -165,6 +165,11 @@ class ProgramClient:
             raise
         return settled(op, answer, carried)
 
+    @property
+    def has_ended(self) -> bool:
+        """Has the program ended?"""
+        return self._program.has_ended
+
     def send_line(self, line: bytes) -> None:
         """Send any line, which gets no answer."""
         self._pipe.send(line, Deadline(self._timeout))

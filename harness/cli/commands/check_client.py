@@ -8,12 +8,18 @@ import click
 
 from harness.cli.options import ENGINE, OVERRIDES, with_default
 
+SIDES = {
+    "both": ("lock", "storage"),
+    "lock": ("lock",),
+    "storage": ("storage",),
+    "queue": ("lock", "queue"),
+}
+"""What a program does, by the name of `--side`."""
+
 
 @click.command(short_help="Check that a program follows the line protocol.")
 @click.argument("command")
-@with_default(
-    "--side", type=click.Choice(["both", "lock", "storage"]), default="both", help="What the program does."
-)
+@with_default("--side", type=click.Choice([*SIDES]), default="both", help="What the program does.")
 @with_default(
     "--lock",
     metavar="KIND",
@@ -36,7 +42,7 @@ from harness.cli.options import ENGINE, OVERRIDES, with_default
 @ENGINE
 def check_client(
     command: str,
-    side: Literal["both", "lock", "storage"],
+    side: Literal["both", "lock", "storage", "queue"],
     lock: str,
     storage: str,
     fencing: str,
@@ -50,5 +56,5 @@ def check_client(
     """
     from harness.cli.check_client import check_program, target_of
 
-    target = target_of(command, lock, storage, fencing, overrides)
-    return check_program(target, ("lock", "storage") if side == "both" else (side,), engine)
+    target = target_of(command, lock, storage, fencing, overrides, is_queue=side == "queue")
+    return check_program(target, SIDES[side], engine)

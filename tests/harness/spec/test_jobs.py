@@ -43,6 +43,7 @@ def test_the_fault_that_a_run_without_any_lacks_fits_jobs() -> None:
     ("text", "key"),
     [
         (target_text('[workload]\nevery = "1s"'), "workload.every"),
+        (target_text('[client]\ncommand = ["worker"]\nside = "queue"'), "client.side"),
         (target_text(f'{JOBS}every = "1ms"'), "workload.every"),
         (target_text(f"{JOBS}writes = 1"), "workload.writes"),
         (
