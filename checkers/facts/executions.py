@@ -80,9 +80,8 @@ def executions_past_lease(evidence: Evidence) -> int:
     ttl = evidence.history.header.ttl
     if ttl is None:
         return 0
-    lasting = [each for each in faults_of(evidence.history.faults) if each.healed - each.began > ttl]
     of_client: dict[int | None, list[Fault]] = defaultdict(list)  # None: of the queue
-    for fault in lasting:
+    for fault in faults_of(evidence.history.faults):
         if fault.healed < math.inf and (fault.client is not None or fault.target.partition(":")[0] in QUEUE):
             of_client[fault.client].append(fault)
     on = {client: Faults(faults) for client, faults in of_client.items()}

@@ -89,7 +89,7 @@ def _long_ones(evidence: Evidence, takes: Sequence[Op]) -> list[Idle]:
     found = [
         Idle(take=take, start=start, end=end)
         for take in takes
-        if take.returned is not None and take.returned - take.called > most
+        if take.returned is not None
         for start, end in without([(take.called, take.returned)], disturbed.of(take))
         if end - start > most
     ]

@@ -53,6 +53,7 @@ def test_jobs_are_counted_only_where_there_are_any() -> None:
     counts = judge(history(*submits, take(2, 3, 4, "ok", job="a"), execute("a", 2, 5, 6))).coverage
 
     assert [counts[name] for name in OF_JOBS] == [1, 1, 0]
+    assert judge(history(submit("a", 1, 2))).coverage["jobs_submitted"] == 1
     assert not set(OF_JOBS) & set(judge(history()).coverage)
 
 

@@ -9,10 +9,11 @@ from checkers.history.records import History
 from checkers.rules.double_runs import double_runs
 from checkers.verdict.judge import judge
 from tests.oracles import jobs as definitions
-from tests.support.differential import disagreements, random_histories
+from tests.support.differential import CASES, disagreements, random_histories
 from tests.support.job_events import Event, did, execute, fault, heartbeat, history
 from tests.support.job_histories import random_job_history
 from tests.support.literal_histories import judged
+from tests.support.selection import nightly
 
 SECOND = 1_000_000_000
 
@@ -79,14 +80,15 @@ def test_an_empty_execution_at_the_begin_of_another_is_none() -> None:
     assert accused(execute("a", 1, 4, 9), execute("a", 2, 5, 5)) == [(5, 4)]
 
 
-def test_agrees_with_the_definition_on_random_histories() -> None:
+@pytest.mark.parametrize("count", [CASES, *nightly(100_000)])
+def test_agrees_with_the_definition_on_random_histories(count: int) -> None:
     def fast(run: History) -> dict[int, int]:
         return {each.accused.index: each.because[0].index for each in double_runs(gather(run))}
 
     def slow(run: History) -> dict[int, int]:
         return definitions.double_runs(run.operations)
 
-    assert disagreements(random_histories(random_job_history, 1), fast, slow) == []
+    assert disagreements(random_histories(random_job_history, 1, count), fast, slow) == []
 
 
 def test_its_proof_has_both_executions_and_the_heartbeat() -> None:
@@ -108,11 +110,14 @@ def test_its_proof_has_both_executions_and_the_heartbeat() -> None:
     assert len(finding.account.operations) == len(("first", "heartbeat", "again")) * 2
 
 
-@pytest.mark.parametrize(("healed", "is_cause"), [(4, False), (5, False), (12, True)])
-def test_a_short_fault_before_the_second_begin_is_no_cause(healed: int, *, is_cause: bool) -> None:
-    run = history(
-        execute("q0-1", 1, 1, 40), execute("q0-1", 2, 12, 20), fault("client:1", 3, healed), require=None
-    )
+@pytest.mark.parametrize(
+    ("began", "healed", "is_cause"),
+    [(5, 14, False), (5, 15, True), (18, 19, False), (18, 20, True), (21, 40, False), (1, 3, False)],
+)
+def test_a_fault_is_the_cause_if_it_lasts_for_a_lease_or_until_then(
+    began: int, healed: int, *, is_cause: bool
+) -> None:
+    run = history(execute("q0-1", 1, 4, 40), execute("q0-1", 2, 20, 30), fault("client:1", began, healed))
 
     (finding,) = judge(run).findings
 
@@ -144,6 +149,18 @@ def test_a_result_that_was_stale_before_has_another_cause() -> None:
     )
 
     assert stale.caused_by is None
+
+
+def test_of_two_executions_with_one_attempt_the_first_worker_was_late() -> None:
+    first, again = (
+        did("execute", worker, called, 40, job="q0-1", owner=str(worker), token=1, answer={"ended": 40})
+        for worker, called in ((1, 5), (2, 20))
+    )
+
+    (finding,) = judge(history(first, again, fault("client:1", 6, 30), fault("client:2", 7, 19))).findings
+
+    assert finding.account.cause is not None
+    assert finding.account.cause.target == "client:1"
 
 
 @pytest.mark.parametrize("ended", [40, 8])

@@ -10,9 +10,10 @@ from checkers.history.records import History
 from checkers.rules.lost_runs import lost_runs
 from checkers.verdict.judge import judge
 from tests.oracles import jobs as definitions
-from tests.support.differential import disagreements, random_histories
+from tests.support.differential import CASES, disagreements, random_histories
 from tests.support.job_events import GRACE, LEASE, Event, execute, fault, history, submit, take
 from tests.support.job_histories import random_job_history
+from tests.support.selection import nightly
 
 LONG = LEASE + GRACE
 LOST = submit("a", 1, 2, due=5)
@@ -87,14 +88,15 @@ def test_without_the_number_of_clients_any_fault_clears_the_queue() -> None:
     assert lost(LOST, take(1, 3, 60), fault("client:7", 30, 31), clients=None) == []
 
 
-def test_agrees_with_the_definition_on_random_histories() -> None:
+@pytest.mark.parametrize("count", [CASES, *nightly(100_000)])
+def test_agrees_with_the_definition_on_random_histories(count: int) -> None:
     def fast(run: History) -> set[int]:
         return {each.accused.index for each in lost_runs(gather(run))}
 
     def slow(run: History) -> set[int]:
         return definitions.lost_runs(run.operations, run.header, faults_of(run.faults))
 
-    assert disagreements(random_histories(random_job_history, 2), fast, slow) == []
+    assert disagreements(random_histories(random_job_history, 2, count), fast, slow) == []
 
 
 def test_its_proof_has_the_submit_and_the_take_of_an_idle_worker() -> None:
