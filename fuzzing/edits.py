@@ -17,6 +17,7 @@ _SHORT = (
     b"-9223372036854775809", b"18446744073709551616", b"1" * 40, b"0x1f", b"1/0", b"1M", b"2020-01-01T00:00:00Z",
     b'"nemesis"', b'"client:0"', b'"client:99999999999999999999"', b'"client:\xc2\xb2"', b'"stale"', b'"in force"',
     b'"acquire"', b'"renew"', b'"release"', b'"revoke"', b'"write"', b'"read"', b'"append"', b'"fence"', b'"cas"',
+    b'"submit"', b'"take"', b'"execute"', b'"heartbeat"',
     b'"invoke"', b'"ok"', b'"fail"', b'"info"', b'"strict"', b'"inclusive"', b":invoke", b":ok", b":info", b":cas",
     b'"\\ud800"', b'"\\u0000"', b'"\\u001b[2J"', b"\\ud800", b"\\newline", b"#inst", b"#a.b{", b"^:x", b";", b"#_",
     b"\xc2\xb2", b"\xd9\xa3", b"\xe2\x80\xae", b"\xe2\x80\x8b", b"\xc2\x9b31m", b"\x1b]0;x\x07", b"\xed\xa0\x80", b"\xff",

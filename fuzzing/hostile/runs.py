@@ -35,7 +35,7 @@ def recording(words: Words, name: str = "t") -> tuple[list[Document], list[Docum
     """Return the lines of a history, and those of the storage's own order."""
     resource, owner = words("resource", "r0"), words("owner", "a")
     old, new = words("value", "old"), words("newer value", "new")
-    error = words("error", "not the holder")
+    error, job = words("error", "not the holder"), words("job", "job")
     pause = {
         "target": words("fault's client", "client:0"),
         "owner": owner,
@@ -96,6 +96,9 @@ def recording(words: Words, name: str = "t") -> tuple[list[Document], list[Docum
         on(185, 1, "invoke", "read"),
         on(189, 1, "ok", "read", token=1, value=old),
         on(190, 0, "invoke", "release", owner=owner),
+        on(191, 4, "invoke", "execute", owner=owner, job=job),
+        on(192, 5, "invoke", "execute", owner=f"{owner}2", job=job),
+        on(193, 4, "ok", "execute", owner=owner, job=job, ended=193 * MS),
         on(195, 0, "fail", "release", owner=owner, error=error),
         on(196, 3, "invoke", "write", token=3, value=words("unwritten value", "z")),
         on(197, 3, "fail", "write", token=3, value=words("unwritten value", "z"), error=error),
