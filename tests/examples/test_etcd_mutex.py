@@ -17,7 +17,7 @@ from tests.support.command import ran, run_target
 from tests.support.missing import miss, need
 from tests.support.repository import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # Go may download the library first
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]  # Go may download the library first
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,6 @@ def test_a_repeated_unlock_deletes_the_next_lock_of_its_session(folder: Path) ->
     assert any("never learned its outcome" in step for each in document["findings"] for step in each["steps"])
 
 
-@pytest.mark.nightly
 def test_a_guarded_unlock_deletes_no_other_lock(folder: Path) -> None:
     document = verdict_of(folder, "unlock-guarded.toml")
 
@@ -56,7 +55,6 @@ def test_a_guarded_unlock_deletes_no_other_lock(folder: Path) -> None:
     assert document["coverage"]["partitions"] >= 3
 
 
-@pytest.mark.nightly
 def test_a_write_that_checks_the_owner_is_never_stale(folder: Path) -> None:
     document = repeated(
         lambda: verdict_of(folder, "owner-checked.toml", seconds=8),

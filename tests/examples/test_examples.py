@@ -68,7 +68,7 @@ def python_locks(tmp_path: Path, local_engine: Engine) -> Path:
     return shutil.copytree(EXAMPLES / "locks/python", tmp_path / "python")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_lock_then_incr_is_found_in_an_adapter_of_redis_py(python_locks: Path) -> None:
     long_holds = "workload.think=200ms"  # else a successor has often released before the pause ends
     document = verdict(run(python_locks, "lock-then-incr.toml", long_holds, seconds=20))

@@ -39,7 +39,7 @@ WIDTH = 1000  # px, as of a small laptop's window
 NARROW = 84  # characters that fit into it
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_code_scrolls_sideways_in_a_small_window(site: Path, browser: Browser) -> None:
     window = browser.new_page(viewport={"width": WIDTH, "height": 900}, java_script_enabled=False)
 

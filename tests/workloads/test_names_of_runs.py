@@ -46,8 +46,8 @@ ALONE = {"dynamodb", "postgres"}
 
 def cases(kinds: Mapping[str, tuple[Any, ...]]) -> list[Any]:
     """Return a case for each kind; containers take long to start."""
-    slow = {"docker_engine": pytest.mark.slow}
-    return [pytest.param(kind, marks=slow.get(engine, ())) for kind, (engine, *_) in kinds.items()]
+    nightly = {"docker_engine": pytest.mark.nightly}
+    return [pytest.param(kind, marks=nightly.get(engine, ())) for kind, (engine, *_) in kinds.items()]
 
 
 Servers = Callable[[str, str, int], list[str]]

@@ -145,7 +145,7 @@ def test_a_run_with_a_kill_does_not_hand_its_servers_on(tmp_path: Path) -> None:
     assert earlier == 2 * [("redis-postgres", 0), ("t", None)]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_a_killed_campaign_leaves_no_servers(tmp_path: Path) -> None:
     file = write(tmp_path, "redis-redis", "redis-redis-unfenced", reuse=True)

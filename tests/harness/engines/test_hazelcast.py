@@ -32,14 +32,14 @@ def usable(cluster: Cluster) -> list[bool]:
     return [hazelcast_server.is_usable(server.address) for server in cluster.servers]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_member_says_its_release(members: Cluster) -> None:
     servers = members.environment()["servers"]
 
     assert [servers[name]["version"] for name in NAMES] == ["5.3.8"] * 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_clients_are_told_an_address_at_which_nothing_answers(members: Cluster) -> None:
     with hazelcast_server.logged_in(members.edge(0, "hazelcast-1")) as (_, _, said):
         port, host = said[2:4]
@@ -47,7 +47,7 @@ def test_clients_are_told_an_address_at_which_nothing_answers(members: Cluster) 
     assert (host, int.from_bytes(port, "little")) == (b"127.0.0.1", 1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_partition_cuts_the_edge_of_a_client(members: Cluster) -> None:
     with partition(members, 0, NAMES):
         during = [reply(members.edge(0, name), "hazelcast", within=0.3) for name in NAMES]
@@ -57,7 +57,7 @@ def test_a_partition_cuts_the_edge_of_a_client(members: Cluster) -> None:
     assert None not in [reply(members.edge(0, name), "hazelcast", within=2) for name in NAMES]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_other_members_go_on_without_one_that_was_killed(members: Cluster) -> None:
     members.kill(["hazelcast-2"])
     assert wait_for(lambda: usable(members) == [True, False, True])
@@ -67,7 +67,7 @@ def test_the_other_members_go_on_without_one_that_was_killed(members: Cluster) -
     assert usable(members) == [True] * 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_members_start_again_without_data_after_a_kill(members: Cluster) -> None:
     members.kill(NAMES)
     assert usable(members) == [False] * 3

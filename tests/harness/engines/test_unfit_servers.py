@@ -26,7 +26,7 @@ from harness.network.topology import Address, ServerSpec, Topology
 from harness.processes.supervisor import Supervisor
 from tests.support.http_servers import at_port, listening
 from tests.support.missing import need
-from tests.support.selection import slow
+from tests.support.selection import nightly
 from tests.support.systems import run_named
 
 LOCAL = ("etcd", "postgres", "redis")
@@ -41,9 +41,9 @@ def one(system: str, image: None = None) -> Topology:
 
 
 def confused(system: str, other: str) -> object:
-    """Parameters of each system that meets one other; the other pairs are slow."""
+    """Parameters of each system that meets one other; the other pairs are for the night."""
     quick = other == "postgres" or (system, other) in {("postgres", "etcd"), ("etcd", "redis")}
-    return pytest.param(system, other, marks=[] if quick else pytest.mark.slow)
+    return pytest.param(system, other, marks=[] if quick else pytest.mark.nightly)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_a_server_that_does_not_answer_is_not_ready_yet() -> None:
     assert not any(is_ready(system, Address("127.0.0.1", 1)) for system in SYSTEMS)
 
 
-@pytest.mark.parametrize("system", ["redis", *slow("etcd", "postgres")])
+@pytest.mark.parametrize("system", ["redis", *nightly("etcd", "postgres")])
 def test_a_server_that_is_too_old_is_refused(
     local_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
 ) -> None:
@@ -145,7 +145,7 @@ def build(docker_engine: Engine, run_id: str, tmp_path: Path) -> Iterator[Any]: 
             REFUSES_THE_USER,
             r"postgres refuses user fencepost: FATAL:  pg_hba\.conf rejects",
             id="refuses-the-user",
-            marks=pytest.mark.slow,
+            marks=pytest.mark.nightly,
         ),
         pytest.param(
             "redis-1",
@@ -158,14 +158,14 @@ def build(docker_engine: Engine, run_id: str, tmp_path: Path) -> Iterator[Any]: 
             IS_ANOTHER,
             r'redis-1 cannot be used as redis: it answers "HTTP/1\.\d ',
             id="is-another",
-            marks=pytest.mark.slow,
+            marks=pytest.mark.nightly,
         ),
         pytest.param(
             "redis-1",
             HAS_NOT_THE_PROGRAM,
             r'"redis-server": executable file not found',
             id="has-not-the-program",
-            marks=pytest.mark.slow,
+            marks=pytest.mark.nightly,
         ),
     ],
 )

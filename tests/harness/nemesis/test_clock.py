@@ -17,7 +17,6 @@ from harness.network import redis_server
 from harness.network.http_requests import json_answer
 from harness.network.systems import SYSTEMS
 from harness.network.topology import ServerSpec, Topology
-from tests.support.selection import nightly
 from tests.support.systems import redis_at, run_named
 from tests.support.waiting import PATIENCE, wait_for
 from workloads.redis_connection import RedisConnection
@@ -175,8 +174,8 @@ def test_a_lease_of_etcd_outlives_a_jump_of_the_wall_clock(cluster: Cluster, jum
     assert 500 < left <= 600
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["redis-1", *nightly("zookeeper-storage")])
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["redis-1", "zookeeper-storage"])
 def test_a_clock_that_drifts_gains_a_second_in_each(cluster: Cluster, name: str) -> None:
     with clock_moved(cluster, name, [name], drift=1.0) as fault:
         started, before = time.monotonic_ns(), shown(cluster, name)

@@ -281,7 +281,7 @@ def test_the_report_is_in_the_junit_file(project: pytest.Pytester, recorded: Rec
     assert '<property name="fencepost_report" value="' in (project.path / "junit.xml").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_workers_of_xdist_run_targets_on_real_servers(project: pytest.Pytester) -> None:
     for name in ("mine", "yours"):

@@ -63,10 +63,10 @@ def is_open(write: Op, moment: int) -> bool:
     return write.called < moment and (write.returned is None or moment < write.returned)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("docker_engine")
-@pytest.mark.parametrize("lock", ["etcd", *nightly("zookeeper")])
-@pytest.mark.parametrize("twin", ["-unfenced", *nightly("")])
+@pytest.mark.parametrize("lock", ["etcd", "zookeeper"])
+@pytest.mark.parametrize("twin", ["-unfenced", ""])
 def test_a_write_of_a_holder_that_was_split_off_is_stale(tmp_path: Path, lock: str, twin: str) -> None:
     target = f"{lock}-postgres-leader-isolated{twin}"
 
@@ -228,7 +228,7 @@ def test_a_fenced_storage_rejects_every_stale_write(local_engine: Engine, tmp_pa
     assert all(each["requested"] < each["in_force"] < each["healed"] for each in plan["faults"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_write_whose_client_gave_up_still_takes_effect(local_engine: Engine, tmp_path: Path) -> None:
     """The default timeout is shorter than the delay: the client reports it as unknown, and goes on."""
     code, verdict, folder = run(

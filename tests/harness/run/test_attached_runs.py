@@ -106,6 +106,7 @@ def test_fenced_servers_hold_through_faults_and_nothing_stays(servers: Attached,
         assert not file.is_file() or PASSWORD not in file.read_text(errors="replace"), file
 
 
+@pytest.mark.nightly
 def test_unfenced_servers_are_found_and_nothing_stays(servers: Attached, tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(target(servers, fencing="none", expect='["stale-write"]'))
     before = servers.left()

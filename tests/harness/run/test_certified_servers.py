@@ -111,7 +111,8 @@ def test_fenced_servers_that_demand_certificates_hold_and_nothing_stays(
     assert servers.left() == before == ["information_schema", "public", "zookeeper"]
 
 
-@pytest.mark.parametrize("with_tls", [True, *nightly(False)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("with_tls", [True, False])
 def test_redlock_is_caught_and_nothing_stays(servers: Certified, tmp_path: Path, with_tls: bool) -> None:
     lock, storage = side_of(servers, "redlock"), side_of(servers, "redis") | {"fencing": "none"}
     if with_tls:
@@ -154,9 +155,11 @@ def test_a_missing_or_wrong_certificate_is_refused(servers: Certified, tmp_path:
 @pytest.mark.parametrize(
     ("side", "kind", "user", "remedy"),
     [
-        ("lock", "redlock", "partial", "ACL SETUSER USER ~fencepost* +@all"),
-        ("storage", "redis", "half", "ACL SETUSER USER ~fencepost* +@all"),
         ("storage", "postgres", "weak", "GRANT CONNECT, CREATE ON DATABASE"),
+        *nightly(
+            ("lock", "redlock", "partial", "ACL SETUSER USER ~fencepost* +@all"),
+            ("storage", "redis", "half", "ACL SETUSER USER ~fencepost* +@all"),
+        ),
     ],
 )
 def test_a_missing_right_is_a_wrong_configuration_with_its_remedy(

@@ -120,7 +120,7 @@ def end(process: Popen[Any]) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "interruption"),
-    [("local", signal.SIGINT), ("local", signal.SIGTERM), *nightly(("docker", signal.SIGINT))],
+    [("local", signal.SIGINT), *nightly(("local", signal.SIGTERM), ("docker", signal.SIGINT))],
     indirect=["engine"],
 )
 def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
@@ -168,10 +168,10 @@ LATE_MEMBERS = """faults=[
     {kind="delay", target="lock:leader", by="1s", every="3s", lasts="2s"},
 ]"""
 IN_FORCE = [  # with each engine that injects the fault in a way of its own
-    ("local", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
     ("docker", ("etcd-postgres-kill", LONG), "kill", "storage"),
     ("local", ("etcd-postgres-partition", LONG), "partition", "client:"),
     *nightly(
+        ("local", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
         ("local", ("etcd-postgres-stop", LONG), "stop", "client:"),
         ("local", ("etcd-postgres-delayed-write", LONG), "delay", "client:"),
         ("local", ("etcd-postgres-server-pauses", LONG), "pause", "lock:etcd-"),

@@ -92,7 +92,7 @@ def events_of(file: Path) -> list[Any]:
     return [line for line in lines if "fencepost" not in line]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_a_fence_holds_while_servers_are_paused(tmp_path: Path) -> None:
     target = "etcd-postgres-server-pauses"
