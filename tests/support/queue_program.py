@@ -48,9 +48,10 @@ class Program:
             time.sleep(0.02)
 
     def complete(self, request: Any) -> dict[str, Any]:
+        """A failed job is due again at once."""
         done = self.database.execute(
-            "UPDATE job SET done = 1 WHERE job = ? AND attempt = ? AND NOT done",
-            (request["job"], self.taken.pop(request["job"], -1)),
+            "UPDATE job SET done = ?, ends = 0 WHERE job = ? AND attempt = ? AND NOT done",
+            (not request["failed"], request["job"], self.taken.pop(request["job"], -1)),
         )
         return {"outcome": "ok" if done.rowcount else "failed", "reason": "another attempt has it"}
 

@@ -44,7 +44,7 @@ def queue_checks(first: ProgramClient, second: ProgramClient, ttl: int, *, fence
 def _killed(first: ProgramClient, second: ProgramClient, ttl: int, *, fenced: bool) -> Iterator[Check]:
     """Kill a worker, and say whether another one gets its job."""
     yield one_of("submit of a second job", _submit(second, "r0-2"), "ok")
-    taken = _take(first, "take before the worker is killed", "r0-2", fenced=fenced)
+    taken = _take(first, "take before the worker is killed", "r0-2", fenced=fenced, retried="r0-1")
     yield taken
     if not taken.fits:
         return
@@ -72,8 +72,8 @@ def _complete(program: ProgramClient, job: str, *, failed: bool = False) -> Play
     return asked(program, "complete", resource=QUEUE, job=job, failed=failed)
 
 
-def _take(program: ProgramClient, what: str, job: str, *, fenced: bool) -> Check:
-    """Take a job that is there, or will be soon."""
+def _take(program: ProgramClient, what: str, job: str, *, fenced: bool, retried: str = "") -> Check:
+    """Take a job that is there, or will be soon; one that has failed may come before it, and is completed."""
     answer = _asked_to_take(program, LONG_WAIT)
     if answer.word != "ok":
         return one_of(what, answer, "ok")
@@ -81,6 +81,9 @@ def _take(program: ProgramClient, what: str, job: str, *, fenced: bool) -> Check
         taken = convert_fields(TakeResult, answer.fields)
     except Unknown as error:
         return Check(request=what, fits=False, found=str(error))
+    if taken.job == retried:
+        _complete(program, retried)
+        return _take(program, what, job, fenced=fenced)
     if taken.job != job:
         return Check(request=what, fits=False, found=f"job {taken.job}; expected {job}")
     if taken.token is None:
