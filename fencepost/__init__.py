@@ -41,7 +41,8 @@ _NAMES = {
     "checkers.models.search": ("search",),
     "checkers.text.errors": ("FencepostError", "HistoryError", "ModelError"),
     "checkers.verdict.judge": ("judge",),
-    "checkers.vocabulary.anomalies": ("ANOMALIES", "Anomaly"),
+    "checkers.vocabulary.anomalies": ("ANOMALIES",),
+    "checkers.vocabulary.anomaly": ("Anomaly",),
     "checkers.vocabulary.counts": ("COVERAGE",),
     "checkers.vocabulary.verdict": ("Finding", "Validity", "Verdict"),
     "harness.core.errors": (

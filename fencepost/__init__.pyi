@@ -21,7 +21,7 @@ from checkers.text.errors import HistoryError as HistoryError
 from checkers.text.errors import ModelError as ModelError
 from checkers.verdict.judge import judge as judge
 from checkers.vocabulary.anomalies import ANOMALIES as ANOMALIES
-from checkers.vocabulary.anomalies import Anomaly as Anomaly
+from checkers.vocabulary.anomaly import Anomaly as Anomaly
 from checkers.vocabulary.counts import COVERAGE as COVERAGE
 from checkers.vocabulary.verdict import Finding as Finding
 from checkers.vocabulary.verdict import Validity as Validity

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from checkers.vocabulary.anomalies import ANOMALIES, Anomaly
+from checkers.vocabulary.anomalies import ANOMALIES
+from checkers.vocabulary.anomaly import Anomaly
 
 _OF_RULES: dict[tuple[str, str], dict[str, Any]] = {
     ("early-grant", "promised-by-tokens"): {

@@ -10,7 +10,8 @@ from checkers.facts.evidence import seen_in
 from checkers.facts.hindrances import hindrance_of
 from checkers.history.columns import ACQUIRE, RELEASE, Operations
 from checkers.history.records import History
-from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS, Anomaly
+from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS
+from checkers.vocabulary.anomaly import Anomaly
 from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import NEVER_TESTED, USUAL, Reason, ReasonKind
 from checkers.vocabulary.rule_words import described

@@ -6,7 +6,8 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.vocabulary.anomalies import ANOMALIES, Anomaly
+from checkers.vocabulary.anomalies import ANOMALIES
+from checkers.vocabulary.anomaly import Anomaly
 
 _LABEL_ENDS = ": "
 UNDECIDED, CONTRADICTION = "Undecided", "Contradiction"
