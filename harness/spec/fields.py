@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from checkers.history.records import DEFAULT_REQUIRE
 from checkers.text.limits import SHORTEST_LEASE
 from checkers.text.nearest import repeated
 from checkers.vocabulary.anomalies import ANOMALIES, VIOLATIONS
@@ -152,7 +151,6 @@ Anomalies = Annotated[tuple[str, ...], AfterValidator(known_anomalies), WithJson
 Minima = Annotated[
     dict[Annotated[str, AfterValidator(known_coverage)], Annotated[int, Field(ge=0, le=MOST_REQUIRED)]],
     BeforeValidator(_with_all_counted),
-    AfterValidator(lambda minima: DEFAULT_REQUIRE | minima),
     WithJsonSchema(
         {
             "type": "object",

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 
 from checkers.history.records import DEFAULT_REQUIRE
 from harness.core.duration import NS
@@ -50,6 +58,13 @@ class WorkloadSpec(BaseModel):
     def is_of_jobs(self) -> bool:
         """Do the clients execute jobs?"""
         return self.kind == "run"
+
+    @property
+    def challenges(self) -> Mapping[str, int]:
+        """How hard a run must try to be valid, unless [require] says otherwise."""
+        return (
+            {"stale_writes_attempted": 0, "executions_past_lease": 1} if self.is_of_jobs else DEFAULT_REQUIRE
+        )
 
 
 def _names_a_program(command: tuple[str, ...]) -> tuple[str, ...]:
@@ -108,7 +123,7 @@ class Target(BaseModel):
     faults: tuple[FaultSpec, ...] = ()
     overlap: bool = True
     """May several faults be in force on one side (the clients, the lock service, the storage)?"""
-    require: Minima = Field(default_factory=DEFAULT_REQUIRE.copy)
+    require: Minima = Field(default_factory=dict, validate_default=True)
     """The minimum counts of challenges for a run to be valid."""
     vary: Vary = Field(default_factory=dict)
     """Dotted keys, each with a list of values: every run draws one value of each from its seed."""
@@ -116,6 +131,14 @@ class Target(BaseModel):
     """May runs of a campaign have servers one after another? Without it, as the campaign file says."""
 
     _source: str = PrivateAttr(default="")
+
+    @field_validator("require")
+    @classmethod
+    def _with_the_challenges_of_the_workload(
+        cls, minima: dict[str, int], earlier: ValidationInfo
+    ) -> dict[str, int]:
+        workload = earlier.data.get("workload", WorkloadSpec())  # absent if it is invalid
+        return {**workload.challenges, **minima}
 
     @property
     def source(self) -> str:

@@ -14,7 +14,7 @@ SINGLE = "lock.nodes=1"
 QUIET = (
     "faults=[]",
     'lock={kind="redis",ttl="30s"}',  # no lease ends, also on a busy machine
-    "require={stale_writes_attempted=0,executions=3}",
+    "require={executions_past_lease=0,executions=3}",
 )
 
 

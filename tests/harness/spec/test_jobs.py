@@ -26,6 +26,16 @@ def test_a_target_with_locks_writes_what_it_locks() -> None:
     assert deployment.work(target) == "register: 5 clients, 2 resources"
 
 
+def test_a_fault_must_outlive_the_lease_of_an_execution() -> None:
+    assert read(target_text(JOBS)).require == {"stale_writes_attempted": 0, "executions_past_lease": 1}
+    assert read(
+        target_text(JOBS) + "[require]\nstale_writes_attempted = 2\nexecutions_past_lease = 0\n"
+    ).require == {
+        "stale_writes_attempted": 2,
+        "executions_past_lease": 0,
+    }
+
+
 def test_a_pause_of_a_worker_has_no_dangerous_moment_of_a_lock() -> None:
     target = read(target_text(JOBS, SUPERSEDED))
 
