@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.scripted import Script
+from benchmarks.scripted import STEP, Script
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,5 +38,7 @@ def both(one: Callable[[Script], None], other: Callable[[Script], None]) -> Call
     return add
 
 
+LEASE = 100 * STEP
+LEASED = {"ttl": LEASE, "grace": LEASE}
 UNFENCED = {"fenced": False}
 INCLUSIVE = {"policy": "inclusive"}

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from benchmarks.kinds import UNFENCED, Kind
+from benchmarks.kinds import LEASE, LEASED, UNFENCED, Kind
 from benchmarks.many_on_locks import ON_LOCKS
+from benchmarks.many_on_queues import ON_QUEUES
 from benchmarks.many_on_storages import ON_STORAGES
-from benchmarks.scripted import STEP, Script
-
-_TTL = 100 * STEP
-_LEASED = {"ttl": _TTL, "grace": _TTL}
+from benchmarks.scripted import Script
 
 
 def _late(run: Script, *, fault: str, target: str, heals: bool, **more: object) -> None:
     """A holder that is hit by a fault until another has the lock and has written; then it writes."""
     late, newer = run.number(), run.number()
     client, other = (0, 1) if "clients" in run.header else (2 * run.number(), 2 * run.number() + 1)
-    owner = run.grant(client, late, ttl=_TTL)
+    owner = run.grant(client, late, ttl=LEASE)
     hit = target.format(client=client, number=run.number())
     run.fault(fault, hit, "in force", owner=owner, resource="r", **more)
-    run.now += 2 * _TTL
-    run.grant(other, newer, ttl=_TTL)
+    run.now += 2 * LEASE
+    run.grant(other, newer, ttl=LEASE)
     run.write(other, newer)
     if heals:
         run.fault(fault, hit, "healed")
     run.write(client, late)
-    run.now += 2 * _TTL
+    run.now += 2 * LEASE
 
 
 def _paused(run: Script) -> None:
@@ -86,15 +84,15 @@ def _restarted_apart(run: Script, operations: int) -> None:
 
 
 def _early_while_down(run: Script) -> None:
-    owner = run.grant(0, run.number(), ttl=100 * _TTL)
+    owner = run.grant(0, run.number(), ttl=100 * LEASE)
     run.fault("pause", f"lock:{owner}", "in force")
-    run.grant(1, run.number(), ttl=100 * _TTL)
+    run.grant(1, run.number(), ttl=100 * LEASE)
 
 
 def _early_beside_late_release(run: Script) -> None:
     """Grants that many late releases of others may have let in."""
-    owner = run.grant(0, run.number(), ttl=_TTL)
-    run.grant(1, run.number(), ttl=100 * _TTL)
+    owner = run.grant(0, run.number(), ttl=LEASE)
+    run.grant(1, run.number(), ttl=100 * LEASE)
     run.do(0, "release", owner=owner)
 
 
@@ -118,13 +116,13 @@ def _open(run: Script, operations: int) -> None:
 
 def _open_acquires(run: Script, operations: int) -> None:
     for _ in range(operations // 2):
-        run.call(1_000 + run.number(), "acquire", owner=f"o{run.number()}", ttl=_TTL)
+        run.call(1_000 + run.number(), "acquire", owner=f"o{run.number()}", ttl=LEASE)
 
 
 def _open_acquires_of_many(run: Script) -> None:
     """Acquires that never end, and pauses and kills of their clients."""
     client = run.number()
-    run.call(client, "acquire", owner=f"o{run.number()}", ttl=_TTL)
+    run.call(client, "acquire", owner=f"o{run.number()}", ttl=LEASE)
     run.fault("pause", f"client:{client}", "in force")
 
 
@@ -154,9 +152,9 @@ def _own_foreign(run: Script) -> None:
 
 def _own_lock(run: Script) -> None:
     resource = f"r{run.number()}"
-    run.grant(0, 2, resource=resource, ttl=100 * _TTL)
-    run.grant(1, 1, resource=resource, ttl=100 * _TTL)
-    run.grant(2, 2, resource=resource, ttl=100 * _TTL)
+    run.grant(0, 2, resource=resource, ttl=100 * LEASE)
+    run.grant(1, 1, resource=resource, ttl=100 * LEASE)
+    run.grant(2, 2, resource=resource, ttl=100 * LEASE)
 
 
 def _own_client(run: Script) -> None:
@@ -168,22 +166,23 @@ def _own_client(run: Script) -> None:
 MANY = {
     **ON_STORAGES,
     **ON_LOCKS,
-    "pauses": Kind(add=_paused, finds="stale-write", header=_LEASED | UNFENCED | {"clients": 5}),
-    "pauses, each of its own client": Kind(add=_paused, finds="stale-write", header=_LEASED),
-    "pauses that never heal": Kind(add=_paused_for_ever, finds="stale-write", header=_LEASED),
+    **ON_QUEUES,
+    "pauses": Kind(add=_paused, finds="stale-write", header=LEASED | UNFENCED | {"clients": 5}),
+    "pauses, each of its own client": Kind(add=_paused, finds="stale-write", header=LEASED),
+    "pauses that never heal": Kind(add=_paused_for_ever, finds="stale-write", header=LEASED),
     "pauses of few clients that never heal": Kind(
-        add=_paused_for_ever, finds="stale-write", header=_LEASED | {"clients": 5}
+        add=_paused_for_ever, finds="stale-write", header=LEASED | {"clients": 5}
     ),
-    "partitions that never heal": Kind(add=_partitioned_for_ever, finds="stale-write", header=_LEASED),
-    "kills": Kind(add=_killed, finds="stale-write", header=_LEASED | {"clients": 5}),
-    "faults of the storage that never heal": Kind(add=_server_down, finds="stale-write", header=_LEASED),
-    "faults of the lock that never heal": Kind(add=_service_down, finds="stale-write", header=_LEASED),
+    "partitions that never heal": Kind(add=_partitioned_for_ever, finds="stale-write", header=LEASED),
+    "kills": Kind(add=_killed, finds="stale-write", header=LEASED | {"clients": 5}),
+    "faults of the storage that never heal": Kind(add=_server_down, finds="stale-write", header=LEASED),
+    "faults of the lock that never heal": Kind(add=_service_down, finds="stale-write", header=LEASED),
     "failovers, many clients left behind": Kind(
-        add=_failed_over, finds="stale-write", header=_LEASED | {"clients": 100}
+        add=_failed_over, finds="stale-write", header=LEASED | {"clients": 100}
     ),
-    "failovers that never heal": Kind(add=_failed_over_and_open, finds="stale-write", header=_LEASED),
+    "failovers that never heal": Kind(add=_failed_over_and_open, finds="stale-write", header=LEASED),
     "a failover, all clients left behind": Kind(
-        add=_paused, first=_failed_over_once, finds="stale-write", header=_LEASED
+        add=_paused, first=_failed_over_once, finds="stale-write", header=LEASED
     ),
     "restarts beside rejections": Kind(add=_restarted),
     "restarts before rejections": Kind(add=lambda run: run.refused_write(0, 1), first=_restarted_apart),
@@ -196,9 +195,9 @@ MANY = {
     ),
     "open operations beside false rejections": Kind(add=ON_STORAGES["false rejections"].add, first=_open),
     "open acquires beside stuck locks": Kind(
-        add=ON_LOCKS["stuck locks"].add, first=_open_acquires, header=_LEASED
+        add=ON_LOCKS["stuck locks"].add, first=_open_acquires, header=LEASED
     ),
-    "open acquires beside pauses": Kind(add=_open_acquires_of_many, header=_LEASED),
+    "open acquires beside pauses": Kind(add=_open_acquires_of_many, header=LEASED),
     "many resources": Kind(add=_own_resource, finds="stale-write"),
     "many resources, each lost a write": Kind(add=_own_lost, finds="lost-write"),
     "many resources, each with a foreign commit": Kind(add=_own_foreign, finds="non-linearizable"),

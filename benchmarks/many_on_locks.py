@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.kinds import UNFENCED, Kind, both
+from benchmarks.kinds import LEASE, LEASED, UNFENCED, Kind, both
 from benchmarks.scripted import STEP, Script
 
-_TTL = 100 * STEP
 _LONG = 10_000 * STEP
-_SHORT = {"ttl": _TTL, "grace": _TTL}
 
 
 def _same_token(run: Script) -> None:
@@ -51,22 +49,22 @@ def _one_owner_believes(run: Script) -> None:
 
 
 def _stuck(run: Script) -> None:
-    owner = run.grant(0, run.number(), ttl=_TTL)
+    owner = run.grant(0, run.number(), ttl=LEASE)
     run.do(0, "release", owner=owner)
-    run.now += 2 * _TTL
+    run.now += 2 * LEASE
     call = run.call(1, "acquire", owner=f"o{run.number()}")
-    run.now += 4 * _TTL
+    run.now += 4 * LEASE
     run.answer(call, "fail", error="held")
 
 
 def _stuck_for_many(run: Script) -> None:
     """Several that wait for each other's locks at once."""
     calls = [run.call(process, "acquire", owner=f"o{run.number()}") for process in range(20)]
-    run.now += 4 * _TTL
+    run.now += 4 * LEASE
     for call in calls:
         run.answer(call, "fail", error="held")
-    run.grant(0, run.number(), ttl=_TTL)
-    run.now += 2 * _TTL
+    run.grant(0, run.number(), ttl=LEASE)
+    run.now += 2 * LEASE
 
 
 def _waiting(run: Script, operations: int) -> None:
@@ -74,13 +72,13 @@ def _waiting(run: Script, operations: int) -> None:
     calls = [run.call(1_000 + each, "acquire", owner=f"w{each}") for each in range(operations // 2)]
     for number, call in enumerate(calls, start=1):
         sent = run.now
-        run.answer(call, token=number, ttl=_TTL, attempt=sent)
+        run.answer(call, token=number, ttl=LEASE, attempt=sent)
         run.do(call.process, "release", owner=call.asked["owner"])
 
 
 def _waiting_in_vain(run: Script, operations: int) -> None:
     calls = [run.call(1_000 + each, "acquire", owner=f"w{each}") for each in range(operations)]
-    run.now += 100 * _TTL
+    run.now += 100 * LEASE
     for call in calls:
         run.answer(call, "fail", error="held")
 
@@ -103,8 +101,8 @@ def _waiting_through_all(run: Script, operations: int) -> None:
     """Many that wait while the lock is stuck again and again, and each time one more that asks for it."""
     calls = [run.call(1_000 + each, "acquire", owner=f"w{each}") for each in range(operations // 4)]
     while run.operations < operations:
-        run.do(0, "release", owner=run.grant(0, run.number(), ttl=_TTL))
-        run.now += 4 * _TTL
+        run.do(0, "release", owner=run.grant(0, run.number(), ttl=LEASE))
+        run.now += 4 * LEASE
         _refused_at_once(run, 1)
     for call in calls:
         run.answer(call, "fail", error="held")
@@ -112,16 +110,16 @@ def _waiting_through_all(run: Script, operations: int) -> None:
 
 def _unknown_acquire(run: Script) -> None:
     process = 1_000 + run.number()
-    run.answer(run.call(process, "acquire", owner=f"o{run.number()}", ttl=_TTL), "info")
+    run.answer(run.call(process, "acquire", owner=f"o{run.number()}", ttl=LEASE), "info")
 
 
 def _unknown_renewal(run: Script) -> None:
     process = 1_000 + run.number()
-    run.answer(run.call(process, "renew", owner="one", ttl=_TTL), "info")
+    run.answer(run.call(process, "renew", owner="one", ttl=LEASE), "info")
 
 
 def _one_holder(run: Script, _operations: int) -> None:
-    run.grant(0, run.number(), owner="one", ttl=_TTL)
+    run.grant(0, run.number(), owner="one", ttl=LEASE)
 
 
 def _renewal(run: Script) -> None:
@@ -131,19 +129,19 @@ def _renewal(run: Script) -> None:
 def _renewal_in_vain(run: Script) -> None:
     """A holder that renews, and others that are granted the lock, or wait for it."""
     run.do(0, "renew", {"ttl": _LONG}, owner="one", ttl=_LONG)
-    run.grant(1, run.number(), ttl=_TTL)
+    run.grant(1, run.number(), ttl=LEASE)
 
 
 def _reentered(run: Script) -> None:
     token = run.header["seed"]
-    run.grant(0, token, owner="one", ttl=_TTL)
-    run.do(0, "renew", {"ttl": _TTL}, owner="one", ttl=_TTL)
+    run.grant(0, token, owner="one", ttl=LEASE)
+    run.do(0, "renew", {"ttl": LEASE}, owner="one", ttl=LEASE)
 
 
 def _reentered_and_released(run: Script) -> None:
-    run.grant(0, run.number(), owner="one", ttl=_TTL)
+    run.grant(0, run.number(), owner="one", ttl=LEASE)
     process = 1_000 + run.number()
-    run.answer(run.call(process, "renew", owner="one", ttl=_TTL), "info")
+    run.answer(run.call(process, "renew", owner="one", ttl=LEASE), "info")
     run.do(0, "release", owner="one")
 
 
@@ -208,7 +206,7 @@ def _refused_beside_a_favourite(run: Script) -> None:
     owner = run.grant(0, run.number())
     run.do(0, "release", owner=owner)
     call = run.call(1, "acquire", owner=f"o{run.number()}")
-    run.now += _TTL // 2
+    run.now += LEASE // 2
     run.answer(call, "fail", error="held")
 
 
@@ -222,40 +220,40 @@ ON_LOCKS = {
     "double grants": Kind(add=_both_hold, finds="double-grant"),
     "double beliefs, of one owner": Kind(add=_one_owner_believes),
     "refusals beside a favourite": Kind(
-        add=_refused_beside_a_favourite, finds="starvation", header={"grace": _TTL}
+        add=_refused_beside_a_favourite, finds="starvation", header={"grace": LEASE}
     ),
-    "stuck locks": Kind(add=_stuck, finds="stuck-lock", header=_SHORT),
-    "stuck locks, many waiting": Kind(add=_stuck_for_many, finds="stuck-lock", header=_SHORT),
-    "waiting acquires": Kind(add=_granted_early, first=_waiting, header=_SHORT),
+    "stuck locks": Kind(add=_stuck, finds="stuck-lock", header=LEASED),
+    "stuck locks, many waiting": Kind(add=_stuck_for_many, finds="stuck-lock", header=LEASED),
+    "waiting acquires": Kind(add=_granted_early, first=_waiting, header=LEASED),
     "waiting acquires, in vain": Kind(
-        add=_granted_early, first=_waiting_in_vain, finds="stuck-lock", header=_SHORT
+        add=_granted_early, first=_waiting_in_vain, finds="stuck-lock", header=LEASED
     ),
     "waiting acquires, one after the other": Kind(
-        add=_granted_early, first=_refused_in_turn, finds="stuck-lock", header={"grace": _TTL}
+        add=_granted_early, first=_refused_in_turn, finds="stuck-lock", header={"grace": LEASE}
     ),
     "waiting acquires, none to spare": Kind(
         add=_granted_early, first=_refused_in_turn, finds="stuck-lock", header={"grace": 10 * STEP}
     ),
     "waiting acquires, through many stuck locks": Kind(
-        add=_granted_early, first=_waiting_through_all, finds="stuck-lock", header=_SHORT
+        add=_granted_early, first=_waiting_through_all, finds="stuck-lock", header=LEASED
     ),
-    "unknown acquires": Kind(add=_unknown_acquire, header=_SHORT),
+    "unknown acquires": Kind(add=_unknown_acquire, header=LEASED),
     "unknown acquires, stuck locks": Kind(
-        add=both(_unknown_acquire, _stuck), finds="stuck-lock", header=_SHORT
+        add=both(_unknown_acquire, _stuck), finds="stuck-lock", header=LEASED
     ),
-    "unknown renewals": Kind(add=_unknown_renewal, first=_one_holder, header=_SHORT),
+    "unknown renewals": Kind(add=_unknown_renewal, first=_one_holder, header=LEASED),
     "unknown renewals, stuck locks": Kind(
-        add=both(_unknown_renewal, _stuck), first=_one_holder, header=_SHORT
+        add=both(_unknown_renewal, _stuck), first=_one_holder, header=LEASED
     ),
-    "renewals": Kind(add=_renewal, first=_one_holder, header=_SHORT),
+    "renewals": Kind(add=_renewal, first=_one_holder, header=LEASED),
     "renewals, early grants": Kind(
-        add=_renewal_in_vain, first=_one_holder, finds="early-grant", header=_SHORT
+        add=_renewal_in_vain, first=_one_holder, finds="early-grant", header=LEASED
     ),
-    "re-entrant owner": Kind(add=_reentered, header=_SHORT | {"seed": 1}),
+    "re-entrant owner": Kind(add=_reentered, header=LEASED | {"seed": 1}),
     "re-entrant owner, early grants": Kind(
-        add=both(_reentered_in_doubt, _granted_early), finds="early-grant", header=_SHORT
+        add=both(_reentered_in_doubt, _granted_early), finds="early-grant", header=LEASED
     ),
-    "re-entrant owner, stuck locks": Kind(add=both(_reentered_and_released, _stuck), header=_SHORT),
+    "re-entrant owner, stuck locks": Kind(add=both(_reentered_and_released, _stuck), header=LEASED),
     "lost updates": Kind(add=_dropped, finds="lost-update"),
     "lost updates, one list read by all": Kind(add=_same_list, finds="lost-update"),
     "lost updates, of unknown appends": Kind(add=_dropped_by_unknown, finds="lost-update", header=UNFENCED),
