@@ -136,7 +136,7 @@ def remove(settings: StorageSettings) -> int:
 
 
 def _in_order(bucket: Bucket, prefix: str, room: CommitRoom) -> Iterator[tuple[str, list[str]]]:
-    """Yield each key with its versions, the oldest first; Unknown if their order cannot be told."""
+    """Yield each key with its versions, the oldest first; Unknown if their order is not certain."""
     listed: dict[str, dict[str, bool]] = {}  # by key: is that version the latest?
     for page in bucket.versions(prefix):
         before = sum(map(len, listed.values()))

@@ -158,8 +158,8 @@ def killed(history: str, *commits: Commit, unanswered: str = "") -> Mapping[str,
         if event["process"] != "nemesis"
         and (event["f"], event["type"], event.get("value")) != ("write", "ok", unanswered)
     ]
-    told = recorded(*kept, *struck("kill", "storage", 550_000_000, 950_000_000), **header)
-    return {each.anomaly: each.account for each in judge(told, commits or None).findings}
+    history = recorded(*kept, *struck("kill", "storage", 550_000_000, 950_000_000), **header)
+    return {each.anomaly: each.account for each in judge(history, commits or None).findings}
 
 
 def test_a_read_is_not_said_to_come_after_the_storage_was_up_again() -> None:

@@ -198,7 +198,7 @@ MISSED = {"as_expected": False, "reasons": [Reason(ReasonKind.NOT_FOUND, "stale-
             "The fence held: 3 of 4 stale writes refused, 0 accepted, 1 unknown",
         ),
     ],
-    ids=["not found", "nobody's fault", "unknown outcomes"],
+    ids=["not found", "without a fault", "unknown outcomes"],
 )
 def test_the_headline_says_what_was_found(judged: dict[str, Any], headline: str) -> None:
     assert printed(judged)[0] == f"t  {headline}"
