@@ -146,12 +146,12 @@ def test_a_duplicate_write_names_its_fault_where_it_began(times: tuple[float, fl
 COMMITS = log((33, "a"), (35, "c"))
 
 
-def killed(history: str, *commits: Commit, unanswered: str = "") -> Mapping[str, Account]:
+def killed(recording: str, *commits: Commit, unanswered: str = "") -> Mapping[str, Account]:
     """What is found in a history whose storage is killed at 0.55 s, and seen up again at 0.95 s; by anomaly.
 
     The write of the `unanswered` value never learns its outcome.
     """
-    header, events = read(history)
+    header, events = read(recording)
     kept = [
         event
         for event in events
