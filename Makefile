@@ -43,7 +43,7 @@ zoo: install  ## the planted bugs and their twins
 	$(BIN)/fencepost zoo --engine $(ENGINE)
 
 test: EXAMPLES = 0.02
-test-slow: EXAMPLES = 0.1
+test-slow: EXAMPLES = 0.05
 
 test: lint  ## each feature once, while mypy checks the types; ends in pytest's summary, or in what mypy found
 	@echo '$(BIN)/mypy & $(BIN)/pytest -n $(WORKERS) --dist loadgroup'; \
@@ -71,7 +71,7 @@ types: install
 	$(BIN)/mypy
 
 coverage: install  ## branch coverage by the tests that need no engine; fails below the floor
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not engine and not browser and not slow and not nightly" --cov --cov-report=term
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not engine and not browser and not nightly" --cov --cov-report=term
 	$(BIN)/coverage report --include='checkers/*' --fail-under=96 --format=total
 
 docs: install  ## the documentation site, in site/; fails on a broken link

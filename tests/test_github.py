@@ -164,6 +164,7 @@ def demanded_of(tag: str, clone: Path) -> int:
     return subprocess.run(bash, cwd=clone, env=environment, check=False, stdout=subprocess.DEVNULL).returncode
 
 
+@pytest.mark.slow
 def test_the_steps_leave_a_clean_tagged_commit(released: Path) -> None:
     seen = ran(["git", "describe", "--dirty"], cwd=released, check=True)
 

@@ -59,6 +59,7 @@ def committed(checkout: Path, *folders: str) -> set[str]:
     return set(listed.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_the_wheel_has_every_file_of_the_packages_and_what_ships(checkout: Path, wheel: Path) -> None:
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
 

@@ -41,6 +41,7 @@ def test_facts_and_words_of_a_history_are_those_of_its_golden_files(name: str) -
     assert not words, f"the words of {name} have changed, its facts have not:\n{words}\n{WRITE}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", GENERATED)
 def test_the_facts_of_generated_histories_are_those_of_the_golden_file(kind: str) -> None:
     expected = mass_of(kind).read_text(encoding="utf-8").splitlines()

@@ -120,6 +120,7 @@ def judged_again(name: str, operations: int, folder: Path, monkeypatch: pytest.M
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in MANY if name.startswith("waiting acquires, ")])
 def test_twice_the_waiting_acquires_are_judged_about_twice_as_often(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -129,6 +129,7 @@ def test_without_a_fence_only_stale_writes_are_found(policy: str) -> None:
     assert seen > found * 0.8  # clients see nearly all of them
 
 
+@pytest.mark.slow
 def test_elements_that_old_lists_lack_are_found() -> None:
     for seed in range(10):
         _, observed, committed = judged(Simulation(seed=seed, policy="inclusive", appends=True, lag=0.3))
@@ -137,6 +138,7 @@ def test_elements_that_old_lists_lack_are_found() -> None:
             assert not finding.account.doubt
 
 
+@pytest.mark.slow
 def test_locks_that_outlast_their_leases_are_found() -> None:
     found = 0
     for seed in range(20):
@@ -157,6 +159,7 @@ def test_leases_that_end_too_soon_are_found() -> None:
     assert found > 30
 
 
+@pytest.mark.slow
 def test_a_lock_service_that_forgets_its_tokens_is_found() -> None:
     for seed in range(20):
         _, observed, _ = judged(Simulation(seed=seed, forgetful=True))

@@ -56,11 +56,13 @@ def says(text: str) -> Callable[[], int]:
     return say
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [endless, asleep])
 def test_a_case_that_hangs_is_noticed(tmp_path: Path, case: Callable[..., Any]) -> None:
     assert campaign.wrong(sandbox.run(case, tmp_path, longest=3.0, idle=3.0), tmp_path) == "hang"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "why"),
     [

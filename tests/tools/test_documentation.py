@@ -54,6 +54,7 @@ def test_a_row_has_the_expectation_and_the_engines() -> None:
     ) in rows
 
 
+@pytest.mark.slow
 def test_a_row_lists_the_local_engine_only_if_it_can_run_the_target() -> None:
     rows = table().splitlines()[2:]
     local = [row.rpartition("[`")[2].partition("`")[0] for row in rows if "| Docker, local |" in row]

@@ -16,6 +16,8 @@ from tests.support.command import ran
 from tests.support.repository import ROOT
 from tools.site_pages import ROOT_PAGES, repository
 
+pytestmark = pytest.mark.slow  # they build the site
+
 PAGES = [*map(ROOT.joinpath, ROOT_PAGES), *sorted((ROOT / "docs").rglob("*.md"))]
 SHAPES = ("h2", "h3", "li", "table", "tr", "td", "pre", "img")
 

@@ -145,6 +145,7 @@ class Leaving(FileLock):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
@@ -198,6 +199,7 @@ class Storage(files.FileStorage):
 """
 
 
+@pytest.mark.slow
 def test_what_a_class_prints_is_no_part_of_the_document(folder: Path) -> None:
     (folder / "talking.py").write_text(TALKING)
     kinds = ("lock.kind=talking:Lock", "storage.kind=talking:Storage")
@@ -290,6 +292,7 @@ def test_only_the_class_is_imported_from_the_current_folder(folder: Path, hostil
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_an_installed_module_is_not_taken_from_the_current_folder(folder: Path, tmp_path: Path) -> None:
     mark = tmp_path / "pyclbr"
     (folder / "pyclbr.py").write_text(LEAVES_A_MARK.format(mark=str(tmp_path)))

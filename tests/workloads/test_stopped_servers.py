@@ -41,7 +41,7 @@ from workloads.client import NotApplied, Stale, Storage, Unknown
 from workloads.locks import etcd_lock_service, redlock
 from workloads.storages import load_kind
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 TIMEOUT = 1.0  # seconds
 DEADLINE = 6.0  # seconds; for calls with several requests, or to several servers, on a slow machine
 TTL = 6 * SECOND  # so that nothing is renewed during a test unless the test does it
@@ -288,7 +288,7 @@ def tapped(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Tap
     "tapped",
     [
         pytest.param(("local_engine", "etcd", "transaction"), id="gRPC"),
-        pytest.param(("docker_engine", "zookeeper", "version-check"), id="ZooKeeper", marks=pytest.mark.slow),
+        pytest.param(("docker_engine", "zookeeper", "version-check"), id="ZooKeeper"),
     ],
     indirect=True,
 )

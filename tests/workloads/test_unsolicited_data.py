@@ -88,6 +88,7 @@ def wire(server: Any, endpoint: Any) -> PostgresConnection:
     )
 
 
+@pytest.mark.slow
 def test_pending_postgres_data_is_not_the_next_answer(postgres_server: Any) -> None:
     with (
         between(postgres_server.address) as (endpoint, say),

@@ -139,6 +139,7 @@ def lines_of(operations: Sequence[Op], **header: object) -> list[str]:
     return [json.dumps(each) for each in (first, *({"time": time, **event} for time, _, event in events))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", LITERAL.values(), ids=LITERAL)
 def test_a_recorded_history_shows_the_smallest_set_that_is_wrong(path: Path) -> None:
     log = path.with_suffix(".commits.jsonl")
@@ -147,6 +148,7 @@ def test_a_recorded_history_shows_the_smallest_set_that_is_wrong(path: Path) -> 
     list(check(path.read_text().splitlines(), commits))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(2))
 def test_an_observed_finding_is_proved_by_a_minimal_set(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
@@ -178,6 +180,7 @@ def test_a_finding_without_a_fence_is_proved_by_a_minimal_set(seed: int, cases: 
     assert found.keys() >= {"stale-write", "non-linearizable"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(2))
 def test_a_finding_in_the_log_is_proved_by_a_minimal_set(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)

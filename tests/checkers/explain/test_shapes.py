@@ -57,6 +57,7 @@ def _commit(commit: Commit, initial: Value) -> Commit:
     return replace(commit, token=token, value=value, resource=f"other {commit.resource}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_proofs_that_differ_in_times_tokens_and_names_have_one_shape(
     kind: str, cases: Cases, monkeypatch: pytest.MonkeyPatch
@@ -83,6 +84,7 @@ def test_proofs_that_differ_in_times_tokens_and_names_have_one_shape(
                 assert list(found) == list(check.check(_part(same, rows))), (check, rows, run)
 
 
+@pytest.mark.slow
 def test_what_another_fence_makes_of_the_same_operations_is_another_shape() -> None:
     rng = random.Random(0)
     fences = [{"policy": "strict"}, {"policy": "inclusive"}, {"fenced": False}]

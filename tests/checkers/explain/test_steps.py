@@ -39,6 +39,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[Edge, ...], Seque
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BROKEN)
 def test_each_step_is_forced_by_time_log_token_or_reading(
     kind: str, shown: list[tuple[tuple[Edge, ...], Sequence[Op]]]

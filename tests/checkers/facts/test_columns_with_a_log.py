@@ -22,7 +22,7 @@ from checkers.vocabulary.verdict import Verdict
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE, compared
-from tests.support.selection import Cases, slow
+from tests.support.selection import Cases
 from tests.support.storage_runs import Run
 
 RUNS = max(60, SCALE // len(KINDS) // 10)
@@ -62,7 +62,8 @@ def verdict(run: Run, *, logged: bool) -> Verdict:
     return replace(judged, checkers=tuple(replace(each, seconds=0.0) for each in judged.checkers))
 
 
-@pytest.mark.parametrize("runs", [20, *slow(RUNS)])
+@pytest.mark.slow
+@pytest.mark.parametrize("runs", [20, RUNS])
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_rule_finds_the_same_on_columns(kind: Any, runs: int, cases: Cases) -> None:
     rng = random.Random(f"{kind} crowd")
@@ -76,6 +77,7 @@ def test_each_rule_finds_the_same_on_columns(kind: Any, runs: int, cases: Cases)
         compared["columns with a log"] += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_verdict_and_its_stories_are_the_same_on_columns(kind: Any, cases: Cases) -> None:
     rng = random.Random(f"{kind} verdict")
@@ -88,6 +90,7 @@ def test_the_verdict_and_its_stories_are_the_same_on_columns(kind: Any, cases: C
             assert other.to_document() == one.to_document(), (logged, run)
 
 
+@pytest.mark.slow
 def test_the_compared_histories_contain_every_anomaly() -> None:
     rng = random.Random("what is compared")
     found: Counter[str] = Counter()

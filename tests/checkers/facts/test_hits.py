@@ -327,6 +327,7 @@ def on_columns(history: History) -> dict[str, int]:
     return as_judged(replace(history, operations=Operations.of(history.operations)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(3))
 def test_hits_are_the_same_on_columns_and_one_by_one(seed: int) -> None:
     histories = random_histories(endangered_history, f"hazards {seed}")

@@ -45,6 +45,7 @@ FORMS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(FORMS)
 def test_written_lines_are_read_back_unchanged(
     form: tuple[dict[Any, Any], dict[Keyword, Symbol]] | None,

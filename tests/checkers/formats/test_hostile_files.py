@@ -193,6 +193,7 @@ def test_a_half_written_last_line_is_cut_off_with_a_notice(file: WriteFile, name
     assert max(line for call in history.calls for line in call.lines) < lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", [path for path in CASES if ".valid." in path.name], ids=lambda path: path.name
 )

@@ -103,6 +103,7 @@ def test_every_model_has_a_history_that_no_order_explains() -> None:
     assert WRONG.keys() == MODELS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "content"), cases(REFUSED))
 def test_a_refusal_has_no_value_as_python_writes_it(file: WriteFile, model: str, content: str) -> None:
     with pytest.raises(HistoryError) as refused:

@@ -107,6 +107,7 @@ def test_a_list_may_be_a_value() -> None:
     check_same(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [1 << 32, (1 << 62) + 5])
 def test_tokens_may_be_any_number(shift: int, cases: Cases) -> None:
     rng = random.Random(shift)
@@ -124,6 +125,7 @@ def test_known_histories(path: Path) -> None:
     check_same(lines)
 
 
+@pytest.mark.slow
 def test_with_the_storages_own_order() -> None:
     for seed in range(8 * ROUNDS):
         run = Simulation(seed=seed, policy="inclusive" if seed % 2 else "strict", fenced=seed % 3 > 0)
@@ -132,6 +134,7 @@ def test_with_the_storages_own_order() -> None:
         assert without_times(columns) == without_times(plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["strict", "inclusive"])
 @pytest.mark.parametrize("options", [{}, {"fenced": False}, {"early": 1500}, {"forgetful": True}], ids=str)
 def test_whole_simulated_runs(policy: str, options: dict[str, Any]) -> None:
@@ -154,6 +157,7 @@ def test_refusals_are_left_to_the_careful_reader(data: st.DataObject) -> None:
         assert read_or_error(read, path) == read_or_error(read_carefully, path)
 
 
+@pytest.mark.slow
 def test_a_long_file_is_read_in_chunks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     path.write_text("".join(Simulation(seed=1, end=200_000).lines()) + '{"time":')

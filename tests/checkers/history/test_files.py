@@ -42,6 +42,7 @@ def test_a_foreign_history_is_read_up_to_its_first_hole(sparse: Path) -> None:
     tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_our_own_history_is_read_up_to_its_first_hole(sparse: Path) -> None:
     tracemalloc.start()
 

@@ -161,6 +161,7 @@ def granted(*answers: str) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form",
     [

@@ -47,6 +47,7 @@ def test_pairs_agree_with_trying_every_order(name: str, size: int) -> None:
     assert not mismatches(judge, name, owned_mutex_step, None, seed=6, size=size)
 
 
+@pytest.mark.slow
 def test_every_history_of_three_operations_is_judged_right() -> None:
     asked = [lock(f, owner, 0, end) for f in ("acquire", "release") for owner in "ab" for end in (1, None)]
     wrong = [

@@ -64,6 +64,7 @@ def is_right(operations: tuple[Operation, ...]) -> bool:
     return verdict.validity is Validity.VALID
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["unique-writes", "unique-cas"])
 @pytest.mark.parametrize("size", [6, 8])
 def test_pairs_agree_with_trying_every_order(name: str, size: int) -> None:
@@ -85,6 +86,7 @@ def test_no_small_history_of_unique_values_is_misjudged(rng: random.Random) -> N
     assert is_right(history) == explained(history, register_step, 0)
 
 
+@pytest.mark.slow
 def test_every_history_of_three_operations_is_judged_right() -> None:
     asked = [
         read(0, 0, 1),

@@ -225,6 +225,7 @@ def test_values_that_nothing_sees_are_one_value() -> None:
     assert CasRegister().coarse(history, [1, 2])[2].input == (3, UNSEEN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cas-register", "counter", "set", "unique-cas"])
 def test_the_later_passes_agree_with_trying_every_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checkers.models.search.SHORT", -MIB)  # the first pass gives up

@@ -44,6 +44,7 @@ class Bare:
         self.step = model.step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_the_search_agrees_with_trying_every_order(name: str) -> None:
     model = MODELS[name]() if "register" not in name else CasRegister(0)
@@ -52,6 +53,7 @@ def test_the_search_agrees_with_trying_every_order(name: str) -> None:
     assert not mismatches(lambda ops: is_right(ops, model), name, step, model.initial, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cas-register", "reentrant-fenced-mutex", "set"])
 def test_the_search_is_exact_for_a_model_that_states_nothing(name: str) -> None:
     model = MODELS[name]() if "register" not in name else CasRegister(0)
@@ -74,6 +76,7 @@ def test_no_small_history_of_a_register_is_misjudged(rng: random.Random) -> None
     assert is_right(history, CasRegister(0)) == explained(history, register_step, 0)
 
 
+@pytest.mark.slow
 def test_every_history_of_three_operations_on_a_register_is_judged_right() -> None:
     asked = [
         op("read", 0, 1, answer=0),

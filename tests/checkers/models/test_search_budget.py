@@ -166,6 +166,7 @@ LARGE: dict[str, tuple[Model, list[Operation]]] = {
 """Histories with more configurations than a MiB holds."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["counter", *nightly(*(name for name in LARGE if name != "counter"))])
 def test_the_bytes_that_a_search_counts_are_those_that_it_takes(name: str) -> None:
     model, history = LARGE[name]
@@ -181,6 +182,7 @@ def test_the_bytes_that_a_search_counts_are_those_that_it_takes(name: str) -> No
     assert limit / 2 < peak < 1.5 * limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("returned", [20_000, None])
 def test_operations_that_are_open_at_once_take_no_square_of_memory(returned: int | None) -> None:
     history = [op("add", i, returned, 2 * i) for i in range(20_000)]

@@ -46,6 +46,7 @@ def defined(run: Run) -> Names:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_names_of_the_anomalies_are_those_of_the_definitions(kind: str, cases: Cases) -> None:
     rng = random.Random(f"{kind} 1")

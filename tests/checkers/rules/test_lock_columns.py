@@ -90,6 +90,7 @@ def test_the_definition_agrees_when_narrowed_to_the_relevant_rows(
     assert found > cases(400 * ROUNDS) / 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS[:-1], ids=lambda check: check.__name__)
 def test_a_history_that_is_long_enough_to_be_narrowed_is_judged_alike(check: Callable[..., Any]) -> None:
     found = 0

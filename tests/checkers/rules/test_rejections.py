@@ -237,6 +237,7 @@ def of_rejections(evidence: Evidence) -> list[object]:
     return list(rejections.of_logged(Evidence(history=evidence.history, log=evidence.log)))
 
 
+@pytest.mark.slow
 def test_what_comes_too_late_by_refusals_is_found_as_in_a_second_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

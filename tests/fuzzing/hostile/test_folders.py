@@ -32,6 +32,7 @@ def found_in(cases: int, part: int, keep: Path) -> list[str]:
     return tally.findings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_that_the_user_did_not_name_is_written_or_read(part: int, tmp_path: Path) -> None:
     assert found_in(QUICK, part, tmp_path) == []
@@ -139,6 +140,7 @@ def test_what_is_allowed_is_not_noticed(
     assert attacked(monkeypatch, tmp_path, act) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_without_a_surprise_each_command_reads_what_it_is_given(name: str, tmp_path: Path) -> None:
     with campaign.warm([]):
@@ -151,6 +153,7 @@ def test_without_a_surprise_each_command_reads_what_it_is_given(name: str, tmp_p
     assert list(case.broken(tmp_path, outcome)) == []
 
 
+@pytest.mark.slow
 def test_every_surprise_can_be_put_in_the_place_of_a_file_and_of_a_folder(tmp_path: Path) -> None:
     for number, (surprise, put) in enumerate(SURPRISES.items()):
         if surprise == "a bomb of xz":  # it takes a while

@@ -12,7 +12,7 @@ from fuzzing.hostile.outputs import READERS, Kind, Output
 from fuzzing.hostile.payloads import PAYLOADS, Payload
 from fuzzing.hostile.shells import SHELLS, Pasted, commands, paste
 from fuzzing.hostile.text import harmless, one_turn, words_of
-from tests.support.selection import nightly, slow
+from tests.support.selection import nightly
 
 PAYLOAD = Payload(name="x", text="a\nPWNED: valid", forged=("PWNED: valid",), raw=("\x1b[38;5;99m",))
 PAGE = (
@@ -125,6 +125,7 @@ def test_outputs_without_a_hostile_text_break_no_rule(reader: str) -> None:
         assert violations(output, output, PAYLOADS["everything"]) == []
 
 
+@pytest.mark.slow
 def test_all_kinds_of_outputs_are_read() -> None:
     readers = ("run", "run elsewhere", "run for others", "shard")
     kinds = {output.kind for reader in readers for output in harmless(reader).values()}
@@ -185,10 +186,11 @@ def test_the_commands_of_an_output_are_found(kind: Kind, text: str) -> None:
 
 
 SEED = 20261126
-QUICK, SLOW = "verdict", "run"
+FIRST = ("verdict", "run")
 
 
-@pytest.mark.parametrize("reader", [QUICK, *slow(SLOW), *nightly(*sorted(READERS.keys() - {QUICK, SLOW}))])
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", [*FIRST, *nightly(*sorted(READERS.keys() - {*FIRST}))])
 def test_nothing_of_a_hostile_text_comes_through(reader: str, tmp_path: Path) -> None:
     with campaign.warm([]) as scratch:
         harmless(reader)
@@ -202,6 +204,7 @@ def test_nothing_of_a_hostile_text_comes_through(reader: str, tmp_path: Path) ->
     assert tally.cases.total() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 def test_each_reader_has_all_its_outputs_without_a_hostile_text(reader: str) -> None:
     with campaign.warm([]):

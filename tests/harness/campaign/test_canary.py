@@ -39,6 +39,7 @@ def with_canary(of: NightPlan) -> NightPlan:
     return msgspec.structs.replace(of, canary="equality-fence")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("runs", "why"),
     [

@@ -67,6 +67,7 @@ def test_a_target_that_is_no_name_makes_no_entry(run: Path, tmp_path: Path, targ
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["minimal.toml", "minimal-plan.json", "plan.json", "target.toml"])
 @pytest.mark.parametrize("leads_to", ["secret", "pipe", "/dev/zero"])
 def test_no_link_of_received_runs_enters_corpora(run: Path, tmp_path: Path, name: str, leads_to: str) -> None:

@@ -78,6 +78,7 @@ def read_all(file: Path) -> None:
     list(recheck(results))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "why"),
     [

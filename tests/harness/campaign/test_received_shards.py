@@ -98,6 +98,7 @@ MISTYPED = verdict() | {"findings": 7}
 UNKNOWN = verdict() | {"verdict": "probably"}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("change", "why"),

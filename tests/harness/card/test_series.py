@@ -155,6 +155,7 @@ def test_lock_then_incr_is_not_atomic_and_refuses_late_releases(local_engine: En
     assert [words[key] for key in keys] == ["yes", "no", "yes"]
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 @pytest.mark.parametrize("retakes", ["renew", *nightly("release")])
 def test_an_expired_lock_taken_again_does_not_tell(

@@ -206,6 +206,7 @@ def test_https_verifies_the_certificate(trusted: bool, code: int, tmp_path: Path
     assert ("certificate verify failed" in done.stderr) is not trusted
 
 
+@pytest.mark.slow
 def test_ctrl_c_removes_what_was_written(tmp_path: Path) -> None:
     with s3_server() as store:
         words = [*FENCEPOST, "atlas", store.url, f"--bucket={BUCKET}", "--keys=10000"]

@@ -292,6 +292,7 @@ def test_a_process_without_an_answer_never_passed() -> None:
     assert unanswered(-9).code == -9
 
 
+@pytest.mark.slow
 def test_what_a_class_prints_is_no_answer(tmp_path: Path) -> None:
     (tmp_path / "loud.py").write_text(
         "import os\nos.write(1, b'{}\\n')\nprint('loud', flush=True)\nclass Lock: ...\n"

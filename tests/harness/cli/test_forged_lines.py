@@ -257,6 +257,7 @@ def test_check_client_shows_words_as_text(tmp_path: Path, replacements: tuple[tu
     assert_inert(done.stdout + done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replacement", [*AT_START.values(), VERSIONS])
 def test_a_card_shows_what_a_program_says_as_text(tmp_path: Path, replacement: tuple[str, str]) -> None:
     kinds = ("--lock=client", "--storage=sqlite", "--no-token", "--only=calm", "--duration=2s", "--name=mine")

@@ -109,6 +109,7 @@ def test_a_hostile_setting_is_refused_in_a_sentence(refused: Any, option: str, w
     assert why in refused("validate", TARGET, "--set", option)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "word",
     [NAME, f"{NAME}.toml", f"x/{NAME}", "[*" * 3_000, "a\0b"],

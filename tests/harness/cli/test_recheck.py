@@ -47,6 +47,7 @@ def test_all_that_a_verdict_rests_on_is_printed_on_request(fencepost: Any, histo
         assert re.search(r"\n  double-belief +valid +observed +\d+\.\d{3} s\n", done.stdout)
 
 
+@pytest.mark.slow
 def test_json_output_is_only_the_verdict(fencepost: Any, history: Any, tmp_path: Path) -> None:
     done = fencepost("recheck", "--format", "json", history(superseded("fail")))
 

@@ -47,6 +47,7 @@ class TestRun:
         assert again.returncode == 2
         assert json.loads(again.stdout)["anomalies"] == document["anomalies"]
 
+    @pytest.mark.slow
     def test_ctrl_c_ends_the_run_and_the_recording_is_judged(self, tmp_path: Path) -> None:
         command = [*FENCEPOST, "run", "etcd-postgres", "--engine", "local", "--set", "workload.duration=60s"]
         process = subprocess.Popen(
@@ -216,6 +217,7 @@ def test_a_target_for_docker_alone_is_refused_before_the_run(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

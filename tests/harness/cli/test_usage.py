@@ -203,6 +203,7 @@ class TestTargets:
         assert done.stdout.startswith("mine.toml: ok, ")
         assert "mine.toml: client.command: there is no executable program ./my-lock" in done.stderr
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", schemas.schemas())
     def test_a_schema_can_be_printed(self, fencepost: Any, name: str) -> None:
         assert json.loads(fencepost("schema", name).stdout) == schemas.schemas()[name]
@@ -216,6 +217,7 @@ def run(command: list[str], folder: Path, stdout: Any = None) -> subprocess.Comp
 
 
 class TestStreams:
+    @pytest.mark.slow
     def test_a_broken_pipe_ends_the_command_silently(self, tmp_path: Path) -> None:
         read, written = os.pipe()
         os.close(read)
@@ -224,6 +226,7 @@ class TestStreams:
 
         assert (done.returncode, done.stderr) == (141, "")
 
+    @pytest.mark.slow
     def test_a_full_disk_is_reported_without_a_traceback(self, tmp_path: Path) -> None:
         with Path("/dev/full").open("w") as stdout:
             done = run([*FENCEPOST, "targets"], tmp_path, stdout)

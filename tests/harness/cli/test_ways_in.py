@@ -37,6 +37,7 @@ def piped(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     return call
 
 
+@pytest.mark.slow
 def test_recheck_reads_standard_input(tmp_path: Path, piped: Any) -> None:
     words = [*command.FENCEPOST, "recheck", "-", *BY_MODEL]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -114,6 +115,7 @@ def test_a_file_that_expands_beyond_the_limit_is_refused(tmp_path: Path) -> None
         formats.read(bomb)
 
 
+@pytest.mark.slow
 def test_a_compressed_text_is_read_up_to_a_null_byte(tmp_path: Path) -> None:
     holes = tmp_path / "holes.gz"
     holes.write_bytes(gzip.compress(b"\0" * (2 * limits.EXPANDED)))
@@ -122,6 +124,7 @@ def test_a_compressed_text_is_read_up_to_a_null_byte(tmp_path: Path) -> None:
         formats.read(holes)
 
 
+@pytest.mark.slow
 def test_a_large_compressed_file_may_expand_a_hundredfold() -> None:
     spaces = limits.EXPANDED + 1
     content = gzip.compress(os.urandom(1 << 20).replace(b"\0", b"1") + b" " * spaces)

@@ -56,7 +56,6 @@ def run(tmp_path: Path) -> Any:
             ("storage.fencing=none", 'expect=["stale-write"]'),
             "invalid",
             {"committed", "observed"},
-            marks=pytest.mark.slow,
         ),
         pytest.param(("forgetful",), (), "valid", {"observed"}, marks=pytest.mark.nightly),
         pytest.param(
@@ -64,7 +63,6 @@ def run(tmp_path: Path) -> Any:
             ("workload.kind=append", "storage.policy=inclusive", "storage.fence_on_acquire=true"),
             "valid",
             {"committed", "observed"},
-            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -187,6 +185,7 @@ def test_a_missing_program_is_refused_before_the_run(tmp_path: Path, program: st
     assert "harness/" not in said, "no traceback of ours"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "said"),
     [

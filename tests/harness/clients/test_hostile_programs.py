@@ -145,6 +145,7 @@ def command(folder: Path, how: str, request: str) -> list[str]:
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "when", "said"),
     [
@@ -235,6 +236,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
 def test_no_program_or_child_outlives_a_killed_harness(folder: Path, run_id: str, deadly: Signals) -> None:
     script = folder / "harness_that_is_killed.py"

@@ -88,6 +88,7 @@ def test_a_full_disk_ends_a_run_that_can_be_judged(local_engine: Engine, disk: A
     assert document["coverage"]["grants"] > 0
 
 
+@pytest.mark.slow
 def test_a_report_that_does_not_fit_on_the_disk_keeps_the_verdict(folder: Path) -> None:
     """A file size limit acts as the full disk: only the report exceeds it."""
     shutil.rmtree(folder / "events")
@@ -120,6 +121,7 @@ def test_a_merge_that_fails_on_a_full_disk_succeeds_later(disk: Any) -> None:
     assert recheck(run)[0].returncode in {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_a_run_that_needs_too_many_descriptors_does_not_start(tmp_path: Path) -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"

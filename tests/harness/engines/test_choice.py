@@ -180,6 +180,7 @@ def test_only_etcds_that_keep_data_are_killed(path_of_programs: Path, version: s
         assert "put etcd 3.5.3 or newer on PATH, or use Docker" in str(refused)
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 @pytest.mark.parametrize("system", SOURCES)
 def test_a_server_on_path_is_started_and_recorded(

@@ -31,6 +31,7 @@ def start(docker_engine: Engine, run_id: str, tmp_path: Path) -> Start:
     return lambda topology: docker_engine.start(topology, run_id, tmp_path, print)
 
 
+@pytest.mark.slow
 def test_every_edge_leads_to_its_server(start: Start, make_topology: Callable[..., Topology]) -> None:
     topology = make_topology(etcd=3, clients=2)
     with start(topology) as cluster:

@@ -54,6 +54,7 @@ def said_to_a_stranger(address: Address, *commands: str) -> list[str]:
             return [answers.readline() for _ in commands]
 
 
+@pytest.mark.slow
 def test_redis_rejects_clients_without_the_password(run: Run) -> None:
     answers = said_to_a_stranger(
         run.addresses["redis"],
@@ -158,6 +159,7 @@ def test_no_server_started_by_root_runs_as_root(run: Run) -> None:
     assert all(0 not in uids for uids in users.values())
 
 
+@pytest.mark.slow
 def test_the_password_is_in_no_command_and_no_remaining_file(local_engine: Engine, tmp_path: Path) -> None:
     specs = tuple(ServerSpec(name=system, system=system) for system in SYSTEMS)
     topology = Topology(servers=specs, clients=1, partitions=False)
@@ -213,6 +215,7 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
+@pytest.mark.slow
 def test_another_user_can_change_the_data_of_etcd(cluster: Cluster, other_user: int) -> None:
     at = next(each.address for each in cluster.servers if each.system == "etcd")
     key = encoded("of another user")
@@ -224,6 +227,7 @@ def test_another_user_can_change_the_data_of_etcd(cluster: Cluster, other_user: 
     assert [each["value"] for each in json.loads(found)["kvs"]] == [encoded("changed")]
 
 
+@pytest.mark.slow
 def test_another_user_can_add_a_proxy_to_toxiproxy(local_cluster: Cluster, other_user: int) -> None:
     assert local_cluster.toxiproxy
     at = local_cluster.toxiproxy.api
@@ -236,6 +240,7 @@ def test_another_user_can_add_a_proxy_to_toxiproxy(local_cluster: Cluster, other
     assert answer(at, "DELETE", "/proxies/theirs")[0] == 204
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("other_user")
 def test_what_another_user_could_reach_does_not_run_as_root(local_cluster: Cluster) -> None:
     assert local_cluster.toxiproxy

@@ -36,6 +36,7 @@ def start(local_engine: Engine, run_id: str, tmp_path: Path) -> Start:
     return lambda topology: local_engine.start(topology, run_id, tmp_path, print)
 
 
+@pytest.mark.slow
 def test_every_edge_leads_to_its_server_through_its_own_proxy(local_cluster: Cluster) -> None:
     wanted = [(client, server) for client in range(2) for server in local_cluster.servers]
     answers = [
@@ -46,6 +47,7 @@ def test_every_edge_leads_to_its_server_through_its_own_proxy(local_cluster: Clu
     assert len({local_cluster.edge(client, server.name) for client, server in wanted}) == len(wanted)
 
 
+@pytest.mark.slow
 def test_three_etcd_members_form_one_cluster(start: Start, make_topology: MakeTopology) -> None:
     with start(make_topology(etcd=3)) as cluster:
         members = [member_names(server.address) for server in cluster.servers if server.system == "etcd"]
@@ -61,6 +63,7 @@ def member_names(address: Address) -> set[Any]:
     return {member["name"] for member in members}
 
 
+@pytest.mark.slow
 def test_postgresql_speaks_utf8(servers: Cluster) -> None:
     address = servers.servers[-1].address
     where = f"host={address.host} port={address.port} {POSTGRES_LOGIN}"
@@ -79,6 +82,7 @@ def test_the_environment_has_the_versions_of_the_servers(servers: Cluster) -> No
     assert len(seen["programs"]) + len(seen["wheels"]) == 2
 
 
+@pytest.mark.slow
 def test_only_logs_are_kept(start: Start, make_topology: MakeTopology, run_id: str, tmp_path: Path) -> None:
     with start(make_topology()) as cluster:
         logs = cluster.logs()
@@ -98,6 +102,7 @@ def test_an_interrupt_leaves_nothing_behind(start: Start, make_topology: MakeTop
     assert processes_of(run_id) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_on_a_terminal_reaches_the_harness(local_engine: Engine, run_id: str, tmp_path: Path) -> None:
     with running_harness(local_engine.name, run_id, tmp_path) as process:
         wait_for_line(process, "up")
@@ -109,6 +114,7 @@ def test_ctrl_c_on_a_terminal_reaches_the_harness(local_engine: Engine, run_id: 
     assert processes_of(run_id) == []
 
 
+@pytest.mark.slow
 def test_servers_die_with_a_killed_harness(local_engine: Engine, run_id: str, tmp_path: Path) -> None:
     with running_harness(local_engine.name, run_id, tmp_path) as process:
         wait_for_line(process, "up")
@@ -207,6 +213,7 @@ def test_postgres_starts_from_a_wheel_that_only_root_can_reach(
         assert reply(cluster.servers[-1].address, "postgres", within=2)
 
 
+@pytest.mark.slow
 def test_without_toxiproxy_partitions_are_refused(
     start: Start, local_engine: Any, make_topology: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,6 +244,7 @@ def test_a_missing_wheel_is_refused_with_the_remedy(
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "why"),
     [

@@ -157,6 +157,7 @@ def test_a_changed_toxiproxy_is_replaced(tmp_path: Path, harm: str) -> None:
     assert not program.is_symlink()
 
 
+@pytest.mark.slow
 def test_four_concurrent_processes_build_toxiproxy_once(builds: Path, programs: Path, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)

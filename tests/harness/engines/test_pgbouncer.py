@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from harness.engines.engine import Engine
 from harness.network.systems import POSTGRES_LOGIN
@@ -13,6 +14,7 @@ from harness.network.topology import Address, ServerSpec, Topology
 POOLED = ServerSpec(name="pgbouncer-1", system="pgbouncer", image="fencepost/postgres", cluster="lock")
 
 
+@pytest.mark.slow
 def test_two_clients_hold_one_lock_of_a_session(docker_engine: Engine, run_id: str, tmp_path: Path) -> None:
     topology = Topology(servers=(POOLED,), clients=2, partitions=True)
     with docker_engine.start(topology, run_id, tmp_path, print) as cluster:

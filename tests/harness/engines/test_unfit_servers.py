@@ -77,6 +77,7 @@ def test_a_server_that_does_not_answer_is_not_ready_yet() -> None:
     assert not any(is_ready(system, Address("127.0.0.1", 1)) for system in SYSTEMS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["redis", *nightly("etcd", "postgres")])
 def test_a_server_that_is_too_old_is_refused(
     local_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
@@ -227,6 +228,7 @@ def slowly_serving_http(before: float, within: float) -> Iterator[Address]:
         yield at_port(at)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "within"), [(TIMEOUT + 1, 0.0), (0.0, TIMEOUT + 1)])
 def test_a_slow_server_is_not_taken_for_another(before: float, within: float) -> None:
     with slowly_serving_http(before, within) as address:

@@ -235,6 +235,7 @@ def test_a_folder_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
         received.regular_files(tmp_path, most=MOST)
 
 
+@pytest.mark.slow
 def test_a_copy_keeps_what_is_there_and_the_holes(tmp_path: Path) -> None:
     with (tmp_path / "a").open("wb") as file:
         file.write(b"begin")

@@ -50,6 +50,7 @@ def folder(judged: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(judged, tmp_path / "runs" / "t" / "1"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "cost"),
     [
@@ -260,6 +261,7 @@ def test_a_virtual_file_is_not_a_history(path: str, words: str, more: list[str],
     refused(done, words)
 
 
+@pytest.mark.slow
 def test_a_history_from_a_redirected_file_is_judged(folder: Path) -> None:
     """/dev/stdin is then a regular file."""
     command = [sys.executable, "-m", "harness.cli", "recheck", "--format", "json", "/dev/stdin"]

@@ -71,6 +71,7 @@ def shown(cluster: Cluster, name: str) -> int:
     return clock.read(server.address) - time.monotonic_ns()
 
 
+@pytest.mark.slow
 def test_the_clock_of_one_server_jumps_until_the_block_ends(cluster: Cluster) -> None:
     with clock_moved(cluster, "lock:redis-3", ["redis-3"], jump=HOUR) as fault:
         during = ahead(cluster)

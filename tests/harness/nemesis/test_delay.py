@@ -54,6 +54,7 @@ def postgres(cluster: Cluster) -> Iterator[PostgresConnection]:
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_write_lands_after_its_client_gave_up(cluster: Any, landed: Any, postgres: Any) -> None:
     with delay(cluster, 0, ["postgres"], lambda: None):
         with pytest.raises(Unknown):
@@ -130,6 +131,7 @@ def test_a_delay_ends_when_the_block_is_cut_short(cluster: Any) -> None:
     assert cluster.toxiproxy.state(NetworkEdge(0, "etcd-1")).held == frozenset()
 
 
+@pytest.mark.slow
 def test_a_delay_that_is_not_observed_is_not_in_force(local_cluster: Cluster) -> None:
     """Toxiproxy holds another client's edge than the probed one."""
 
@@ -208,6 +210,7 @@ def test_other_clients_keep_a_fast_network(cluster: Any) -> None:
     assert other == ["no toxic"] * 2
 
 
+@pytest.mark.slow
 def test_a_network_is_fast_again_when_the_block_is_cut_short(cluster: Any) -> None:
     with pytest.raises(KeyboardInterrupt), slow(cluster, 0, SERVERS, jitter=JITTER, rate=10):
         raise KeyboardInterrupt

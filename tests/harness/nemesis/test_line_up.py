@@ -227,6 +227,7 @@ def test_the_next_holder_goes_on_if_the_lock_is_to_be_superseded(state: SharedSt
     assert (ends, windows) == ([End.SUPERSEDED], [None])
 
 
+@pytest.mark.slow
 def test_a_pause_ends_even_if_a_hold_never_comes_to_its_aimed_end(state: SharedState) -> None:
     works = once("r0", "before-write"), once("r1", "before-release"), following(1, "r1")
     hazards = ("before-write/superseded/lock/delayed", "before-release/superseded/lock/delayed")
@@ -240,6 +241,7 @@ def test_a_pause_ends_even_if_a_hold_never_comes_to_its_aimed_end(state: SharedS
     assert took >= LONGEST * SECOND
 
 
+@pytest.mark.slow
 def test_a_hold_whose_lock_others_have_is_not_endangered(state: SharedState) -> None:
     successor = SharedProgress(state, 2, ("r0", "r1"))
     successor.reached("acquired", "r0", "2-1", 99)

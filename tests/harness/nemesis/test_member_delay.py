@@ -67,6 +67,7 @@ def put(cluster: Any, member: str) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_leader_that_hears_late_commits_late_and_loses_nothing(cluster: Any) -> None:
     names = [server.name for server in cluster.servers]
@@ -104,6 +105,7 @@ def test_links_get_late_one_after_another(cluster: Any) -> None:
     assert "(both; links: 4, one after another over 10s)" in fault.evidence
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_delay_between_members_without_links_is_not_in_force(local_cluster: Any) -> None:
     with (

@@ -112,6 +112,7 @@ def connection(cluster: Any, name: str, timeout: float = 1.0) -> Connection:
     return Connection([str(address)], timeout)
 
 
+@pytest.mark.slow
 def test_an_isolated_leader_steps_down_and_its_late_put_never_lands(cluster: Any) -> None:
     names = names_of(cluster)
     old = leader_of(cluster, names)

@@ -263,6 +263,7 @@ def test_a_pause_until_freed_ends_when_the_successor_has_left(folder: Path) -> N
     assert windows.hit >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overlap", [True, False])
 def test_faults_on_clients_overlap_unless_the_target_forbids_it(folder: Path, overlap: bool) -> None:
     lasting = PauseSpec(kind="pause", target="holder", at="before-write", lasts="20ms")

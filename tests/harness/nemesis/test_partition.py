@@ -125,6 +125,7 @@ def test_a_partition_heals_when_the_block_is_cut_short(cluster: Any) -> None:
     assert is_whole(cluster)
 
 
+@pytest.mark.slow
 def test_a_cut_that_is_not_observed_is_not_in_force(local_cluster: Cluster) -> None:
     """Toxiproxy cuts another client's edge than the probed one."""
 

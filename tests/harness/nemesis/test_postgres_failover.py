@@ -101,6 +101,7 @@ def test_every_edge_leads_to_the_standby_and_the_old_primary_follows_it(cluster:
     write(cluster, 3)
 
 
+@pytest.mark.slow
 def test_writes_acknowledged_while_the_link_is_held_are_lost(cluster: Cluster) -> None:
     write_on_both(cluster, 1)
 
@@ -133,6 +134,7 @@ def test_a_synchronous_commit_is_not_acknowledged_on_a_held_link(synchronous_clu
     assert surviving(cluster) == ["w1", "w3"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("old_primary", ["paused", *nightly("cut-off")])
 def test_an_old_primary_that_goes_on_accepts_lost_writes(cluster: Cluster, old_primary: OldPrimary) -> None:
     write_on_both(cluster, 1)

@@ -255,6 +255,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
 def test_no_client_outlives_a_harness_killed_in_a_grace(folder: Path, deadly: signal.Signals) -> None:
     script = folder / "harness_that_is_killed.py"

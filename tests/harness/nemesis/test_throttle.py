@@ -98,6 +98,7 @@ def share_used(cluster: Any) -> float:
     return (used() - before) / (time.monotonic() - started)
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_server_is_slow_until_the_block_ends(cluster: Any) -> None:
     with throttle_servers(cluster, "lock:redis-1", ["redis-1"], EDGES, 0.03) as fault:

@@ -206,6 +206,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS)
 def test_the_nemesis_hits_what_the_history_shows(recorded: Path, bug: str) -> None:
     runs = sorted((recorded / bug).iterdir())

@@ -26,6 +26,7 @@ def toxiproxy(local_cluster: Cluster) -> Iterator[Any]:
             local_cluster.toxiproxy.heal(NetworkEdge(client, server))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("direction", "streams"),
     [("both", {"upstream", "downstream"}), ("to-server", {"upstream"}), ("to-client", {"downstream"})],
@@ -111,6 +112,7 @@ def test_a_disabled_proxy_is_not_a_cut(toxiproxy: Any) -> None:
         toxiproxy._call("post", f"/proxies/{EDGE.proxy_name(toxiproxy.run_id)}", json={"enabled": True})
 
 
+@pytest.mark.slow
 def test_two_servers_are_not_mixed_up(
     toxiproxy: Any, local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
 ) -> None:

@@ -78,6 +78,7 @@ def test_what_a_verdict_accuses_is_what_the_drawing_shows_as_wrong(name: str) ->
         assert scene["accused"] or scene["unmatched"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anomaly", VIOLATIONS)
 def test_of_every_anomaly_the_contradicting_operations_are_in_the_drawing(anomaly: str) -> None:
     (name, *_) = [name for name in BAD if any(s.anomaly == anomaly for s in scenes_of(name)[0])]
@@ -117,6 +118,7 @@ def test_a_pause_that_a_step_names_has_the_number_of_that_step() -> None:
     assert [(number, band["kind"]) for number, band in bands.items()] == [("2", "pause")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BAD)
 def test_the_lock_s_lane_has_the_leases_of_the_checkers(name: str) -> None:
     run, commits = read(name)

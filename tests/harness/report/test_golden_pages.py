@@ -37,6 +37,7 @@ ONLY_COUNTED = {"append-without-fence-on-acquire"}
 """Its anomaly makes no run invalid, so a failing run of it has no finding."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_recorded_run_is_judged_and_shown_as_its_golden_facts_say(name: str) -> None:
     with reported(name) as run:

@@ -44,6 +44,7 @@ def write(file: Path, lines: list[dict[str, Any]]) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BAD)
 def test_what_a_finding_names_shows_it_again_when_it_is_cut_out(name: str, tmp_path: Path) -> None:
     history = LITERAL[name]

@@ -87,6 +87,7 @@ def test_the_recordings_are_small() -> None:
     assert sum(file.stat().st_size for file in RECORDINGS.glob("*.tar.xz")) < MOST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
 def test_a_recorded_twin_is_valid_and_exercised(recorded_run: Unpack, exhibit: Exhibit) -> None:
     document = recheck(recorded_run(f"{exhibit.name}{TWIN}")).document
@@ -106,6 +107,7 @@ def test_a_recorded_run_that_was_interrupted_ends_early(recorded_run: Unpack) ->
     recheck(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [each.name for each in recordings()])
 def test_a_recording_does_not_identify_its_machine(recorded_run: Unpack, name: str) -> None:
     folder = recorded_run(name)

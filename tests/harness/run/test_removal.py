@@ -52,6 +52,7 @@ def keys(belongings: Belongings) -> list[bytes]:
     return [kv.key for kv in found]
 
 
+@pytest.mark.slow
 def test_only_what_the_run_left_is_removed(belongings: Belongings) -> None:
     with removed_at_end([belongings], print):
         leave_a_key(belongings)
@@ -60,6 +61,7 @@ def test_only_what_the_run_left_is_removed(belongings: Belongings) -> None:
     assert keys(belongings) == [OTHERS]
 
 
+@pytest.mark.slow
 def test_it_is_removed_if_the_harness_is_killed(belongings: Belongings) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, encoded([belongings])], stdout=subprocess.PIPE, text=True

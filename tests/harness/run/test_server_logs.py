@@ -25,7 +25,7 @@ from tests.support.endless_redis import endless_redis
 from tests.support.missing import need
 from tests.support.repository import ROOT
 from tests.support.scripts import wait_until_listening
-from tests.support.selection import BOTH_ENGINES, slow
+from tests.support.selection import BOTH_ENGINES
 from tests.support.waiting import PATIENCE, wait_for
 
 LOG = "starting\nready\nout of memory"
@@ -116,6 +116,7 @@ def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_server_that_ends_during_a_run_ends_it_with_its_log(engine: str, tmp_path: Path) -> None:
     process = start("run", "redis-redis", "--engine", engine, "--set", "workload.duration=600s", cwd=tmp_path)
@@ -155,7 +156,6 @@ SERVICE = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
 import service
-from tests.support.selection import slow
 service.Storage.commits = lambda _storage, _asked: {answer}
 service.main()
 """
@@ -189,13 +189,12 @@ def failed_run(folder: Path, *settings: str) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
         ("{}", "missing required field `commits`"),
-        *slow(
-            ("{'commits': [], 'more': 'x' * 24 * 2**20}", "that the clients recorded; return only the writes")
-        ),
+        ("{'commits': [], 'more': 'x' * 24 * 2**20}", "that the clients recorded; return only the writes"),
     ],
     ids=["without the list", "too long"],
 )

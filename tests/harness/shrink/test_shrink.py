@@ -26,7 +26,6 @@ from harness.shrink.smaller_target import SmallerTarget
 from harness.spec import Target
 from tests.support.recorded_runs import Unpack
 from tests.support.repository import ROOT
-from tests.support.selection import slow
 from tests.support.target_files import SUPERSEDED, target_text
 
 LARGEST = {
@@ -41,7 +40,6 @@ LARGEST = {
 }
 """The most operations, clients and faults that the excerpt of a recorded run may have."""
 
-
 ALSO = ("second-set-drops-expiry", "redis-without-persistence", "string-comparison-of-tokens", "uuid-token")
 
 
@@ -50,7 +48,8 @@ def judged_in(folder: Path) -> Judged:
     return judge_file(folder / HISTORY, commits if commits.exists() else None, same_run=True)
 
 
-@pytest.mark.parametrize("name", [*LARGEST, *slow(*ALSO)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*LARGEST, *ALSO])
 def test_an_excerpt_is_small_and_has_just_the_finding_of_its_run(
     recorded_run: Unpack, tmp_path: Path, name: str
 ) -> None:
@@ -118,6 +117,7 @@ def test_a_history_with_other_findings_is_reduced(tmp_path: Path, monkeypatch: p
     assert excerpt.finding["fault"] == "pause"
 
 
+@pytest.mark.slow
 def test_the_lines_of_an_excerpt_are_those_of_the_run(recorded_run: Unpack) -> None:
     run = recorded_run("check-then-write")
 

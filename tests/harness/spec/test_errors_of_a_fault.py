@@ -220,6 +220,7 @@ def test_the_committed_schema_is_current(document: str) -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(committed))
 
 
+@pytest.mark.slow
 def test_the_schema_refuses_the_same_files_as_the_reader() -> None:
     wrong = tomllib.loads(SMALL) | {"workload": {"cleints": 5}}
 

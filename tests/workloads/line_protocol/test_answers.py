@@ -49,6 +49,7 @@ sys.stdin.read()
     assert answer["second"] == {"id": 2, "op": "write", "resource": "r0", "token": 5, "value": "0-1.0"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "raised", "said"),
     [
@@ -122,6 +123,7 @@ def test_a_grant_may_promise_no_length(speak: Any) -> None:
     assert (grant.token, grant.ttl, grant.attempt) == (0, None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [

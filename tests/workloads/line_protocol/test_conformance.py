@@ -184,6 +184,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_named(played: Any, mistake: str) -> None:
     side, old, new, found = MISTAKES[mistake]
@@ -206,6 +207,7 @@ def test_doubles_let_an_older_token_through_where_equal_ones_may_pass(played: An
     }
 
 
+@pytest.mark.slow
 def test_a_token_that_libraries_round_is_better_a_string(played: Any) -> None:
     as_number, as_string = (
         played('"token": token, "ttl_ms"', f'"token": {sent}, "ttl_ms"', "lock", all_of_it=True)
@@ -221,6 +223,7 @@ def test_a_token_that_libraries_round_is_better_a_string(played: Any) -> None:
 REPORTS_GRANTED = '            if row:\n                say(event="granted")\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("event", "point", "op"), [("granted", "granted", "acquire"), ("sent", "write-sent", "write")]
 )
@@ -239,6 +242,7 @@ def test_an_event_where_no_fault_stops_the_client_gets_advice(
 SENT = '        say(id=request["id"], event="sent")\n'
 
 
+@pytest.mark.slow
 def test_the_moment_of_an_event_that_never_came_is_named(played: Any) -> None:
     silent = (SENT, "        pass\n", "storage")
 
@@ -248,6 +252,7 @@ def test_the_moment_of_an_event_that_never_came_is_named(played: Any) -> None:
     assert played(*silent) == [], "it is no mistake"
 
 
+@pytest.mark.slow
 def test_no_moment_is_named_of_a_program_that_reports_every_event(played: Any) -> None:
     found = played("            if row:\n", REPORTS_GRANTED, "lock", "storage", all_of_it=True)
 

@@ -162,6 +162,7 @@ def test_a_program_that_answers_before_any_request_is_never_ready() -> None:
         ProgramClient(start, SETTINGS, TIMEOUT)
 
 
+@pytest.mark.slow
 def test_a_program_that_never_stops_talking_is_unknown(speak: Any) -> None:
     storage = storage_of(
         speak("""

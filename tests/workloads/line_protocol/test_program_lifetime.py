@@ -131,6 +131,7 @@ def test_a_program_that_is_never_ready_is_reported_in_one_sentence(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_client_stopped_with_its_program_still_receives_the_answer() -> None:
     """Both are stopped for longer than any deadline during a write."""
     script = textwrap.dedent(

@@ -41,6 +41,7 @@ def resource() -> str:
     return next(resources)
 
 
+@pytest.mark.slow
 def test_a_lease_without_keep_alives_ends_the_hold(open_lock: Any, resource: str) -> None:
     (first, _), (second, _) = open_lock(0), open_lock(1)
     held = first.acquire(resource, "0-1")

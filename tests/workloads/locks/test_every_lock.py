@@ -56,6 +56,7 @@ def test_the_token_rises_with_each_grant(open_lock: Any, resource: str) -> None:
     assert tokens == sorted(set(tokens))
 
 
+@pytest.mark.slow
 def test_a_waiter_is_granted_only_after_the_release(open_lock: Any, resource: str) -> None:
     (first, _), (second, _) = open_lock(0), open_lock(1)
 
@@ -65,6 +66,7 @@ def test_a_waiter_is_granted_only_after_the_release(open_lock: Any, resource: st
     assert granted.attempt is None or granted.attempt > asked + 0.1 * systems.SECOND  # not its first request
 
 
+@pytest.mark.slow
 def test_a_waiter_reports_granted_before_its_acquire_returns(
     open_lock: Any, kind: str, resource: str
 ) -> None:
@@ -93,6 +95,7 @@ def fall_silent(lock: Any) -> None:
         lock._session._client._connection._send_ping = lambda _timeout: None
 
 
+@pytest.mark.slow
 def test_a_lease_without_renewals_ends_the_hold(open_lock: Any, resource: str) -> None:
     (first, _), (second, _) = open_lock(0), open_lock(1)
     held = first.acquire(resource, "0-1")
@@ -104,6 +107,7 @@ def test_a_lease_without_renewals_ends_the_hold(open_lock: Any, resource: str) -
     assert held.ttl is None or time.monotonic_ns() > held.attempt + held.ttl
 
 
+@pytest.mark.slow
 def test_a_renewed_lease_outlasts_its_ttl(open_lock: Any, resource: str) -> None:
     lock, memory = open_lock()
     lock.acquire(resource, "0-1")
@@ -119,6 +123,7 @@ def test_a_renewed_lease_outlasts_its_ttl(open_lock: Any, resource: str) -> None
     assert all(0.9 * systems.TTL < event["ttl"] <= systems.TTL for event in renewals)
 
 
+@pytest.mark.slow
 def test_revoking_frees_only_the_lock_of_that_owner(open_lock: Any, resource: str) -> None:
     (first, _), (second, _) = open_lock(0, ttl=LONG_TTL), open_lock(1)
     held = first.acquire(resource, "0-1")
@@ -131,6 +136,7 @@ def test_revoking_frees_only_the_lock_of_that_owner(open_lock: Any, resource: st
     assert granted.token > held.token
 
 
+@pytest.mark.slow
 def test_a_refused_connection_applies_nothing(kind: str) -> None:
     settings = systems.lock_settings(kind, ["127.0.0.1:1"], token=systems.LOCKS[kind][2])
     lock = connect(settings, RecordedSession(systems.Memory(), 0, 1))

@@ -201,5 +201,6 @@ class Locking(stateful.RuleBasedStateMachine):
             lock.close()
 
 
+@pytest.mark.slow
 def test_one_client_at_a_time_holds_the_lock_and_tokens_rise(service: Service) -> None:
     stateful.run_state_machine_as_test(lambda: Locking(service), settings=FEW_AND_ALWAYS_THE_SAME)

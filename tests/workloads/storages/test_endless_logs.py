@@ -38,6 +38,7 @@ def test_pages_of_redis_without_end_are_given_up(tmp_path: Path) -> None:
     assert server.sent * len(VALUE) < 16 * MIB + BUFFERED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("recorded", "most"), [(0, 16 * MIB), (MIB // 2, 18 * MIB)])
 def test_one_answer_of_redis_without_end_is_given_up(recorded: int, most: int) -> None:
     with endless_redis(in_one_answer=True) as server:

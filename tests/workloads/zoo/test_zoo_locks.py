@@ -265,6 +265,7 @@ def test_a_deleted_queue_counts_from_0_again(open_lock: Any, zookeeper: list[str
     assert tokens == [0, 0]
 
 
+@pytest.mark.slow
 def test_etcd_3_4_grants_two_waiters_at_once_if_one_lease_has_ended(
     open_lock: Any, old_etcd: list[str], resource: str
 ) -> None:

@@ -37,6 +37,7 @@ def overtaken(case: Any) -> object:
     return case.committed
 
 
+@pytest.mark.slow
 def test_a_check_before_the_write_can_be_overtaken(exhibit: Any) -> None:
     assert overtaken(exhibit("check-then-write")) == [(2, "new"), (1, "old")]
     assert overtaken(exhibit("check-then-write-twin")) in ([(1, "old"), (2, "new")], [(2, "new")])
@@ -261,6 +262,7 @@ def test_a_value_set_after_its_fence_is_stored_with_another_token(exhibit: Any) 
     assert twin.open().read(RESOURCE) == ("new", 2)
 
 
+@pytest.mark.slow
 def test_a_restart_loses_a_mark_in_memory_but_keeps_the_data(exhibit: Any) -> None:
     def late_after_a_restart(case: Any) -> Any:
         case.open().write(RESOURCE, 2, "new", nothing)
@@ -283,6 +285,7 @@ def test_a_restart_loses_data_that_redis_had_in_memory(exhibit: Any) -> None:
     assert after_a_restart(exhibit("redis-without-persistence-twin")) == ("kept?", 2)
 
 
+@pytest.mark.slow
 def test_a_restart_loses_commits_that_were_not_yet_logged(exhibit: Any) -> None:
     bug = exhibit("asynchronous-commit")
     assert wait_for(lambda: asked(bug, "WHERE current_setting('wal_writer_delay') = '10s'"))

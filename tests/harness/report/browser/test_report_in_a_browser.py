@@ -39,6 +39,7 @@ def pixels(page: Page, colour: str) -> Any:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["unfenced", "fenced", "quiet"])
 @pytest.mark.parametrize("scheme", ["light", *nightly("dark")])
 def test_a_report_opens_from_disk_without_errors_and_without_a_network(
