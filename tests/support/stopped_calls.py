@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.systems import ENGINES
-
 LOCK_CALLS = {
     ("etcd", "acquire"): "fail info",  # the lease, the key
     ("etcd", "release"): "info",
@@ -69,7 +67,6 @@ STORAGE_CALLS = {
     ("zookeeper", "version-check", "fence"): "fail info",
     ("zookeeper", "version-check", "read"): "info",
 }
-CONTAINERS = {system for system, engine in ENGINES.items() if engine == "docker_engine"}
 
 
 def cases(calls: dict[Any, Any], system_of: Callable[..., Any]) -> Any:
@@ -80,17 +77,16 @@ def cases(calls: dict[Any, Any], system_of: Callable[..., Any]) -> Any:
             call,
             nth,
             id=f"{'-'.join(call)}-{nth or 'undisturbed'}",
-            marks=[] if is_quick(system_of(call), call, nth, outcomes) else pytest.mark.slow,
+            marks=[] if nth == 0 or is_main(call, nth, outcomes) else pytest.mark.nightly,
         )
         for call, outcomes in calls.items()
         for nth in range(len(outcomes.split()) + 1)
     ]
 
 
-def is_quick(system: Any, call: Any, nth: int, outcomes: Any) -> bool:
-    """Is it quick: no container starts, and only the main calls wait for a deadline?"""
-    stops_last = nth == len(outcomes.split()) and call[-1] in {"acquire", "write"} and call[-2] != "none"
-    return system not in CONTAINERS and (nth == 0 or stops_last)
+def is_main(call: Any, nth: int, outcomes: str) -> bool:
+    """Is it the last request of an acquire or of a fenced write?"""
+    return nth == len(outcomes.split()) and call[-1] in {"acquire", "write"} and call[-2] != "none"
 
 
 def each_request(calls: dict[Any, Any], system_of: Callable[..., Any]) -> pytest.MarkDecorator:

@@ -142,7 +142,7 @@ def some(*names: str) -> Iterator[Experiment]:
 
 
 @pytest.mark.engine
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_lock_then_incr_is_not_atomic_and_refuses_late_releases(local_engine: Engine, tmp_path: Path) -> None:
     experiments = list(some("calm", "pause-granted-unfenced", "pause-before-write-fenced"))
     need(local_engine, deployment.topology(target_of(SUBJECT, experiments[-1]), ()))

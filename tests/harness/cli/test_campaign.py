@@ -170,7 +170,7 @@ def test_an_interrupted_campaign_says_how_to_go_on(tmp_path: Path, campaign: Pat
     assert said.decode() == f"interrupted\ngo on with: {again}\n"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_a_killed_campaign_is_resumed_and_every_run_counts_once(tmp_path: Path, campaign: Path) -> None:
     def kill_and_resume() -> CompletedProcess[str]:

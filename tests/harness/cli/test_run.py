@@ -76,7 +76,7 @@ class TestRun:
         assert (tmp_path / "runs" / "etcd-postgres" / "latest" / "verdict.json").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_fenced_run_is_valid_and_its_unfenced_copy_is_not(tmp_path: Path) -> None:
     done = fencepost(
         tmp_path,
@@ -182,8 +182,9 @@ def test_a_run_without_faults_misses_required_hazards() -> None:
     "hazard",
     [
         "renewing/expired/holder",
-        "write-sent/before-expiry/storage",
-        *nightly("acquired/regranted/holder", "before-write/superseded/waiter"),
+        *nightly(
+            "write-sent/before-expiry/storage", "acquired/regranted/holder", "before-write/superseded/waiter"
+        ),
     ],
 )
 def test_a_run_hits_the_hazard_that_it_is_aimed_at(local_engine: Engine, tmp_path: Path, hazard: str) -> None:

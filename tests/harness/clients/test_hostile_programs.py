@@ -142,24 +142,22 @@ def command(folder: Path, how: str, request: str) -> list[str]:
     return [sys.executable, str(PROGRAM), how, request, str(folder)]
 
 
-SLOW = pytest.mark.slow
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "when", "said"),
     [
         ("garbage", "acquire", "WRONG acquire: unknown (the program said \\x00"),
-        pytest.param(
+        (
             "forks",
             "acquire",
             "WRONG acquire: the program ended with status 7, and a child process of it keeps",
-            marks=SLOW,
         ),
-        pytest.param("never_ends_forking", "acquire", "WRONG acquire: the program ended with", marks=SLOW),
-        pytest.param("endless_line", "acquire", "a line of more than 1,048,576 bytes", marks=SLOW),
-        pytest.param("endless_error_line", "start", "it ended with status 7", marks=SLOW),
-        pytest.param("flood_stderr", "acquire", "WRONG acquire: no answer in time", marks=SLOW),
+        *nightly(
+            ("never_ends_forking", "acquire", "WRONG acquire: the program ended with"),
+            ("endless_line", "acquire", "a line of more than 1,048,576 bytes"),
+            ("endless_error_line", "start", "it ended with status 7"),
+            ("flood_stderr", "acquire", "WRONG acquire: no answer in time"),
+        ),
     ],
 )
 def test_check_client_names_what_a_hostile_program_does(

@@ -84,6 +84,7 @@ def _password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVERS_PASSWORD", PASSWORD)
 
 
+@pytest.mark.nightly
 def test_fenced_servers_hold_through_faults_and_nothing_stays(servers: Attached, tmp_path: Path) -> None:
     faults = CUT_OFF + SCRIPT.format(name=servers.etcd.name)
     (tmp_path / "t.toml").write_text(target(servers) + faults)

@@ -228,6 +228,7 @@ def etcd(local_engine: Engine, certificates: Certificates, tmp_path: Path) -> It
             process.kill()
 
 
+@pytest.mark.nightly
 def test_etcds_that_demand_certificates_work(etcd: str, certificates: Certificates, tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(target(etcd))
 

@@ -169,8 +169,8 @@ LATE_MEMBERS = """faults=[
 ]"""
 IN_FORCE = [  # with each engine that injects the fault in a way of its own
     ("docker", ("etcd-postgres-kill", LONG), "kill", "storage"),
-    ("local", ("etcd-postgres-partition", LONG), "partition", "client:"),
     *nightly(
+        ("local", ("etcd-postgres-partition", LONG), "partition", "client:"),
         ("local", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
         ("local", ("etcd-postgres-stop", LONG), "stop", "client:"),
         ("local", ("etcd-postgres-delayed-write", LONG), "delay", "client:"),

@@ -201,7 +201,7 @@ def stand_in(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 TARGETS = [("kahuna-postgres", "valid"), ("kahuna-postgres-unfenced", "invalid")]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.engine
 @pytest.mark.timeout(900)
 def test_a_whole_run_without_a_fence_finds_a_stale_write(stand_in: str, tmp_path: Path) -> None:
