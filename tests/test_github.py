@@ -33,6 +33,7 @@ def module(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str
     return ran(command)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_each_file_is_valid_by_its_schema(schema: str) -> None:
     checked = module("check_jsonschema", "--builtin-schema", schema, *SCHEMAS[schema])

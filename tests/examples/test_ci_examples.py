@@ -50,6 +50,7 @@ storage = ["sqlite:conditional-update"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("schema", "file"), SCHEMAS)
 def test_each_file_is_valid_by_its_schema(schema: str, file: Path) -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]

@@ -79,6 +79,7 @@ class TestExample:
         assert (supervisor.home / "data/files/r0.log").read_text() == "new\nnewer\n"
         assert granted_at_last(address)["fencing_token"] > first
 
+    @pytest.mark.slow
     def test_a_restarted_service_grants_nothing_until_old_leases_have_ended(
         self, supervisor: Supervisor, address: Address
     ) -> None:
@@ -266,6 +267,7 @@ class TestRun:
         assert "start the service first" in said[0]
         assert not (tmp_path / "runs").exists()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("url", "side"),
         [

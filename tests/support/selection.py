@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable
 from typing import Protocol
 
 import pytest
@@ -13,18 +12,10 @@ QUICK = "not slow and not nightly"
 ENGINES = {"docker_engine", "local_engine"}
 
 
-def slow(*values: object) -> list[object]:
-    """Parameters of one value or one tuple each, which only `make test-slow` tries."""
-    return _marked(pytest.mark.slow, values)
-
-
 def nightly(*values: object) -> list[object]:
     """Parameters of one value or one tuple each, which only `make test-nightly` tries."""
-    return _marked(pytest.mark.nightly, values)
-
-
-def _marked(mark: pytest.MarkDecorator, values: Iterable[object]) -> list[object]:
-    return [pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=mark) for each in values]
+    marks = pytest.mark.nightly
+    return [pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=marks) for each in values]
 
 
 BOTH_ENGINES = ["local", *nightly("docker")]

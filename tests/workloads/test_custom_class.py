@@ -87,6 +87,7 @@ def test_moments_that_a_class_never_reports_are_not_required(folder: Path) -> No
     assert json.loads(again.stdout)["hazards"] == hazards
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "said"),
     [

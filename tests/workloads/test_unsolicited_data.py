@@ -152,6 +152,7 @@ def test_pending_redis_data_is_not_the_next_answer(redis_server: Any) -> None:
         assert connection.execute("ECHO", "second") == "second"
 
 
+@pytest.mark.slow
 def test_a_redis_that_sends_data_first_gets_no_request(
     redis_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -176,6 +176,7 @@ def test_only_a_single_vector_has_elements(text: str, problem: str) -> None:
         list(edn.read_elements(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [" " * 5_000_000, ";" * 5_000_000, '"' + "\\a" * 2_000_000, "[" * 2_000_000])
 def test_a_hostile_text_is_read_quickly(text: str) -> None:
     with pytest.raises(EdnError):

@@ -118,6 +118,7 @@ def test_tokens_may_be_any_number(shift: int, cases: Cases) -> None:
         check_same(lines_of(operations, policy=rng.choice(["strict", "inclusive"])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", LITERAL.values(), ids=LITERAL)
 def test_known_histories(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)

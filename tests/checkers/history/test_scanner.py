@@ -203,6 +203,7 @@ def test_different_strings_get_different_numbers(mixer: Any, texts: list[Any]) -
     assert list(table) == list(dict.fromkeys(texts)), "in the order in which they are first seen"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", LITERAL.values(), ids=LITERAL)
 def test_literal_histories_are_read_alike(path: Any) -> None:
     for line in path.read_bytes().splitlines(keepends=True)[1:]:

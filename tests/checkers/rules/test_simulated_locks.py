@@ -132,6 +132,7 @@ def test_two_grants_at_once_without_tokens_have_two_readings(cases: Cases) -> No
     assert {each.breach.rule for each in found} == {"both-promised", "lease-still-promised"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["leases with tokens", "advisory locks"])
 def test_a_lock_that_stays_with_its_session_starves_the_others(kind: str, cases: Cases) -> None:
     found = 0

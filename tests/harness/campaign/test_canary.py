@@ -129,6 +129,7 @@ def test_a_canary_that_the_zoo_does_not_have_is_refused() -> None:
         canary.chosen("uuid-tokens", TODAY)
 
 
+@pytest.mark.slow
 def test_joined_shards_have_the_canary_of_the_first(tmp_path: Path) -> None:
     one = shards.shard(tmp_path / "one", ORDINARY)
     two = Night.create(tmp_path / "two", with_canary(plan(BUG, TWIN)), SOURCE)

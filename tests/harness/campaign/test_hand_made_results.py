@@ -282,6 +282,7 @@ def test_the_file_of_a_stored_target_is_never_an_option(database: Path, tmp_path
     assert f"fencepost run {tmp_path}/--trust --seed 7" in seeds(database, "--trust", SHIPPED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "options"),
     [

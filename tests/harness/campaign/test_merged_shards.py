@@ -57,6 +57,7 @@ def comparable(of: Night) -> Any:
     return document
 
 
+@pytest.mark.slow
 def test_three_shards_joined_are_one_night(tmp_path: Path) -> None:
     everything = jobs(CELLS, seeds=None, repeat=2, past={}, known={}, rng=random.Random(1))
 
@@ -67,6 +68,7 @@ def test_three_shards_joined_are_one_night(tmp_path: Path) -> None:
     assert whole["exit_code"] == ExitCode.VIOLATION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("commits", "tested"), [(("c01dbee", "c01dbee"), "c01dbee"), (("c01dbee", "61bfca3"), None)]
 )
@@ -82,6 +84,7 @@ def test_shards_of_one_commit_tested_it(tmp_path: Path, commits: tuple[str, str]
     assert joined(*made, mine=campaign(tmp_path)).plan.tested_commit == tested
 
 
+@pytest.mark.slow
 def test_a_missing_shard_makes_the_night_fail_and_is_named(tmp_path: Path) -> None:
     one, _, three = three_shards(tmp_path)
 
@@ -133,6 +136,7 @@ def test_a_run_behind_a_link_in_a_shard_overwrites_nothing(tmp_path: Path) -> No
         assert (victim / ".bashrc").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_the_quarantine_of_a_shard_hides_nothing(tmp_path: Path) -> None:
     two = shards.shard(tmp_path / "two", job("b"), number="2/2", ends=[STALE])
     (run,) = assessed(two).runs
@@ -153,6 +157,7 @@ def test_the_users_own_quarantine_holds(tmp_path: Path) -> None:
     assert document["exit_code"] == ExitCode.AS_EXPECTED
 
 
+@pytest.mark.slow
 def test_without_a_campaign_file_every_output_says_so(tmp_path: Path) -> None:
     shard = shards.shard(tmp_path / "one", job())
 
@@ -167,6 +172,7 @@ def test_without_a_campaign_file_every_output_says_so(tmp_path: Path) -> None:
     assert not (merged / "campaign.toml").exists()
 
 
+@pytest.mark.slow
 def test_joining_shards_runs_nothing_that_they_name(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     (tmp_path / "evil.py").write_text(f"open({str(ran)!r}, 'w')\nclass Lock: pass\nclass Storage: pass\n")
@@ -196,6 +202,7 @@ def test_with_a_campaign_file_the_command_says_nothing_about_it(tmp_path: Path) 
     assert (tmp_path / "nights/nightly/latest/campaign.toml").read_text() == SOURCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mine", "is_kept"), [(f'keep = "failures"\n{SOURCE}', False), (SOURCE, True), (None, True)]
 )

@@ -33,6 +33,7 @@ def test_a_violation_that_its_shard_calls_valid_is_a_violation(tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 def test_a_violation_that_only_its_shard_sees_is_none(tmp_path: Path) -> None:
     shard = claiming(tmp_path / "one", job(), FENCED, verdict("too late"), 1)
 
@@ -88,6 +89,7 @@ def reduced(folder: Path) -> Night:
     return shard
 
 
+@pytest.mark.slow
 def test_a_run_without_a_history_is_not_judged_again(tmp_path: Path) -> None:
     merged = joined(reduced(tmp_path / "one"), mine=campaign(tmp_path))
 
@@ -128,6 +130,7 @@ def test_a_run_beside_others_that_pass_is_named_too(tmp_path: Path) -> None:
     assert "seed 7: not judged again" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of", "header"), [(job(seed=8), {"seed": 8}), (job("b"), {"target": "b"}), (job(), {"seed": None})]
 )
@@ -182,6 +185,7 @@ def test_a_night_of_the_campaigns_own_cells_is_green(tmp_path: Path) -> None:
     assert (document["exit_code"], document["notices"]) == (ExitCode.AS_EXPECTED, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "mine", "said"),
     [

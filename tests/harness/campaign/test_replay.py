@@ -151,6 +151,7 @@ def test_a_target_of_strangers_is_written_but_no_command_runs_it(tmp_path: Path)
     assert "cd " not in printed + written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "shown"),
     [

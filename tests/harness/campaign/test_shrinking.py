@@ -112,6 +112,7 @@ def test_the_history_is_shrunk_even_if_no_run_fits(recorded_run: Unpack, tmp_pat
     assert "This finding needs only 4 of " in markdown(night, assessed(night))
 
 
+@pytest.mark.slow
 def test_it_is_interrupted_at_the_end_of_the_budget(tmp_path: Path, begun: list[Sequence[str]]) -> None:
     night, said = night_of(tmp_path, failed(seconds=0.5)), list[str]()
 

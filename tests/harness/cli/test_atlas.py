@@ -69,6 +69,7 @@ def test_the_requests_and_bytes_are_announced_exactly(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_race_with_two_winners_is_a_history_that_is_judged(tmp_path: Path) -> None:
     with s3_server("races") as store:
         done = drawn(tmp_path, store.url, "--format=json")
@@ -222,6 +223,7 @@ def test_ctrl_c_removes_what_was_written(tmp_path: Path) -> None:
     assert store.objects == {}
 
 
+@pytest.mark.slow
 def test_gofakes3_is_atomic_and_ignores_a_deletes_etag(docker_engine: Engine, tmp_path: Path) -> None:
     with started(docker_engine, tmp_path, ServerSpec(name="s3", system="s3")) as cluster:
         url = f"http://{endpoints(cluster, 's3')[0]}"

@@ -57,6 +57,7 @@ def runs_everywhere(campaign: Path) -> Path:
     return campaign
 
 
+@pytest.mark.slow
 def test_a_dry_run_prints_the_runs_and_their_time(tmp_path: Path, runs_everywhere: Path) -> None:
     done = fencepost(tmp_path, "campaign", "--dry-run", "--workers", "2", runs_everywhere)
 
@@ -75,6 +76,7 @@ def test_a_campaign_that_ships_is_named_without_a_path(tmp_path: Path) -> None:
     assert "etcd-sqlite-none-pause, run 1" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_file_of_that_name_precedes_the_shipped_campaign(tmp_path: Path, runs_everywhere: Path) -> None:
     shutil.copy(runs_everywhere, tmp_path / "local")
 
@@ -83,6 +85,7 @@ def test_a_file_of_that_name_precedes_the_shipped_campaign(tmp_path: Path, runs_
     assert done.stdout == fencepost(tmp_path, "campaign", "--dry-run", runs_everywhere).stdout
 
 
+@pytest.mark.slow
 def test_a_dry_run_names_the_cells_that_cannot_run_here(tmp_path: Path, campaign: Path) -> None:
     (tmp_path / "own.toml").write_text(OWN_PROGRAM)
     campaign.write_text(
@@ -116,6 +119,7 @@ def test_a_dry_run_without_the_named_engine_ends_as_its_runs_would(tmp_path: Pat
     assert "DOCKER_HOST" in done.stderr
 
 
+@pytest.mark.slow
 def test_shards_share_the_runs(tmp_path: Path, runs_everywhere: Path) -> None:
     parts = [
         fencepost(tmp_path, "campaign", "--dry-run", "--shard", shard, runs_everywhere).stdout.splitlines()[
@@ -137,6 +141,7 @@ def test_mistakes_are_reported_before_anything_starts(tmp_path: Path, campaign: 
     assert not (tmp_path / "nights").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "a/b"])
 def test_a_shard_that_cannot_be_is_refused(tmp_path: Path, campaign: Path, shard: str) -> None:
     assert f"'{shard}' is not a shard" in refusal(tmp_path, "campaign", "--shard", shard, campaign)

@@ -60,6 +60,7 @@ def test_a_correct_program_fits(checked: Any, options: tuple[str, ...], absent: 
     assert not [line for line in done.stdout.splitlines() if line.split(" ", 1)[1].startswith(f"{absent}:")]
 
 
+@pytest.mark.slow
 def test_advice_about_a_grant_is_shown_to_its_end(checked: Any) -> None:
     done = checked('"token": token, "ttl_ms"', '"token": 2**60 + token, "ttl_ms"', "--side=lock")
 
@@ -135,6 +136,7 @@ def test_a_program_that_does_not_start_is_named_with_its_log(checked: Any) -> No
     assert "logs/" not in done.stderr, "the folder of a check is gone when its error is read"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", BOTH_ENGINES)
 def test_running_servers_are_not_stopped(checked: Any, engine: str, request: pytest.FixtureRequest) -> None:
     request.getfixturevalue(f"{engine}_engine")

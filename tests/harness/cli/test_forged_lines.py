@@ -248,6 +248,7 @@ def assert_inert(text: str) -> None:
     assert not [line for line in text.split("\n") if line.lstrip().startswith(("::", "FORGED", "##"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replacements", [*([each] for each in AT_START.values()), ANSWERS])
 def test_check_client_shows_words_as_text(tmp_path: Path, replacements: tuple[tuple[str, str], ...]) -> None:
     options = ("--engine=local", "--set=lock.ttl=1s", "--fencing=compare")

@@ -174,6 +174,7 @@ class LeavingEngine:
         raise InfrastructureError("Docker did not remove container etcd-1")
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_failed_removal_after_the_verdict_is_reported(
     local_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

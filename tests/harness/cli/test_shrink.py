@@ -14,6 +14,7 @@ from tests.support.recorded_runs import Unpack
 from tests.support.repository import ROOT
 
 
+@pytest.mark.slow
 def test_the_excerpt_is_printed_and_can_be_judged_again(recorded_run: Unpack, tmp_path: Path) -> None:
     run = recorded_run("etcd-postgres-unfenced")
 
@@ -136,6 +137,7 @@ def test_a_plan_that_contradicts_the_command_is_refused(
     assert said in refusal(run, "run", "--plan", "plan.json", *options, target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"seed": 1}', "\x00", '{"seed": [], "planned": []}'])
 def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "plan.json").write_text(content)

@@ -75,6 +75,7 @@ def received(recorded_run: Unpack) -> Path:
     return recorded_run("etcd-postgres-unfenced")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OWN)
 @pytest.mark.parametrize("command", ["run", "shrink"])
 def test_a_received_run_starts_no_own_code(received: Path, tmp_path: Path, kind: str, command: str) -> None:
@@ -102,6 +103,7 @@ key_file = "key.pem\"""",
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("was", "becomes"),
     [
@@ -202,6 +204,7 @@ def test_shrink_runs_the_target_that_it_asked_about(received: Path) -> None:
     assert "command" not in (received / "minimal.toml").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_without_a_seed_says_so(received: Path, tmp_path: Path) -> None:
     (received / "header.json").unlink()
 

@@ -115,6 +115,7 @@ class TestWrongUse:
             "the folder empty has no *.toml",
         ]
 
+    @pytest.mark.slow
     def test_every_target_of_a_folder_is_validated(self, fencepost: Any) -> None:
         done = fencepost("validate", str(ROOT / "targets"))
 

@@ -71,6 +71,7 @@ def harness(folder: Path) -> Iterator[Any]:
     process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
 def test_no_client_outlives_a_killed_harness_if_stopped(harness: Any, folder: Path, deadly: Signals) -> None:
     pids = [int(pid) for pid in harness.stdout.readline().split()]
@@ -136,6 +137,7 @@ def reach_in_a_child(state: SharedState, point: str, resource: str = "r1", token
     return psutil.Process(pid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", STOP_POINTS)
 def test_a_client_stops_at_a_requested_stop_point_until_released(state: SharedState, point: str) -> None:
     request = StopRequest(state, 0, point, Victim.named("holder:r1"))

@@ -16,7 +16,7 @@ from harness.files.logs import CUT, MOST
 from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_challenged
 from tests.support.command import refusal, run_target, run_words
 from tests.support.repository import ROOT
-from tests.support.selection import nightly, slow
+from tests.support.selection import nightly
 from tests.support.target_files import SUPERSEDED, target_text
 
 PROGRAM = ROOT / "tests/support/line_program.py"
@@ -47,6 +47,7 @@ def run(tmp_path: Path) -> Any:
     return run_it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "settings", "verdict", "evidence"),
     [
@@ -189,10 +190,8 @@ def test_a_missing_program_is_refused_before_the_run(tmp_path: Path, program: st
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        *slow(
-            ([sys.executable, "nothing.py"], "ended with status 2; its last lines:"),
-            (["echo", "hello"], "did not become ready: the program said hello: "),
-        ),
+        ([sys.executable, "nothing.py"], "ended with status 2; its last lines:"),
+        (["echo", "hello"], "did not become ready: the program said hello: "),
         ([sys.executable, "-c", "raise RuntimeError('my words')"], "RuntimeError: my words"),
     ],
 )

@@ -29,7 +29,7 @@ from harness.processes.process_tree import is_stopped
 from tests.support.command import FENCEPOST
 from tests.support.orphans import leaving_daemons, offspring, task
 from tests.support.repository import ROOT
-from tests.support.selection import nightly, slow
+from tests.support.selection import nightly
 from tests.support.waiting import wait_for
 from workloads.line_protocol.program_client import start_fields
 
@@ -222,7 +222,6 @@ from pathlib import Path
 from harness.clients.pool import started
 from harness.processes.cleanup_process import programs_killed_at_end
 from tests.support.orphans import offspring, task
-from tests.support.selection import slow
 
 if __name__ == "__main__":
     with programs_killed_at_end({run_id!r}), started(2, 1, 0, Path({folder!r})) as clients:
@@ -323,7 +322,8 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("deadly", [signal.SIGKILL, *slow(signal.SIGTERM)])
+@pytest.mark.slow
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
 def test_no_daemon_outlives_a_killed_harness(
     folder: Path, run_id: str, daemons: Callable[[], list[Any]], deadly: Signals
 ) -> None:

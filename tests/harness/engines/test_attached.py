@@ -40,6 +40,7 @@ def test_a_server_that_nothing_reaches_is_an_infrastructure_failure(nowhere: Add
         check([spec(nowhere)])
 
 
+@pytest.mark.slow
 def test_a_server_of_another_kind_is_a_wrong_configuration(http: Address) -> None:
     with pytest.raises(
         ConfigurationError, match=r"not etcd: check lock\.servers; if it speaks TLS, give lock\.ca_file"
@@ -85,6 +86,7 @@ def test_a_server_without_tls_is_a_wrong_configuration(authority: str, system: s
         check([spec(at_port(at), system=system, ca_file=authority)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["etcd", "postgres"])
 def test_no_other_server_without_tls_is_taken_for_one(http: Address, authority: str, system: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"which is not {system}: check lock\.servers$"):

@@ -88,6 +88,7 @@ def use(engine: Engine, client: Any, spec: ServerSpec, run_id: str, folder: Path
         return [*seen, rights(client, run_id)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["redis", *nightly("postgres", "etcd", "zookeeper", "dynamodb", "s3")])
 def test_our_servers_have_no_capabilities(
     docker_engine: Engine, client: Any, run_id: str, tmp_path: Path, system: str

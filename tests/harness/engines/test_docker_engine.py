@@ -46,6 +46,7 @@ def test_every_edge_leads_to_its_server(start: Start, make_topology: Callable[..
     assert len(edges) == len(answers)
 
 
+@pytest.mark.slow
 def test_postgresql_speaks_utf8(docker_cluster: Cluster) -> None:
     address = docker_cluster.servers[-1].address
     with psycopg.connect(f"host={address.host} port={address.port} {POSTGRES_LOGIN}") as connection:
@@ -85,6 +86,7 @@ def test_everything_carries_the_marks_of_its_run(things: Any, docker_cluster: An
     assert {ownership.owner_of(each["Labels"]) for each in things(docker_cluster.run_id)} == {ours}
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(
     start: Start, things: Any, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
 ) -> None:
@@ -164,6 +166,7 @@ def test_clean_finds_leftovers_without_a_note(
     assert things(run_id) == []
 
 
+@pytest.mark.slow
 def test_a_container_is_frozen_killed_and_restarted(start: Start, client: Any, run_id: str) -> None:
     with start(postgres_from(None)) as cluster:
         postgres = containers_of(client, run_id)["postgres"]
@@ -182,6 +185,7 @@ def test_a_container_is_frozen_killed_and_restarted(start: Start, client: Any, r
     assert None not in (thawed, restarted)
 
 
+@pytest.mark.slow
 def test_a_frozen_container_thaws_before_it_is_removed(start: Start, client: Any, run_id: str) -> None:
     began = time.time()
     with start(postgres_from(None)):
@@ -197,6 +201,7 @@ def test_a_frozen_container_thaws_before_it_is_removed(start: Start, client: Any
     assert containers_of(client, run_id) == {}
 
 
+@pytest.mark.slow
 def test_a_freeze_that_the_kernel_did_not_finish_in_time_is_tried_again(
     start: Start, client: Any, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

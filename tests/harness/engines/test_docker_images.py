@@ -15,6 +15,7 @@ from harness.network.topology import ServerSpec, Topology
 from tests.support.systems import OLD_ETCD, postgres_from
 
 
+@pytest.mark.slow
 def test_a_build_gets_the_pins_it_declares_and_a_failed_one_its_lines(
     things: Any,
     docker_engine: Engine,
@@ -88,6 +89,7 @@ def test_a_release_is_built_and_runs(
     assert server["version"] == version
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("image", "message"),
     [
@@ -110,6 +112,7 @@ def test_an_unusable_image_is_reported(
     assert things(run_id) == []
 
 
+@pytest.mark.slow
 def test_a_container_that_exits_is_reported_with_its_last_lines(
     things: Any, client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ def _notes(tmp_path: Path, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None
     run_notes.leave_note(DEAD.marks(run_id), "local", [])
 
 
+@pytest.mark.slow
 def test_only_processes_of_a_dead_run_are_killed(run_id: str) -> None:
     with (
         subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left,
@@ -38,6 +39,7 @@ def test_only_processes_of_a_dead_run_are_killed(run_id: str) -> None:
     assert lives
 
 
+@pytest.mark.slow
 def test_a_process_with_a_pid_seen_before_is_killed(run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left:
         seen_before = psutil.Process(left.pid)

@@ -56,6 +56,7 @@ def addresses(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) ->
         yield {server.system: server.address for server in cluster.servers}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "other"),
     [confused(*pair) for pair in itertools.product(SYSTEMS, LOCAL) if pair[0] != pair[1] and pair != ALIKE],
@@ -138,6 +139,7 @@ def build(docker_engine: Engine, run_id: str, tmp_path: Path) -> Iterator[Any]: 
             client.images.remove(image, force=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "dockerfile", "said"),
     [

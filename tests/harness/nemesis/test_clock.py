@@ -190,6 +190,7 @@ def test_a_clock_that_drifts_gains_a_second_in_each(cluster: Cluster, name: str)
     assert abs(shown(cluster, name) - after) < TOLERANCE
 
 
+@pytest.mark.slow
 def test_keys_outlive_their_time_while_the_clock_is_back(cluster: Cluster) -> None:
     third, second = redis(cluster, 3), redis(cluster, 2)
     for each in (third, second):

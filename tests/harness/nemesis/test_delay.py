@@ -176,6 +176,7 @@ def toxics(cluster: Any, client: int = 0) -> list[str]:
     return [str(cluster.toxiproxy.state(NetworkEdge(client, server))) for server in SERVERS]
 
 
+@pytest.mark.slow
 def test_messages_are_late_by_varying_times(cluster: Any, timed: Any) -> None:
     with slow(cluster, 0, SERVERS, jitter=JITTER, rate=None) as fault:
         during = [timed() for _ in range(12)]
@@ -191,6 +192,7 @@ def test_messages_are_late_by_varying_times(cluster: Any, timed: Any) -> None:
     assert wait_for(lambda: max(timed() for _ in range(5)) < 0.1)  # once the machine lets it
 
 
+@pytest.mark.slow
 def test_messages_arrive_at_a_low_rate(cluster: Any, timed: Any) -> None:
     with slow(cluster, 0, SERVERS, jitter=None, rate=10) as fault:
         during = timed(20_000)

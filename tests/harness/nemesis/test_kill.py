@@ -76,6 +76,7 @@ def test_a_server_is_down_until_the_block_ends_and_then_usable(cluster: Any) -> 
     assert answers(cluster, "postgres") == [True] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", BOTH)
 def test_a_server_may_stop_in_an_orderly_way(cluster: Any, server: str) -> None:
     with kill(cluster, "storage", [server], edges(server), orderly=True) as fault:
@@ -94,6 +95,7 @@ def has_ended_by_itself(cluster: Any, server: str) -> bool:
     return words[server] in cluster.logs()[server]
 
 
+@pytest.mark.slow
 def test_acknowledged_writes_survive_a_kill(cluster: Any) -> None:
     redis(cluster).execute("SET", "kept", "yes")
 
@@ -249,6 +251,7 @@ def test_a_request_to_a_stopped_server_is_carried_out_afterwards(cluster: Any) -
     assert wait_for(lambda: redis.execute("GET", "late") == "yes")
 
 
+@pytest.mark.slow
 def test_servers_continue_when_the_block_is_cut_short(cluster: Any) -> None:
     with suppress(KeyboardInterrupt), pause_servers(cluster, "lock", BOTH, edges(*BOTH)):
         during = [answers(cluster, server, SILENCE) for server in BOTH]
@@ -276,6 +279,7 @@ def test_a_server_that_still_answers_is_not_paused(cluster: Any) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_server_that_has_ended_cannot_be_paused(cluster: Any) -> None:
     cluster.kill(["redis-1"])
     try:

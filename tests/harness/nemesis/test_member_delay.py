@@ -137,6 +137,7 @@ def silent_member() -> Iterator[Address]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_member_that_hangs_up_because_it_hears_nothing_is_silent(silent_member: Address) -> None:
     probes = Probes(kind="partition", target="lock:zookeeper-2", edges={LINK: (silent_member, ZOOKEEPER)})
     assert silence_after(ANSWER_TIMEOUT) > MEMBERS["zookeeper"].hangs_up

@@ -223,6 +223,7 @@ def test_members_are_joined_again_when_the_block_is_cut_short(cluster: Any) -> N
     assert ways(cluster, everything) == everything
 
 
+@pytest.mark.slow
 def test_halves_leave_the_target_in_the_minority() -> None:
     five = tuple(f"etcd-{number}" for number in range(1, 6))
 

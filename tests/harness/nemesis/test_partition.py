@@ -138,6 +138,7 @@ def test_a_cut_that_is_not_observed_is_not_in_force(local_cluster: Cluster) -> N
     assert is_whole(local_cluster)
 
 
+@pytest.mark.slow
 def test_silence_without_an_answer_before_proves_nothing(local_cluster: Cluster) -> None:
     toxiproxy = local_cluster.toxiproxy
     toxiproxy.cut(NetworkEdge(0, "etcd-1"), "both")

@@ -142,6 +142,7 @@ def test_writes_acknowledged_while_the_link_is_held_are_lost(cluster_of_each_eng
     assert redis_at(at(cluster, "redis-1")).execute("GET", "token") == "2"
 
 
+@pytest.mark.slow
 def test_a_grant_that_waits_for_a_held_link_is_unknown(cluster: Any) -> None:
     settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))], wait_for_replica=True)
     lock = connect(settings, RecordedSession(Memory(), 1, 2))

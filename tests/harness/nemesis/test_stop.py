@@ -58,6 +58,7 @@ def calls(client: int, folder: Path, since: int = 0) -> list[str]:
     return [each["f"] for each in events if each["type"] == "invoke" and each["time"] >= since]
 
 
+@pytest.mark.slow
 def test_a_stopped_holder_completes_its_write_and_releases(clients: ClientPool, folder: Path) -> None:
     old = clients.handles[0]
 
@@ -75,6 +76,7 @@ def test_a_stopped_holder_completes_its_write_and_releases(clients: ClientPool, 
     assert f"process {clients.handles[0].pid} is ready" in fault.healed
 
 
+@pytest.mark.slow
 def test_the_next_process_goes_on_under_new_numbers(clients: ClientPool, folder: Path) -> None:
     with stop_client(reach_of(clients), 0, MINUTE) as fault:
         (folder / BUSY).unlink()
@@ -103,6 +105,7 @@ def test_a_client_that_does_not_end_is_killed_after_its_grace(clients: ClientPoo
     assert {each["type"] for each in recorded_by(0, folder) if each["f"] == "write"} == {"invoke"}
 
 
+@pytest.mark.slow
 def test_the_other_clients_are_left_alone(clients: ClientPool, folder: Path) -> None:
     other = clients.handles[1]
 
@@ -114,6 +117,7 @@ def test_the_other_clients_are_left_alone(clients: ClientPool, folder: Path) -> 
     assert {each["process"] for each in recorded_by(1, folder)} == {1}
 
 
+@pytest.mark.slow
 def test_two_clients_are_stopped_at_the_same_time(clients: ClientPool, folder: Path) -> None:
     old, reach, seen = list(clients.handles), reach_of(clients), []
 
@@ -205,6 +209,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("knows", "by", "last"),
     [

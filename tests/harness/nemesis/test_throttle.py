@@ -44,6 +44,7 @@ def used_in(process: psutil.Process, seconds: float) -> float:
     return (sum(process.cpu_times()[:2]) - before) / (time.monotonic() - started)
 
 
+@pytest.mark.slow
 def test_a_client_gets_its_share_until_the_block_ends(spinner: psutil.Process) -> None:
     with throttle_client(spinner, "client:0", 0.1) as fault:
         during = used_in(spinner, 1.0)

@@ -26,6 +26,7 @@ from tests.support.waiting import PATIENCE, wait_for
 SLOW_TO_END = "import sys, time; sys.stdin.read(); time.sleep(1)"  # longer than Popen waits after Ctrl-C
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [KeyboardInterrupt, ValueError])
 def test_a_companion_has_ended_when_its_block_was_cut_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: type[BaseException]
@@ -79,6 +80,7 @@ def test_a_command_ends_with_its_status_and_last_line() -> None:
     assert str(ended) == "`sh -c 'echo first; echo last >&2; exit 3'` ended with status 3: last"
 
 
+@pytest.mark.slow
 def test_a_command_is_killed_with_its_children_at_its_deadline() -> None:
     ended = run(["sh", "-c", "sleep 600 & echo $!; wait"], 3)
 

@@ -18,6 +18,7 @@ QUIET = (
 )
 
 
+@pytest.mark.slow
 def test_a_cron_without_faults_runs_every_job_once(tmp_path: Path) -> None:
     done = run_until_challenged(
         lambda duration: run_target(tmp_path, "etcd-postgres-cron-short-pauses", *QUIET, duration),

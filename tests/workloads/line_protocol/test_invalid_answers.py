@@ -82,6 +82,7 @@ def test_silence_ends_with_the_deadline_and_is_unknown(speak: Any) -> None:
     assert time.monotonic() - called < SOON
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_read_its_input_is_unknown_too(speak: Any) -> None:
     storage = storage_of(speak("time.sleep(60)"))
     with pytest.raises(Unknown):
@@ -91,6 +92,7 @@ def test_a_program_that_does_not_read_its_input_is_unknown_too(speak: Any) -> No
         storage.write("r0", 5, "x" * 1_000_000, lambda: None)
 
 
+@pytest.mark.slow
 def test_a_late_answer_belongs_to_no_other_request(speak: Any) -> None:
     """The write's ok arrives during the wait for the read, whose own answer is a failure."""
     storage = storage_of(

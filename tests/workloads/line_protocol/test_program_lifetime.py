@@ -37,6 +37,7 @@ def test_the_end_of_a_program_is_unknown_and_a_new_one_answers_next(speak: Any) 
     assert storage.read("r0") == (None, 0)
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_reconnect_is_killed_and_restarted(speak: Any) -> None:
     client = speak(
         """
@@ -110,6 +111,7 @@ def test_the_lock_of_a_killed_program_is_recorded_as_released(speak: Any) -> Non
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "said"),
     [

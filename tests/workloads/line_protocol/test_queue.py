@@ -106,6 +106,7 @@ def test_nothing_is_executed_once_the_program_has_ended(begin: Any) -> None:
     assert not queue.is_executing
 
 
+@pytest.mark.slow
 def test_a_correct_queue_fits_every_check(begin: Any) -> None:
     checks = list(queue_checks(begin(), begin(), TTL, fenced=True))
 

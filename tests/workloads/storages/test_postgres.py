@@ -85,6 +85,7 @@ def test_the_request_is_sent_when_sent_is_called(
     assert landed == [(1, "sent")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fencing", ["none", "conditional-update", "upsert"])
 def test_a_write_to_a_stopped_server_is_unknown_and_takes_effect_later(
     open_storage: Any, resource: str, servers: Cluster, fencing: str, settings: StorageSettings

@@ -87,6 +87,7 @@ def in_background(action: Any, *arguments: str) -> Any:
     return end
 
 
+@pytest.mark.slow
 def test_a_pause_between_set_and_incr_gives_the_older_lock_the_newer_token(
     open_lock: Any, redis: Any, resource: str, ask: Any
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_pause_between_set_and_incr_gives_the_older_lock_the_newer_token(
     assert ask("GET", lock_key(resource)) == "1-1"
 
 
+@pytest.mark.slow
 def test_get_then_del_frees_another_clients_lock(
     open_lock: Any, redis: Any, resource: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,7 @@ def sent_without_an_answer(case: Any) -> tuple[int, list[tuple[Any, Any]]]:
     return len(tap.requests), case.committed
 
 
+@pytest.mark.slow
 def test_a_library_that_retries_writes_twice(exhibit: Any) -> None:
     sent, committed = sent_without_an_answer(exhibit("client-library-that-retries"))
     assert sent >= 2
@@ -205,6 +206,7 @@ def late(case: Any) -> tuple[Any, Any, object]:
     return before, ends, case.committed
 
 
+@pytest.mark.slow
 def test_a_retry_without_its_token_passes_once_the_server_was_stopped(exhibit: Any) -> None:
     accepted = [(2, "newer"), (1, "unanswered")]
     assert late(exhibit("retry-without-the-token")) == (Stale, ["ok"], accepted)

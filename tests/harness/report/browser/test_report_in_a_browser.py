@@ -66,6 +66,7 @@ def test_the_sentence_is_in_view_before_anything_is_scrolled(page: Page) -> None
     expect(sentence).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_the_answer_takes_little_of_the_first_screen(visitor: Visitor, unfenced: Path) -> None:
     page = visitor.drawing(unfenced, viewport={"width": 1400, "height": 900})
 
