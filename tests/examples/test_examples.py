@@ -96,13 +96,10 @@ def test_the_adapter_of_redis_py_follows_the_protocol(python_locks: Path) -> Non
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("target", "found", "refused"),
-    [
-        ("lock-file", "invalid", False),
-        pytest.param("epoch-file", "valid", True, marks=pytest.mark.nightly),
-    ],
+    [("lock-file", "invalid", False), ("epoch-file", "valid", True)],
 )
 def test_a_lock_file_in_a_bucket_needs_an_epoch(
     tmp_path: Path, docker_engine: Engine, target: str, found: str, refused: bool

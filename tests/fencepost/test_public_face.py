@@ -88,7 +88,7 @@ def test_a_target_that_is_wrong_raises_before_anything_starts() -> None:
         fencepost.load("etcd-postgres", ["workload.clients=1"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_the_documented_run_prints_what_it_says(tmp_path: Path) -> None:
     script = tmp_path / "run.py"

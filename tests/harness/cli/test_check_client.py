@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.command import fencepost, refusal
 from tests.support.repository import ROOT
-from tests.support.selection import BOTH_ENGINES
+from tests.support.selection import BOTH_ENGINES, nightly
 
 PROGRAM = ROOT / "tests/support/line_program.py"
 
@@ -80,40 +80,42 @@ def test_advice_about_a_grant_is_shown_to_its_end(checked: Any) -> None:
             "token = token",
             "token of the next holder: from 0 to 0: a fencing token must rise from grant to grant",
         ),
-        (
-            'if "tokenless" in sys.argv else',
-            "if True else",
-            "token of the next holder: this lock gives no fencing token",
-        ),
-        (
-            '"failed", "reason": "not free in time"',
-            '"unknown", "reason": "not sure"',
-            "acquire of a held lock: unknown (not sure); expected failed",
-        ),
-        (
-            '"attempt_ns": now',
-            '"attempt_ns": time.time_ns()',
-            r"acquire: attempt_ns \d+ is not a CLOCK_MONOTONIC time since the request",
-        ),
-        (
-            "now + self.ttl * 1_000_000, request",
-            "now + self.ttl * 100_000, request",
-            r"acquire after the holder was killed: granted .* which was promised 1.00 s",
-        ),
-        (
-            "now + self.ttl * 1_000_000, request",
-            "now + self.ttl * 10_000_000, request",
-            "acquire after the holder was killed: .* is not free after 3 TTLs",
-        ),
-        (
-            "mark < :token OR",
-            "CAST(mark AS real) <= CAST(:token AS real) OR",
-            "write with the same token (strict): ok; expected stale",
-        ),
-        (
-            '"value": value, "token": token}',
-            '"value": value, "token": float(token)}',
-            "read: the program said .*Expected `int . null`, got `float`",
+        *nightly(
+            (
+                'if "tokenless" in sys.argv else',
+                "if True else",
+                "token of the next holder: this lock gives no fencing token",
+            ),
+            (
+                '"failed", "reason": "not free in time"',
+                '"unknown", "reason": "not sure"',
+                "acquire of a held lock: unknown (not sure); expected failed",
+            ),
+            (
+                '"attempt_ns": now',
+                '"attempt_ns": time.time_ns()',
+                r"acquire: attempt_ns \d+ is not a CLOCK_MONOTONIC time since the request",
+            ),
+            (
+                "now + self.ttl * 1_000_000, request",
+                "now + self.ttl * 100_000, request",
+                r"acquire after the holder was killed: granted .* which was promised 1.00 s",
+            ),
+            (
+                "now + self.ttl * 1_000_000, request",
+                "now + self.ttl * 10_000_000, request",
+                "acquire after the holder was killed: .* is not free after 3 TTLs",
+            ),
+            (
+                "mark < :token OR",
+                "CAST(mark AS real) <= CAST(:token AS real) OR",
+                "write with the same token (strict): ok; expected stale",
+            ),
+            (
+                '"value": value, "token": token}',
+                '"value": value, "token": float(token)}',
+                "read: the program said .*Expected `int . null`, got `float`",
+            ),
         ),
     ],
 )
@@ -155,7 +157,7 @@ def test_an_unknown_kind_is_a_mistake_of_the_command(checked: Any) -> None:
     assert "redisx" in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [

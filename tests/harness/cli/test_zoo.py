@@ -98,7 +98,7 @@ def test_an_error_is_part_of_the_row() -> None:
     assert document["caught"] is False
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_command_runs_a_bug_and_its_twin(tmp_path: Path) -> None:
     bug = "get-then-del-unlock"
     target = exhibits([bug])[0].bug

@@ -190,7 +190,7 @@ def nemesis_over(
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_hundreds_of_pauses_each_end_and_leave_every_client_running(folder: Path) -> None:
     lasting = PauseSpec(kind="pause", target="holder", at="before-write", lasts="1ms")
     recorded: list[dict[str, Any]] = []

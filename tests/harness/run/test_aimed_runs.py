@@ -216,8 +216,8 @@ def test_an_unfenced_storage_accepts_a_stale_write(local_engine: Engine, tmp_pat
     assert verdict["anomalies"]["stale-write"] >= 1
 
 
-@pytest.mark.parametrize("what", ["delayed-write", *nightly("late-renewal")])
-@pytest.mark.slow
+@pytest.mark.parametrize("what", ["delayed-write", "late-renewal"])
+@pytest.mark.nightly
 def test_a_fenced_storage_rejects_every_stale_write(local_engine: Engine, tmp_path: Path, what: str) -> None:
     code, verdict, folder = run(local_engine, tmp_path, f"etcd-postgres-{what}")
 

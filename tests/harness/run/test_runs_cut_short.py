@@ -139,7 +139,7 @@ def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
     assert left_behind(folder, *own_folders) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_killed_run_can_be_judged_and_leaves_nothing_behind(
     engine: str, tmp_path: Path, own_folders: tuple[Path, Path]
 ) -> None:

@@ -17,7 +17,7 @@ from tests.support.challenged import (
 )
 from tests.support.command import run_target
 from tests.support.missing import need
-from tests.support.selection import BOTH_ENGINES, nightly
+from tests.support.selection import BOTH_ENGINES
 from tests.support.target_files import SUPERSEDED, target_text
 
 pytestmark = pytest.mark.engine
@@ -160,17 +160,15 @@ STANDBY = Topology(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("target", "engine", "losses"),
     [  # tests of the fault itself use both engines
         ("etcd-postgres-failover-asynchronous", "local", True),
-        *nightly(
-            ("etcd-postgres-old-primary-cut-off-synchronous", "local", False),
-            ("etcd-postgres-failover", "docker", False),
-            ("etcd-postgres-two-primaries", "docker", True),
-            ("etcd-postgres-old-primary-cut-off", "docker", True),
-        ),
+        ("etcd-postgres-old-primary-cut-off-synchronous", "local", False),
+        ("etcd-postgres-failover", "docker", False),
+        ("etcd-postgres-two-primaries", "docker", True),
+        ("etcd-postgres-old-primary-cut-off", "docker", True),
     ],
 )
 def test_a_failover_loses_writes_unless_it_is_synchronous(

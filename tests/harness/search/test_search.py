@@ -59,7 +59,7 @@ def test_a_search_ends_with_the_run_that_violates(tmp_path: Path) -> None:
     assert "plan.json" in found.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("local_engine")
 def test_a_search_ends_when_the_time_is_over(tmp_path: Path) -> None:
     found = fencepost(

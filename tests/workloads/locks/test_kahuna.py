@@ -214,7 +214,7 @@ def test_a_whole_run_without_a_fence_finds_a_stale_write(stand_in: str, tmp_path
     assert environment["servers"]["kahuna-1"] == {"system": "kahuna", "version": "Kahuna on Kestrel"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.engine
 @pytest.mark.timeout(900)
 def test_a_fence_holds_while_clients_are_paused_or_cut_off_from_it(stand_in: str, tmp_path: Path) -> None:

@@ -175,6 +175,7 @@ def test_a_write_that_loses_every_race_ends_at_its_deadline(
     assert {token for token, _ in commits_of(resource)} == {1}
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 def test_the_order_of_more_versions_than_a_page_has_is_read(
     open_storage: Any, resource: str, commits_of: systems.CommitsOf

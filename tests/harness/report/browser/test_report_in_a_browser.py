@@ -194,7 +194,7 @@ def test_hostile_values_stay_text(visitor: Visitor, recorded_run: Unpack) -> Non
     assert visit.page.locator("img").count() == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_hundred_thousand_operations_do_not_freeze_the_page(visitor: Visitor, tmp_path: Path) -> None:
     page = report.write(long_run(tmp_path, operations=100_000))
 
