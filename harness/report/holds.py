@@ -60,8 +60,6 @@ class Holds:
         self._keys = keys_by_owner(columns)
         asked = columns.rows(kinds.ACQUIRE, kinds.RENEW, kinds.RELEASE, kinds.REVOKE)
         self._by_owner = GroupedRows(asked, self._keys[asked])
-        used = columns.rows(kinds.WRITE, kinds.FENCE, kinds.READ, kinds.APPEND)
-        self._uses = GroupedRows(used, self.grants.keys[used])
         self._known: dict[int, DrawnHold] = {}
 
     def __iter__(self) -> Iterator[DrawnHold]:
@@ -111,10 +109,23 @@ class Holds:
         latest[grants] = GroupedRows(rows, self._keys[rows]).greatest(promised, self._keys[grants])
         return latest
 
+    @cached_property
+    def _last_used(self) -> Ints:
+        """For each row of a grant: when its client last ended a call with its token or owner (ns)."""
+        columns, grants = self._operations.columns, self.grants.rows
+        used = columns.rows(kinds.WRITE, kinds.FENCE, kinds.READ, kinds.APPEND)
+        rows = np.concatenate((grants, used))
+        _, keys = np.unique(self.grants.keys[rows], return_inverse=True)
+        keys = keys * len(self._lanes.names) + self._lanes.of(columns.process[rows])
+        by_client = GroupedRows(used, keys[len(grants) :])
+        latest = np.full(len(columns), ABSENT, dtype=np.int64)
+        latest[grants] = by_client.greatest(self._ends[used], keys[: len(grants)])
+        return latest
+
     def _at(self, grants: Ints) -> Iterator[DrawnHold]:
         new = {self._keys[grant] for grant in grants.tolist() if grant not in self._known}
-        asked = [self._by_owner.of(int(key)) for key in new]
-        if asked:
+        if new:
+            asked = self._by_owner.of_each(np.array([*new]))
             own = self._operations.at(np.concatenate(asked))  # all at once: one owner has only a few
             for rows in asked:
                 self._know(list(itertools.islice(own, len(rows))))
@@ -130,12 +141,9 @@ class Holds:
     def _hold(self, lease: Lease, after: Sequence[Op], ended: float) -> DrawnHold:
         grant = lease.grant
         granted = end_of(grant)
-        lane = self._lanes.lane(grant.process)
-        uses = self._uses.of(int(self.grants.keys[grant.index]))
-        uses = uses[self._lanes.of(self._operations.columns.process[uses]) == lane]
         return DrawnHold(
             grant=grant.index,
-            lane=lane,
+            lane=self._lanes.lane(grant.process),
             resource=grant.resource,
             owner=grant.owner,
             token=grant.token,
@@ -146,7 +154,7 @@ class Holds:
             renewals=sum(
                 op.f == "renew" and op.outcome is Outcome.OK and granted <= op.called <= ended for op in after
             ),
-            last_used=max([granted, *self._ends[uses].tolist()]),
+            last_used=max(granted, int(self._last_used[grant.index])),
         )
 
 

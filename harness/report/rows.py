@@ -65,8 +65,12 @@ class GroupedRows:
 
     def of(self, key: int) -> Ints:
         """The rows with a key."""
-        first, end = np.searchsorted(self._keys, [key, key + 1])
-        return self._rows[first:end]
+        return self.of_each(np.array([key]))[0]
+
+    def of_each(self, keys: Ints) -> list[Ints]:
+        """The rows with each of these keys."""
+        bounds = np.searchsorted(self._keys, [keys, keys + 1]).T.tolist()
+        return [self._rows[first:end] for first, end in bounds]
 
     def greatest(self, values: Ints, keys: Ints) -> Ints:
         """The greatest value of the rows with each of these keys; ABSENT if no row has the key."""

@@ -14,6 +14,7 @@ from typing import Any
 import jinja2
 import markupsafe
 
+from checkers.history.gc_pause import gc_paused
 from checkers.text.printable import line, message, shorten
 from checkers.vocabulary.fault_kinds import named
 from harness.core.duration import NS
@@ -60,7 +61,8 @@ def write(folder: Path, parsed: Parsed | None = None) -> Path:
     Raises ConfigurationError if the folder has no verdict.
     """
     report = folder / NAME
-    html = drawn(load(folder, parsed))
+    with gc_paused():
+        html = drawn(load(folder, parsed))
     replace_file(report, [html])
     remember_page(html)
     return report
