@@ -66,16 +66,22 @@ def _lost_while_paused(_: Subject, seen: Sequence[Seen]) -> Found:
 
 
 def _tells(_: Subject, seen: Sequence[Seen]) -> Found:
-    # An early grant leaves open which of two holders has lost the lock.
-    used = [run for run in seen if (run.releases_refused or run.releases_accepted) and not run.of_lock]
+    released = [run for run in seen if run.releases_refused or run.releases_accepted]
+    used = [run for run in released if _says_who_lost(run)]
     refused = sum(run.releases_refused for run in used)
     accepted = sum(run.releases_accepted for run in used)
     if not used:
-        return used, "not shown", "no holder that had lost it released it"
+        said = "after early grants, it is open which holder had lost it"
+        return used, "not shown", said if released else "no holder that had lost it released it"
     if accepted:
         lost = f"{accepted} of {refused + accepted} releases of a lost lock ended ok"
         return used, "no", f"{lost}{_lines(used)}"
     return used, "yes", f"all {refused} releases of a lost lock were refused{_expired(seen)}"
+
+
+def _says_who_lost(run: Seen) -> bool:
+    """Is it certain which holder lost a lock? An early grant leaves it open."""
+    return "early-grant" not in run.of_lock
 
 
 def _lines(used: Sequence[Seen]) -> str:
@@ -92,7 +98,7 @@ def _lines(used: Sequence[Seen]) -> str:
 
 
 def _expired(seen: Sequence[Seen]) -> str:
-    """What releases of expired locks said, which nobody else had had: that they were lost is not certain."""
+    """Say how releases of expired locks ended if no other client took them: they may not be lost."""
     accepted = sum(run.expired_accepted for run in seen)
     of_all = accepted + sum(run.expired_refused for run in seen)
     return f"; {accepted} of {of_all} of an expired one that nobody else took ended ok" if accepted else ""
@@ -184,7 +190,7 @@ def _survived(used: Sequence[Seen], seen: Iterable[Seen]) -> Found:
     kept, gone = sum(run.kept for run in used), sum(run.gone for run in used)
     if gone:
         return used, "no", f"of {count(kept + gone, 'lock')} held then, {gone} could not be released"
-    if any(run.releases_accepted and not run.of_lock for run in seen):
+    if any(run.releases_accepted and _says_who_lost(run) for run in seen):
         return used, "not shown", "the release of a lost lock ends ok, too"
     if kept and not any(run.releases_refused for run in seen):
         return used, "not shown", "no lost lock was released, so a release with ok proves nothing"

@@ -38,7 +38,7 @@ def _of_losers(operations: Iterable[Op], grants: Sequence[Op]) -> Iterator[LostR
 
 
 def of_expired_locks(operations: Sequence[Op]) -> Iterator[Op]:
-    """Yield the releases after the end of a lease that nothing renewed, where nobody else can have the lock.
+    """Yield the releases after the end of an unrenewed lease, when no other client can have the lock.
 
     That these locks were lost is not certain: a service may keep one for longer than it promised.
     """

@@ -65,6 +65,16 @@ ANSWERS = {
             "yes",
             "all 2 releases of a lost lock were refused",
         ),
+        (
+            [calm(releases_refused=2, anomalies={"duplicate-token": 9})],
+            "yes",
+            "all 2 releases of a lost lock were refused",
+        ),
+        (
+            [stopped(releases_accepted=1, anomalies={"early-grant": 1})],
+            "not shown",
+            "after early grants, it is open which holder had lost it",
+        ),
     ],
     "token": [
         ([calm(**TOKENS)], "yes", "in 9 of 9 grants"),
