@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
@@ -102,6 +103,18 @@ def _outside_of_loops(node: ast.AST) -> list[ast.AST]:
         if not isinstance(child, ast.While | ast.For):
             found += [child, *_outside_of_loops(child)]
     return found
+
+
+def test_each_name_of_a_public_class_has_one_meaning() -> None:
+    places = defaultdict(list)
+    for folder in ("checkers", "workloads", "harness", "fencepost"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.parse(file.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[node.name].append(str(file.relative_to(ROOT)))
+
+    assert len(places) > 500
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 
 FOLDERS = (

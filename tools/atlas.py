@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from checkers.history.records import Outcome
-from harness.atlas.cells import MEANINGS, Cell
+from harness.atlas.cells import MEANINGS, AtlasCell
 from harness.atlas.history import write_history
-from harness.atlas.race import GONE, Mode, Operation, Race, Racers
-from harness.atlas.wire import Server
+from harness.atlas.race import GONE, ConditionalRequest, Mode, Race, Racers
+from harness.atlas.wire import S3Server
 from harness.run.recheck import judge_file
 from tools.atlas_servers import ENVIRONMENT, SERVERS, Running, Tried, install
 
@@ -38,7 +38,7 @@ KEYS, MANY_KEYS = 200, 1_000
 """Of each operation in each mode; many where few showed nothing."""
 CLIENTS, SIZE = 16, 1024  # as the command has them
 FAULT_KEYS = {"stopped": 200, "killed": 100}
-_CELLS = [(operation, mode) for operation in Operation for mode in Mode]
+_CELLS = [(operation, mode) for operation in ConditionalRequest for mode in Mode]
 
 
 def main(names: Sequence[str]) -> None:
@@ -56,15 +56,17 @@ def _draw(running: Running) -> None:
     folder = FOUND / server.slug
     with tempfile.TemporaryDirectory() as histories:
         found = _atlas(server, histories, "--keys", str(KEYS))
-        held = [each for each in Operation if _has_held(found["cells"], each)]
+        held = [each for each in ConditionalRequest if _has_held(found["cells"], each)]
         more = [word for each in held for word in ("--only", each)]
         if more:
             again = _atlas(server, histories, "--keys", str(MANY_KEYS), *more)
             cells = [each for each in found["cells"] if each["operation"] not in held] + again["cells"]
-            cells.sort(key=lambda each: list(Operation).index(each["operation"]))
+            cells.sort(key=lambda each: list(ConditionalRequest).index(each["operation"]))
             found |= {"cells": cells, "more": again["command"]}
         raced = {each["operation"] for each in found["cells"] if each["mode"]}
-        found["faults"] = _under_faults(running, [each for each in Operation if each in raced], histories)
+        found["faults"] = _under_faults(
+            running, [each for each in ConditionalRequest if each in raced], histories
+        )
         if _failures(found) < _failures(_before(folder)):
             return
         shutil.rmtree(folder, ignore_errors=True)
@@ -78,7 +80,7 @@ def _draw(running: Running) -> None:
     (folder / "atlas.json").write_text(f"{json.dumps(found, indent=1)}\n")
 
 
-def _has_held(cells: Sequence[dict[str, Any]], operation: Operation) -> bool:
+def _has_held(cells: Sequence[dict[str, Any]], operation: ConditionalRequest) -> bool:
     return all(each["mode"] and not each["history"] for each in cells if each["operation"] == operation)
 
 
@@ -99,7 +101,9 @@ def _atlas(server: Tried, histories: str, *options: str) -> dict[str, Any]:
     return {"command": ["fencepost", *command], **found}
 
 
-def _under_faults(running: Running, operations: Sequence[Operation], histories: str) -> list[dict[str, Any]]:
+def _under_faults(
+    running: Running, operations: Sequence[ConditionalRequest], histories: str
+) -> list[dict[str, Any]]:
     """Race while the server is stopped, and while it is killed if it keeps its objects."""
     faults = {"stopped": running.stopped, **({"killed": running.killed} if running.tried.keeps else {})}
     found = []
@@ -109,7 +113,7 @@ def _under_faults(running: Running, operations: Sequence[Operation], histories: 
             for operation in operations:
                 keys = [f"{name}-{operation}-{number}" for number in range(FAULT_KEYS[name])]
                 races = [racers.race(operation, Mode.HELD, key) for key in keys]
-                cell = Cell(operation=operation, mode=Mode.HELD, races=races)
+                cell = AtlasCell(operation=operation, mode=Mode.HELD, races=races)
                 document = cell.document() | {"mode": name, "history": None, "findings": []}
                 document["acknowledged_and_gone"] = sum(_is_gone(running.at, race) for race in races)
                 if cell.smallest:
@@ -120,7 +124,7 @@ def _under_faults(running: Running, operations: Sequence[Operation], histories: 
     return found
 
 
-def _is_gone(at: Server, race: Race) -> bool:
+def _is_gone(at: S3Server, race: Race) -> bool:
     """Is there another object than that of an acknowledged PUT, or none?"""
     won = [each for each in race.attempts if each.method == "PUT" and each.outcome is Outcome.OK]
     found = at.ask(at.request("GET", race.key))
@@ -155,7 +159,7 @@ def page() -> Iterator[str]:
         shown = " | ".join(_figure(cells, operation, mode) for operation, mode in _CELLS)
         yield f"| {server.name} | {shown} | {atlas['date']} |\n"
     yield FAULTS
-    columns = [(operation, fault) for operation in Operation for fault in FAULT_KEYS]
+    columns = [(operation, fault) for operation in ConditionalRequest for fault in FAULT_KEYS]
     yield f"| server | {' | '.join(f'{operation} {fault}' for operation, fault in columns)} |\n"
     yield f"|---|{'---|' * len(columns)}\n"
     for server, atlas in ((each, atlas) for each, atlas in atlases.items() if "faults" in atlas):

@@ -27,7 +27,7 @@ class Taken:
     token: int | None  # the number of the attempt, as the queue gives it
 
 
-class Queue(Protocol):
+class JobQueue(Protocol):
     """A client of a queue; it executes one job at a time, or none."""
 
     def submit(self, queue: str, job: str, due: int) -> None:
@@ -67,11 +67,11 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
+class JobWorker:
     """A client that executes jobs; `client` writes their results."""
 
     client: Client
-    queue: Queue
+    queue: JobQueue
     session: Session
     queues: Sequence[str]
     leaving: Callable[[], bool] = lambda: False  # was it asked to leave? It completes its job first

@@ -78,7 +78,7 @@ def stretches(evidence: Evidence) -> Sequence[Stuck]:
     chosen = narrowed(evidence, relevant)
     acquires_lease = count_of_grants(evidence) > 0 and not grants_without(evidence, "ttl")
     for _, operations in sorted(chosen.by_resource("acquire", "renew", "release").items()):
-        queue = Queue(surroundings, operations, acquires_lease=acquires_lease)
+        queue = LockQueue(surroundings, operations, acquires_lease=acquires_lease)
         waited = queue.waited()
         if any(queue.is_long(stretch) for stretch in waited):  # otherwise none can be stuck
             holds = sorted(queue.holds(), key=lambda hold: hold.end)
@@ -97,7 +97,7 @@ class PossibleHold:
     release: Op | None = None  # the release that ended it; None if its lease did
 
 
-class Queue:
+class LockQueue:
     """The clients that asked for one lock, and what may have kept them from getting it."""
 
     def __init__(self, surroundings: Surroundings, operations: Sequence[Op], *, acquires_lease: bool) -> None:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.atlas.race import Mode, Operation, Race
+from harness.atlas.race import ConditionalRequest, Mode, Race
 from harness.report.sentences import count
 
 MOST_UNDECIDED = 0.1
 """The share of the races that may be undecided; with more, atomic is not what was shown."""
 
 
-class Verdict(enum.StrEnum):
+class Atomicity(enum.StrEnum):
     """Whether an operation is atomic."""
 
     ATOMIC = "atomic"
@@ -25,10 +25,10 @@ class Verdict(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class AtlasCell:
     """One operation in one mode; in none if it was not raced."""
 
-    operation: Operation
+    operation: ConditionalRequest
     mode: Mode | None = None
     races: Sequence[Race] = ()
     is_ignored: bool = False
@@ -55,15 +55,15 @@ class Cell:
         return sum(race.removed_a_winner for race in self.races)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Atomicity:
         """Judge all races together: one with two winners is enough."""
         if self.is_ignored:
-            return Verdict.IGNORED
+            return Atomicity.IGNORED
         if self.doubles:
-            return Verdict.NOT_ATOMIC
+            return Atomicity.NOT_ATOMIC
         if not self.races or self.undecided > MOST_UNDECIDED * len(self.races):
-            return Verdict.UNKNOWN
-        return Verdict.ATOMIC
+            return Atomicity.UNKNOWN
+        return Atomicity.ATOMIC
 
     @property
     def smallest(self) -> Race | None:
@@ -76,7 +76,7 @@ class Cell:
             return f"{self.verdict}: {self.reason}"
         raced = count(len(self.races), "key")
         said = f"{self.verdict}: {len(self.doubles)} of {raced} had more than one winner"
-        if self.doubles and self.operation is not Operation.DELETE:
+        if self.doubles and self.operation is not ConditionalRequest.DELETE:
             said += f", up to {self.most_winners}"
         if self.gone:
             said += f"; in {self.gone} the acknowledged PUT was gone afterwards"
@@ -109,15 +109,15 @@ class Cell:
 
 
 MEANINGS = {
-    Operation.CREATE: (
+    ConditionalRequest.CREATE: (
         "Several clients got a success for creating the same object. A lock that is taken this way can"
         " have several holders."
     ),
-    Operation.REPLACE: (
+    ConditionalRequest.REPLACE: (
         "Several clients got a success for replacing the same version of an object. All but one of"
         " these writes are lost, and a lock that is taken over this way can have several holders."
     ),
-    Operation.DELETE: (
+    ConditionalRequest.DELETE: (
         "A PUT and a DELETE that named the same version of an object both succeeded. A lock that is"
         " released by DELETE can take the lock away from its next holder."
     ),

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from checkers.history.records import Outcome
-from harness.atlas.race import CREATED, GONE, REPLACED, Attempt, Operation, Race
+from harness.atlas.race import CREATED, GONE, REPLACED, Attempt, ConditionalRequest, Race
 from harness.files.atomic_files import USER_MODE, replace_file
 from harness.files.run_folder import HISTORY
 
 
-def write_history(folder: Path, operation: Operation, race: Race) -> Path:
+def write_history(folder: Path, operation: ConditionalRequest, race: Race) -> Path:
     """Write what one race proves as `history.jsonl` in a new folder, and return the file."""
     folder.mkdir()
     lines = (f"{json.dumps(line)}\n" for line in _lines(operation, race))
@@ -25,8 +25,8 @@ def write_history(folder: Path, operation: Operation, race: Race) -> Path:
     return folder / HISTORY
 
 
-def _lines(operation: Operation, race: Race) -> Iterator[dict[str, Any]]:
-    epoch = CREATED if operation is Operation.CREATE else REPLACED
+def _lines(operation: ConditionalRequest, race: Race) -> Iterator[dict[str, Any]]:
+    epoch = CREATED if operation is ConditionalRequest.CREATE else REPLACED
     read = [race.read] if race.read else []
     yield {
         "fencepost": 1,
@@ -47,13 +47,13 @@ def _needed(race: Race) -> Sequence[Attempt]:
     return sorted(won, key=lambda each: each.returned)[:2] if len(won) > 1 else race.attempts
 
 
-def _events(attempt: Attempt, operation: Operation, epoch: int) -> Iterator[dict[str, Any]]:
+def _events(attempt: Attempt, operation: ConditionalRequest, epoch: int) -> Iterator[dict[str, Any]]:
     asked: dict[str, Any] = {"process": attempt.client}
     answered: dict[str, Any] = {}
     if attempt.method == "GET":
         asked |= {"f": "read"}
         answered = {"value": "DELETE" if attempt.status == GONE else "PUT", "token": epoch}
-    elif operation is Operation.DELETE:
+    elif operation is ConditionalRequest.DELETE:
         asked |= {"f": "write", "value": attempt.method, "token": epoch}
     else:
         asked |= {"f": "acquire", "owner": f"c{attempt.client}"}

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 
 from checkers.history.records import Outcome
-from harness.atlas.wire import Answer, Request, Server
+from harness.atlas.wire import Request, S3Answer, S3Server
 
 CREATED, REPLACED = 1, 2
 """The epochs in the bodies: of an object that was created, and of one that replaced it."""
@@ -26,7 +26,7 @@ _RANDOM = secrets.SystemRandom()
 _PAUSE = 0.03  # s between the pieces, for all of them to arrive
 
 
-class Operation(enum.StrEnum):
+class ConditionalRequest(enum.StrEnum):
     """What the clients do to the object."""
 
     CREATE = "create"  # PUT If-None-Match: *
@@ -106,24 +106,24 @@ def body_of(owner: str, epoch: int, size: int) -> bytes:
 class Racers:
     """The clients, and the objects for which they race."""
 
-    server: Server
+    server: S3Server
     clients: int
     size: int  # bytes of an object
     pool: Executor  # a thread for each client
     fault: Callable[[], AbstractContextManager[object]] = nullcontext
     """What happens to the server while the last bytes are sent."""
 
-    def race(self, operation: Operation, mode: Mode, key: str) -> Race:
+    def race(self, operation: ConditionalRequest, mode: Mode, key: str) -> Race:
         """Prepare an object, and let the clients race for it; one PUT and one DELETE if it is deleted."""
         condition, epoch = ABSENT, CREATED
-        if operation is not Operation.CREATE:
+        if operation is not ConditionalRequest.CREATE:
             condition, epoch = {"If-Match": put(self.server, key, self.size).etag}, REPLACED
             if not condition["If-Match"]:
                 return Race(key=key)
-        puts = 1 if operation is Operation.DELETE else self.clients
+        puts = 1 if operation is ConditionalRequest.DELETE else self.clients
         bodies = (body_of(f"c{client}", epoch, self.size) for client in range(puts))
         requests = [self.server.request("PUT", key, body, condition) for body in bodies]
-        if operation is not Operation.DELETE:
+        if operation is not ConditionalRequest.DELETE:
             return Race(key=key, attempts=self._attempts(requests, mode))
         requests.append(self.server.request("DELETE", key, headers=condition))
         attempts = self._attempts(requests, mode)
@@ -162,7 +162,7 @@ class Racers:
             return tuple(self.pool.map(finished, range(len(requests))))
 
 
-def put(server: Server, key: str, size: int, condition: Mapping[str, str] | None = None) -> Answer:
+def put(server: S3Server, key: str, size: int, condition: Mapping[str, str] | None = None) -> S3Answer:
     """Put an object of epoch 1."""
     return server.ask(server.request("PUT", key, body_of("setup", CREATED, size), condition))
 

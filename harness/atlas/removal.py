@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from checkers.history.records import Outcome
 from harness.atlas.race import GONE, outcome_of
-from harness.atlas.wire import Server
+from harness.atlas.wire import S3Server
 
 _PAGE = 500  # versions; their names stay far below the limit of an answer
 _AT_ONCE = 16
@@ -27,7 +27,7 @@ class Left(enum.Enum):
     SOMETHING = enum.auto()
 
 
-def remove(server: Server, prefix: str, written: Sequence[str], most: int, pool: Executor) -> Left:
+def remove(server: S3Server, prefix: str, written: Sequence[str], most: int, pool: Executor) -> Left:
     """Remove every version below a prefix, of which there are at most `most`.
 
     From a server that lists no versions, the keys in `written` are deleted. A server without versions
@@ -47,7 +47,7 @@ def remove(server: Server, prefix: str, written: Sequence[str], most: int, pool:
     return Left.NOTHING if found == [] else Left.SOMETHING
 
 
-def _delete(server: Server, versions: Sequence[_Version], pool: Executor) -> bool:
+def _delete(server: S3Server, versions: Sequence[_Version], pool: Executor) -> bool:
     """Delete some versions, until no answer arrives any more; return whether all are gone."""
 
     def status_of(version: _Version) -> int | None:
@@ -64,7 +64,7 @@ def _delete(server: Server, versions: Sequence[_Version], pool: Executor) -> boo
     return are_gone
 
 
-def _listed(server: Server, prefix: str) -> list[_Version] | None:
+def _listed(server: S3Server, prefix: str) -> list[_Version] | None:
     """List the first versions and delete markers below a prefix; None if the server does not."""
     query = {"versions": "", "prefix": prefix, "max-keys": str(_PAGE)}
     answer = server.ask(server.request("GET", query=query))

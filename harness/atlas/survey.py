@@ -9,14 +9,24 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 from checkers.history.records import Outcome
-from harness.atlas.cells import Cell
-from harness.atlas.race import ABSENT, WRONG_ETAG, Mode, Operation, Race, Racers, body_of, outcome_of, put
-from harness.atlas.wire import Answer, Server
+from harness.atlas.cells import AtlasCell
+from harness.atlas.race import (
+    ABSENT,
+    WRONG_ETAG,
+    ConditionalRequest,
+    Mode,
+    Race,
+    Racers,
+    body_of,
+    outcome_of,
+    put,
+)
+from harness.atlas.wire import S3Answer, S3Server
 from harness.core.errors import ConfigurationError, InfrastructureError
 
 _MOST_LOST = 3  # races in a row without any answer, after which the server is left alone
 _SERVER_ERROR = 500
-_CREATE, _REPLACE, _DELETE = Operation
+_CREATE, _REPLACE, _DELETE = ConditionalRequest
 _CODE = re.compile(rb"<Code>(\w{1,80})</Code>")
 
 
@@ -24,8 +34,8 @@ _CODE = re.compile(rb"<Code>(\w{1,80})</Code>")
 class Survey:
     """What is raced; `written` collects the keys that may exist."""
 
-    server: Server
-    operations: Sequence[Operation] = tuple(Operation)
+    server: S3Server
+    operations: Sequence[ConditionalRequest] = tuple(ConditionalRequest)
     keys: int = 200  # of each operation in each mode
     clients: int = 16
     size: int = 1024  # bytes of an object
@@ -44,12 +54,12 @@ class Survey:
         clients = self.clients
         return self.size * self._sum({_CREATE: (2, clients), _REPLACE: (4, 1 + clients), _DELETE: (2, 2)})
 
-    def _sum(self, of: dict[Operation, tuple[int, int]]) -> int:
+    def _sum(self, of: dict[ConditionalRequest, tuple[int, int]]) -> int:
         """Add what each operation's check and each of its races take, and one for the first request."""
         raced = len(Mode) * self.keys
         return 1 + sum(of[each][0] + raced * of[each][1] for each in self.operations)
 
-    def run(self, pool: Executor) -> Iterator[Cell]:
+    def run(self, pool: Executor) -> Iterator[AtlasCell]:
         """Yield each cell once it is raced.
 
         Raises InfrastructureError if the server cannot be reached or is none of S3, and
@@ -95,22 +105,22 @@ class Survey:
         self.written.clear()
         raise ConfigurationError(f"{refusal}; check --bucket, --region, --user and --password-env")
 
-    def _check(self, operation: Operation) -> Cell | None:
+    def _check(self, operation: ConditionalRequest) -> AtlasCell | None:
         """Return a cell that says why this operation is not raced; None if its condition counts."""
         server, key = self.server, self._key(operation, "check")
         is_create = operation is _CREATE
         method = "DELETE" if operation is _DELETE else "PUT"
 
-        def changed(method: str, condition: dict[str, str]) -> Answer:
+        def changed(method: str, condition: dict[str, str]) -> S3Answer:
             body = body_of("check", 1, self.size) if method == "PUT" else b""
             return server.ask(server.request(method, key, body, condition))
 
-        def accepted(what: str, answer: Answer) -> Cell | None:
+        def accepted(what: str, answer: S3Answer) -> AtlasCell | None:
             """Return a cell unless what must be refused was refused."""
             match outcome_of(answer.status):
                 case Outcome.OK:
                     said = f"{what} was accepted: {_described(answer)}, without any race"
-                    return Cell(operation=operation, is_ignored=True, reason=said)
+                    return AtlasCell(operation=operation, is_ignored=True, reason=said)
                 case Outcome.INFO:
                     return _unraced(operation, f"{what} was not refused as by S3: {_described(answer)}")
             return None
@@ -131,7 +141,7 @@ class Survey:
         fate = "deleted" if operation is _DELETE else "replaced"
         return accepted(f"a PUT with the ETag of a {fate} object", changed("PUT", {"If-Match": first.etag}))
 
-    def _raced(self, operation: Operation, mode: Mode, racers: Racers) -> Cell:
+    def _raced(self, operation: ConditionalRequest, mode: Mode, racers: Racers) -> AtlasCell:
         races: list[Race] = []
         reason = ""
         for number in range(self.keys):
@@ -140,14 +150,14 @@ class Survey:
             if len(races) >= _MOST_LOST and all(race.is_lost for race in races[-_MOST_LOST:]):
                 reason = f"{_MOST_LOST} races in a row got no answer, so no more were started."
                 break
-        return Cell(operation=operation, mode=mode, races=races, reason=reason)
+        return AtlasCell(operation=operation, mode=mode, races=races, reason=reason)
 
 
-def _unraced(operation: Operation, reason: str) -> Cell:
-    return Cell(operation=operation, reason=reason)
+def _unraced(operation: ConditionalRequest, reason: str) -> AtlasCell:
+    return AtlasCell(operation=operation, reason=reason)
 
 
-def _described(answer: Answer) -> str:
+def _described(answer: S3Answer) -> str:
     """Describe an answer, with S3's own word for an error."""
     if answer.status is None:
         return "no answer"

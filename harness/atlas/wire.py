@@ -36,7 +36,7 @@ _ETAG = re.compile(r"[!-~]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class S3Answer:
     """The answer to a request; without a status it was lost, and the request may have taken effect."""
 
     status: int | None = None
@@ -54,7 +54,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class S3Server:
     """An S3 server with a bucket, and how to sign requests to it."""
 
     scheme: str
@@ -107,17 +107,17 @@ class Server:
                 with suppress(OSError):
                     stream.shutdown(socket.SHUT_RDWR)  # ends a read in another thread
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> S3Answer:
         """Send a request at once, and wait for its answer."""
         try:
             with self.exchange(request) as exchange:
                 exchange.send(request.head + request.body)
                 return exchange.answer()
         except OSError:
-            return Answer()
+            return S3Answer()
 
 
-def server_at(url: str, **more: Any) -> Server:
+def server_at(url: str, **more: Any) -> S3Server:
     """Return the server at http://host:port; `more` are other fields. Raises ConfigurationError."""
     try:
         parts = urlsplit(url)
@@ -129,7 +129,7 @@ def server_at(url: str, **more: Any) -> Server:
         raise ConfigurationError("credentials do not belong in a URL: use --user and --password-env")
     if scheme not in _PORTS or not host or parts.path.strip("/") or parts.query or parts.fragment:
         raise ConfigurationError(f"{url} is no address of a server, such as http://127.0.0.1:9000")
-    return Server(scheme=scheme, host=host, port=port or _PORTS[scheme], **more)
+    return S3Server(scheme=scheme, host=host, port=port or _PORTS[scheme], **more)
 
 
 def account(user: str | None, variable: str | None) -> dict[str, str]:
@@ -164,7 +164,7 @@ class Exchange:
         with suppress(OSError):
             self._stream.sendall(piece)
 
-    def answer(self) -> Answer:
+    def answer(self) -> S3Answer:
         """Read the answer."""
         limited: Any = _Limited(self._stream, time.monotonic() + self._timeout)
         try:
@@ -172,11 +172,11 @@ class Exchange:
             response.begin()
             body = b"".join(iter(lambda: response.read(_PIECE), b""))
             if response.length:  # bytes that are missing
-                return Answer()
+                return S3Answer()
         except (OSError, ValueError, http.client.HTTPException):
-            return Answer()
+            return S3Answer()
         etag = response.getheader("ETag", "")
-        return Answer(response.status, etag if _ETAG.fullmatch(etag) else "", body)
+        return S3Answer(response.status, etag if _ETAG.fullmatch(etag) else "", body)
 
 
 class _Limited(io.RawIOBase):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from harness.campaign.execution import SERVERS, Finished, Order, Worker, execute, interrupt
+from harness.campaign.execution import SERVERS, Finished, Order, RunWorker, execute, interrupt
 from harness.campaign.night import Night
 from harness.campaign.schedule import REPRODUCTIONS, Job, choose, fits
 from harness.core.exit_codes import ExitCode
@@ -70,8 +70,8 @@ class CampaignRunner:
         self._began = time.monotonic_ns()
         self._waiting = list(night.open_jobs())
         self._finished = list(night.finished())
-        self._running: dict[Future[Finished], tuple[Job, Worker]] = {}
-        self._idle = [Worker() for _ in range(workers)]
+        self._running: dict[Future[Finished], tuple[Job, RunWorker]] = {}
+        self._idle = [RunWorker() for _ in range(workers)]
         self._repeated: set[str] = set()  # fingerprints of the failures that are repeated
         self._waiting = [*self._reproductions_left(), *self._waiting]
 

@@ -66,7 +66,7 @@ class Finished:
     differences: str = ""  # of a shard: from what its verdict was there
 
 
-class RunAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class RunReply(msgspec.Struct, frozen=True, kw_only=True):
     """What the process of a run says of it."""
 
     code: int
@@ -74,7 +74,7 @@ class RunAnswer(msgspec.Struct, frozen=True, kw_only=True):
     verdict: dict[str, Any] | None = None
 
 
-Make = Callable[[Order, Path], RunAnswer]
+Make = Callable[[Order, Path], RunReply]
 """Makes a run, which prints its messages into a file."""
 
 
@@ -110,15 +110,15 @@ def request(order: Order, log: str = "") -> bytes:
     return json.dumps(asked).encode() + b"\n"
 
 
-def answer_in(line: bytes) -> RunAnswer | None:
+def answer_in(line: bytes) -> RunReply | None:
     """Return the answer in a worker's line; None in half a line, of a worker that was killed."""
     try:
-        return msgspec.convert(json.loads(line), RunAnswer)
+        return msgspec.convert(json.loads(line), RunReply)
     except ValueError:
         return None
 
 
-def alone(order: Order, log: Path) -> RunAnswer:
+def alone(order: Order, log: Path) -> RunReply:
     """Make a run in a process of its own."""
     process = started(["campaign", "worker", "--engine", order.engine], log, stdin=subprocess.PIPE)
     with making(process, order.night):
@@ -126,9 +126,9 @@ def alone(order: Order, log: Path) -> RunAnswer:
     return answer_in(printed) or unanswered(process.returncode)
 
 
-def unanswered(status: int) -> RunAnswer:
+def unanswered(status: int) -> RunReply:
     """Return what counts for a process that ended without an answer: never a run that passed."""
-    return RunAnswer(code=status or ExitCode.INFRASTRUCTURE)
+    return RunReply(code=status or ExitCode.INFRASTRUCTURE)
 
 
 def execute(order: Order, make: Make = alone) -> Finished:
@@ -193,7 +193,7 @@ SERVERS = "servers"
 _STOPPING = 60.0  # s; containers take a few
 
 
-class Worker:
+class RunWorker:
     """Makes runs on this machine, one at a time.
 
     A run that shares its servers with other runs is made by a process that keeps them until the worker
@@ -222,7 +222,7 @@ class Worker:
                 process.stdin.close()
                 _wait(process)
 
-    def _make(self, order: Order, log: Path) -> RunAnswer:
+    def _make(self, order: Order, log: Path) -> RunReply:
         process = self._process = self._process or _started(order, log)
         assert process.stdin is not None, "it was started with pipes"  # noqa: S101
         assert process.stdout is not None, "it was started with pipes"  # noqa: S101

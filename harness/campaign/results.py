@@ -239,7 +239,7 @@ def _create(file: Path) -> None:
 
 
 def _check_side_files(file: Path) -> None:
-    """Check what SQLite keeps beside the file, behind all links, which it opens, and removes, by itself.
+    """Check the files that SQLite keeps next to this one, which it opens and removes by itself.
 
     A journal that is left of a transaction on several databases names a file at its end, and SQLite
     removes that one too; we have one database (https://www.sqlite.org/fileformat2.html, 3).

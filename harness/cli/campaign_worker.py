@@ -16,7 +16,7 @@ import msgspec
 
 from checkers.text.printable import as_json
 from checkers.vocabulary.document import VerdictDocument
-from harness.campaign.execution import RunAnswer, messages_in
+from harness.campaign.execution import RunReply, messages_in
 from harness.cli.run_targets import run_all, sentence_of
 from harness.core.errors import FencepostError
 from harness.core.exit_codes import ExitCode, of_error
@@ -53,7 +53,7 @@ def make_runs(name: EngineName, servers: Path | None, requests: TextIO, answers:
                 answer = _make(request, engine)
             except FencepostError as error:
                 say(*error.lines)
-                answer = RunAnswer(code=of_error(error), error=sentence_of(error))
+                answer = RunReply(code=of_error(error), error=sentence_of(error))
             print(as_json(msgspec.to_builtins(answer)), file=answers, flush=True)
             if answer.code == ExitCode.INTERRUPTED:
                 break
@@ -64,7 +64,7 @@ def _engine(name: EngineName, servers: Path | None, stack: ExitStack) -> Engine:
     return stack.enter_context(closing(ReusingEngine(engine, servers))) if servers else engine
 
 
-def _make(request: RunRequest, engine: Engine) -> RunAnswer:
+def _make(request: RunRequest, engine: Engine) -> RunReply:
     again = ("--engine", engine.name)
     place = ("--seed", str(request.seed), "--runs", request.runs, request.target)
     options = RunOptions(
@@ -81,7 +81,7 @@ def _make(request: RunRequest, engine: Engine) -> RunAnswer:
         failed=errors.append,
     )
     verdict = msgspec.to_builtins(documents[0]) if documents else None
-    return RunAnswer(code=code, error=errors[0] if errors else "", verdict=verdict)
+    return RunReply(code=code, error=errors[0] if errors else "", verdict=verdict)
 
 
 def _print_to(log: Path) -> None:

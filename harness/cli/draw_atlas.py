@@ -8,9 +8,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from harness.atlas.cells import MEANINGS, Cell, Verdict
+from harness.atlas.cells import MEANINGS, AtlasCell, Atomicity
 from harness.atlas.history import write_history
-from harness.atlas.race import Operation
+from harness.atlas.race import ConditionalRequest
 from harness.atlas.removal import Left, remove
 from harness.atlas.survey import Survey
 from harness.core import printing
@@ -22,10 +22,10 @@ from harness.report.sentences import count
 from harness.run.recheck import judge_file
 
 _CODES = {
-    Verdict.ATOMIC: ExitCode.AS_EXPECTED,
-    Verdict.NOT_ATOMIC: ExitCode.VIOLATION,
-    Verdict.IGNORED: ExitCode.VIOLATION,
-    Verdict.UNKNOWN: ExitCode.UNKNOWN,
+    Atomicity.ATOMIC: ExitCode.AS_EXPECTED,
+    Atomicity.NOT_ATOMIC: ExitCode.VIOLATION,
+    Atomicity.IGNORED: ExitCode.VIOLATION,
+    Atomicity.UNKNOWN: ExitCode.UNKNOWN,
 }
 
 _LEFT = {
@@ -52,7 +52,7 @@ def draw_atlas(survey: Survey, folder: Path, *, text: TextIO, as_json: bool) -> 
     )
     codes: list[ExitCode] = []
     documents: list[dict[str, Any]] = []
-    failed: set[Operation] = set()
+    failed: set[ConditionalRequest] = set()
     # Made for the first history.
     refused, remedy = f"{folder}: cannot hold the histories", "name another folder with --atlas"
     new_folder = cache(partial(dated_folders.create_or_say, folder, refused=refused, remedy=remedy))
@@ -88,7 +88,7 @@ def draw_atlas(survey: Survey, folder: Path, *, text: TextIO, as_json: bool) -> 
     return of_several(codes)
 
 
-def _shown(cell: Cell, new_folder: Callable[[], Path], say: Callable[[str], None]) -> dict[str, Any]:
+def _shown(cell: AtlasCell, new_folder: Callable[[], Path], say: Callable[[str], None]) -> dict[str, Any]:
     """Print a cell; return its history and the findings in it."""
     say(f"  {cell.operation:8} {cell.mode or '':6} {cell.sentence()}")
     if cell.smallest is None:

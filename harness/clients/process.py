@@ -4,7 +4,7 @@ A client announces each stop point in shared memory. If a stop is requested ther
 stops itself with SIGSTOP, and resumes once the nemesis has both cleared its `stopped`
 flag and continued the process.
 
-At SIGTERM it leaves in order, with exit code 0; the next process of the client goes on with its numbers.
+At SIGTERM it leaves in order, with exit code 0; the next process of the client continues its numbers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from workloads.line_protocol.clients import ProgramLock, ProgramStorage
 from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, ProgramError, start_fields
 from workloads.line_protocol.queue import ProgramQueue
 from workloads.locks import connect as connect_lock
-from workloads.run import Queue, Schedule, Worker
+from workloads.run import JobQueue, JobWorker, Schedule
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import load_kind
 
@@ -162,7 +162,7 @@ class _ClientProcess:
         )
 
     def client_of_results(self, storage: Storage) -> Client:
-        """Return the client of the storage beside executions; it ends no job because it is to leave."""
+        """Return the client that writes results of executions; a request to leave does not stop it."""
         results = self.session(self.mine.renewer, self.progress.ended)
         return self.client(results, storage, leaving=lambda: False)
 
@@ -207,7 +207,7 @@ def _executions(process: _ClientProcess, programs: ExitStack) -> Callable[[], No
         queue, client = _cron(process, programs)
     else:
         queue, client = _queue(process, task.command, programs)
-    worker = Worker(
+    worker = JobWorker(
         client=client,
         queue=queue,
         session=process.session(process.mine.process, process.progress.ended),
@@ -225,7 +225,7 @@ def _executions(process: _ClientProcess, programs: ExitStack) -> Callable[[], No
     return work
 
 
-def _cron(process: _ClientProcess, programs: ExitStack) -> tuple[Queue, Client]:
+def _cron(process: _ClientProcess, programs: ExitStack) -> tuple[JobQueue, Client]:
     """Return a cron over the lock, whose calls are a part of each take, and not recorded."""
     unrecorded = RecordedSession(
         Recorder(Path(os.devnull), process.recorder.passwords, new=False),
@@ -245,7 +245,7 @@ def _cron(process: _ClientProcess, programs: ExitStack) -> tuple[Queue, Client]:
     return cron, client
 
 
-def _queue(process: _ClientProcess, command: ProgramCommand, programs: ExitStack) -> tuple[Queue, Client]:
+def _queue(process: _ClientProcess, command: ProgramCommand, programs: ExitStack) -> tuple[JobQueue, Client]:
     """Return the queue of the user's program, which takes jobs until a moment after the end of the run."""
     task = process.task
     program = _program(process, command, programs)

@@ -14,7 +14,7 @@ from tests.support.systems import Memory
 from workloads.client import Grant, NotApplied, NoTokenError, Stale, Unknown
 from workloads.client_loop import Client, RecordedLock
 from workloads.cron import Cron
-from workloads.run import Schedule, Taken, Worker
+from workloads.run import JobWorker, Schedule, Taken
 
 SCHEDULE = Schedule(every=1_000_000, duration=3_000_000)
 
@@ -97,9 +97,9 @@ def client(memory: Memory, storage: Results, *, fenced: bool = False) -> Client:
     )
 
 
-def worker(memory: Memory, queue: Any, of_storage: Client) -> Worker:
+def worker(memory: Memory, queue: Any, of_storage: Client) -> JobWorker:
     session = RecordedSession(memory, process=0, stride=2)
-    return Worker(client=of_storage, queue=queue, session=session, queues=["q0"])
+    return JobWorker(client=of_storage, queue=queue, session=session, queues=["q0"])
 
 
 def of(memory: Memory, f: str) -> list[dict[str, Any]]:

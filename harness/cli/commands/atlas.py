@@ -57,12 +57,12 @@ def atlas(
     (If-Match), and delete them while another client replaces them (If-Match). It works below one new
     prefix, and removes everything afterwards.
     """
-    from harness.atlas.race import Operation
+    from harness.atlas.race import ConditionalRequest
     from harness.atlas.survey import Survey
     from harness.atlas.wire import account, server_at
     from harness.cli.draw_atlas import draw_atlas
 
     server = server_at(endpoint, bucket=bucket, region=region, timeout=timeout, **account(user, password_env))
-    operations = [each for each in Operation if not only or each in only]
+    operations = [each for each in ConditionalRequest if not only or each in only]
     survey = Survey(server=server, operations=operations, **races)
     return draw_atlas(survey, folder, text=text_stream(output), as_json=output == "json")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from checkers.history.records import Outcome
-from harness.atlas.cells import Cell, Verdict
+from harness.atlas.cells import AtlasCell, Atomicity
 from harness.atlas.history import write_history
-from harness.atlas.race import Attempt, Mode, Operation, Race, body_of, outcome_of, pieces_of
+from harness.atlas.race import Attempt, ConditionalRequest, Mode, Race, body_of, outcome_of, pieces_of
 from harness.atlas.wire import Request
 from harness.run.recheck import judge_file
 
@@ -67,8 +67,8 @@ def race(*statuses: int | None, read: int | None = None) -> Race:
     return Race(key="k", attempts=attempts, read=seen)
 
 
-def cell(*races: Race, operation: Operation = Operation.CREATE) -> Cell:
-    return Cell(operation=operation, mode=Mode.HELD, races=races)
+def cell(*races: Race, operation: ConditionalRequest = ConditionalRequest.CREATE) -> AtlasCell:
+    return AtlasCell(operation=operation, mode=Mode.HELD, races=races)
 
 
 @pytest.mark.parametrize(
@@ -95,25 +95,27 @@ def test_a_race_is_decided_if_no_other_can_have_won(
 @pytest.mark.parametrize(
     ("races", "verdict"),
     [
-        ([race(200, 412)] * 3, Verdict.ATOMIC),
-        ([race(200, 412)] * 99 + [race(200, 200)], Verdict.NOT_ATOMIC),
-        ([race(None, 412)] * 99 + [race(200, 200)], Verdict.NOT_ATOMIC),
-        ([race(200, 412)] * 9 + [race(200, None)], Verdict.ATOMIC),
-        ([race(200, 412)] * 8 + [race(200, None)] * 2, Verdict.UNKNOWN),
-        ([race(412, 412)] * 3, Verdict.UNKNOWN),
-        ([race(503, 503)] * 3, Verdict.UNKNOWN),
-        ([race()] * 3, Verdict.UNKNOWN),
-        ([], Verdict.UNKNOWN),
+        ([race(200, 412)] * 3, Atomicity.ATOMIC),
+        ([race(200, 412)] * 99 + [race(200, 200)], Atomicity.NOT_ATOMIC),
+        ([race(None, 412)] * 99 + [race(200, 200)], Atomicity.NOT_ATOMIC),
+        ([race(200, 412)] * 9 + [race(200, None)], Atomicity.ATOMIC),
+        ([race(200, 412)] * 8 + [race(200, None)] * 2, Atomicity.UNKNOWN),
+        ([race(412, 412)] * 3, Atomicity.UNKNOWN),
+        ([race(503, 503)] * 3, Atomicity.UNKNOWN),
+        ([race()] * 3, Atomicity.UNKNOWN),
+        ([], Atomicity.UNKNOWN),
     ],
 )
-def test_one_race_with_two_winners_is_enough(races: list[Race], verdict: Verdict) -> None:
+def test_one_race_with_two_winners_is_enough(races: list[Race], verdict: Atomicity) -> None:
     assert cell(*races).verdict is verdict
 
 
 def test_an_ignored_condition_was_not_raced() -> None:
-    ignored = Cell(operation=Operation.CREATE, is_ignored=True, reason="a second PUT was accepted")
+    ignored = AtlasCell(
+        operation=ConditionalRequest.CREATE, is_ignored=True, reason="a second PUT was accepted"
+    )
 
-    assert ignored.verdict is Verdict.IGNORED
+    assert ignored.verdict is Atomicity.IGNORED
     assert ignored.sentence() == "ignored: a second PUT was accepted"
 
 
@@ -128,7 +130,7 @@ def test_an_ignored_condition_was_not_raced() -> None:
     ],
 )
 def test_an_object_is_lost_only_if_its_put_and_a_delete_succeeded(raced: Race, gone: int) -> None:
-    assert cell(raced, operation=Operation.DELETE).gone == gone
+    assert cell(raced, operation=ConditionalRequest.DELETE).gone == gone
 
 
 def test_the_smallest_race_has_the_fewest_winners() -> None:
@@ -140,7 +142,7 @@ def test_the_smallest_race_has_the_fewest_winners() -> None:
 def test_a_race_that_lost_an_object_is_shown_rather_than_another() -> None:
     lost = race(200, 204, read=404)
 
-    assert cell(race(200, 204, read=200), lost, operation=Operation.DELETE).smallest is lost
+    assert cell(race(200, 204, read=200), lost, operation=ConditionalRequest.DELETE).smallest is lost
 
 
 def test_without_two_winners_no_race_is_shown() -> None:
@@ -186,12 +188,12 @@ def raced(statuses: tuple[int | None, ...], methods: tuple[str, ...] = (), read:
     return Race(key="prefix/create-held-7", attempts=attempts, read=seen)
 
 
-def judged(folder: Path, operation: Operation, raced: Race) -> Any:
+def judged(folder: Path, operation: ConditionalRequest, raced: Race) -> Any:
     return judge_file(write_history(folder / "cell", operation, raced))
 
 
-@pytest.mark.parametrize("operation", [Operation.CREATE, Operation.REPLACE])
-def test_two_winners_have_the_same_token(tmp_path: Path, operation: Operation) -> None:
+@pytest.mark.parametrize("operation", [ConditionalRequest.CREATE, ConditionalRequest.REPLACE])
+def test_two_winners_have_the_same_token(tmp_path: Path, operation: ConditionalRequest) -> None:
     verdict = judged(tmp_path, operation, raced((412, 200, None, 200))).verdict
 
     assert [each.anomaly for each in verdict.findings] == ["duplicate-token"]
@@ -199,7 +201,7 @@ def test_two_winners_have_the_same_token(tmp_path: Path, operation: Operation) -
 
 @pytest.mark.parametrize("read", [200, 404])
 def test_a_put_and_a_delete_of_one_version_are_a_stale_write(tmp_path: Path, read: int) -> None:
-    verdict = judged(tmp_path, Operation.DELETE, raced((200, 204), PUT_AND_DELETE, read)).verdict
+    verdict = judged(tmp_path, ConditionalRequest.DELETE, raced((200, 204), PUT_AND_DELETE, read)).verdict
 
     assert [each.anomaly for each in verdict.findings] == ["stale-write"]
 
@@ -207,26 +209,26 @@ def test_a_put_and_a_delete_of_one_version_are_a_stale_write(tmp_path: Path, rea
 @pytest.mark.parametrize(
     ("operation", "raced"),
     [
-        (Operation.CREATE, raced((412, 200, 409))),
-        (Operation.CREATE, raced((200, None, 503))),
-        (Operation.REPLACE, raced((404, 200))),
-        (Operation.DELETE, raced((200, 412), PUT_AND_DELETE, 200)),
-        (Operation.DELETE, raced((404, 204), PUT_AND_DELETE, 404)),
-        (Operation.DELETE, raced((200, None), PUT_AND_DELETE, 200)),
+        (ConditionalRequest.CREATE, raced((412, 200, 409))),
+        (ConditionalRequest.CREATE, raced((200, None, 503))),
+        (ConditionalRequest.REPLACE, raced((404, 200))),
+        (ConditionalRequest.DELETE, raced((200, 412), PUT_AND_DELETE, 200)),
+        (ConditionalRequest.DELETE, raced((404, 204), PUT_AND_DELETE, 404)),
+        (ConditionalRequest.DELETE, raced((200, None), PUT_AND_DELETE, 200)),
     ],
 )
-def test_one_winner_is_no_finding(tmp_path: Path, operation: Operation, raced: Race) -> None:
+def test_one_winner_is_no_finding(tmp_path: Path, operation: ConditionalRequest, raced: Race) -> None:
     assert judged(tmp_path, operation, raced).verdict.findings == ()
 
 
 def test_the_history_of_a_double_win_has_its_first_two_winners(tmp_path: Path) -> None:
-    history = judged(tmp_path, Operation.REPLACE, raced((200, 412, 200, None, 200))).history
+    history = judged(tmp_path, ConditionalRequest.REPLACE, raced((200, 412, 200, None, 200))).history
 
     assert [(op.process, op.outcome, op.token) for op in history.operations] == [(0, "ok", 2), (2, "ok", 2)]
 
 
 def test_the_history_has_every_request_and_its_own_key(tmp_path: Path) -> None:
-    history = judged(tmp_path, Operation.CREATE, raced((200, 412, None))).history
+    history = judged(tmp_path, ConditionalRequest.CREATE, raced((200, 412, None))).history
 
     assert [(op.process, op.outcome, op.token, op.error) for op in history.operations] == [
         (0, "ok", 1, None),

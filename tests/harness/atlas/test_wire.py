@@ -10,7 +10,7 @@ from itertools import repeat
 import pytest
 
 from harness.atlas.removal import Left, remove
-from harness.atlas.wire import MOST, Answer, account, server_at
+from harness.atlas.wire import MOST, S3Answer, account, server_at
 from harness.core.errors import ConfigurationError
 from tests.support.http_servers import listening
 from tests.support.s3_server import BUCKET, Store, s3_server
@@ -20,7 +20,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 TIMEOUT = 0.5  # s
 
 
-def asked(*pieces: bytes, timeout: float = SOON) -> Answer:
+def asked(*pieces: bytes, timeout: float = SOON) -> S3Answer:
     """Ask a server that answers with these bytes, and then closes the connection."""
 
     def serve(connection: socket.socket) -> None:
@@ -32,7 +32,7 @@ def asked(*pieces: bytes, timeout: float = SOON) -> Answer:
     return answered_by(serve, timeout)
 
 
-def answered_by(serve: Callable[[socket.socket], None], timeout: float = TIMEOUT) -> Answer:
+def answered_by(serve: Callable[[socket.socket], None], timeout: float = TIMEOUT) -> S3Answer:
     with listening(serve) as at:
         server = server_at(f"http://{at}", bucket="b", region="us-east-1", timeout=timeout)
         return server.ask(server.request("PUT", "key", b"body"))
@@ -41,15 +41,15 @@ def answered_by(serve: Callable[[socket.socket], None], timeout: float = TIMEOUT
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        (OK + b'ETag: "5d41"\r\nContent-Length: 2\r\n\r\nhi', Answer(200, '"5d41"', b"hi")),
-        (OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", Answer(200, "", b"hi")),
-        (OK + b"\r\nuntil the end", Answer(200, "", b"until the end")),
-        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 0\r\n\r\n", Answer(200)),
-        (b"HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n", Answer(412)),
-        (b"HTTP/1.1 204 No Content\r\n\r\n", Answer(204)),
+        (OK + b'ETag: "5d41"\r\nContent-Length: 2\r\n\r\nhi', S3Answer(200, '"5d41"', b"hi")),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", S3Answer(200, "", b"hi")),
+        (OK + b"\r\nuntil the end", S3Answer(200, "", b"until the end")),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 0\r\n\r\n", S3Answer(200)),
+        (b"HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n", S3Answer(412)),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", S3Answer(204)),
     ],
 )
-def test_an_answer_is_read(said: bytes, answer: Answer) -> None:
+def test_an_answer_is_read(said: bytes, answer: S3Answer) -> None:
     assert asked(said) == answer
 
 
@@ -71,12 +71,12 @@ def test_an_answer_is_read(said: bytes, answer: Answer) -> None:
     ],
 )
 def test_an_answer_that_is_none_or_not_whole_is_lost(said: bytes) -> None:
-    assert asked(said) == Answer()
+    assert asked(said) == S3Answer()
 
 
 @pytest.mark.parametrize("etag", [b'"a\r\n b"', b"\xc3\xa9", b"x" * 300, b""])
 def test_an_etag_that_no_header_can_carry_is_none(etag: bytes) -> None:
-    assert asked(OK + b"ETag: " + etag + b"\r\nContent-Length: 0\r\n\r\n") == Answer(200)
+    assert asked(OK + b"ETag: " + etag + b"\r\nContent-Length: 0\r\n\r\n") == S3Answer(200)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_an_endless_answer_is_lost(endless: bytes) -> None:
             for piece in repeat(endless):
                 connection.sendall(piece)
 
-    assert answered_by(serve) == Answer()
+    assert answered_by(serve) == S3Answer()
 
 
 @pytest.mark.parametrize("drop", [b"", b"x"])
@@ -102,7 +102,7 @@ def test_a_silent_or_dripping_server_has_a_deadline(drop: bytes) -> None:
 
     began = time.monotonic()
 
-    assert answered_by(serve) == Answer()
+    assert answered_by(serve) == S3Answer()
     assert time.monotonic() - began < TIMEOUT + SOON
 
 
@@ -111,7 +111,7 @@ def test_no_server_is_no_answer() -> None:
         pass
     server = server_at(f"http://{at}", bucket="b", region="us-east-1")
 
-    assert server.ask(server.request("GET")) == Answer()
+    assert server.ask(server.request("GET")) == S3Answer()
 
 
 def test_a_request_is_signed_for_its_region_and_host() -> None:

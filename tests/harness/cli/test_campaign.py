@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.execution import RunAnswer, answer_in, unanswered
+from harness.campaign.execution import RunReply, answer_in, unanswered
 from harness.campaign.night import RESULTS
 from harness.cli import campaign_worker
 from harness.cli.commands.campaign import campaign as campaign_command
@@ -284,7 +284,7 @@ def test_an_unusable_engine_is_the_error_of_each_run(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(campaign_worker, "choose", choose)
 
-    assert answers("etcd-postgres", tmp_path) == [RunAnswer(code=3, error="no Docker engine answers")] * 2
+    assert answers("etcd-postgres", tmp_path) == [RunReply(code=3, error="no Docker engine answers")] * 2
 
 
 def test_half_an_answer_is_none() -> None:
