@@ -20,7 +20,7 @@ class Tls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """Who a client is to a server."""
+    """How a client identifies itself to a server."""
 
     password: str = field(default="", repr=False, compare=False)  # "": the server asks for none
     user: str = ""  # whose password that is; "": the one of servers that Fencepost starts

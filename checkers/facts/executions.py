@@ -102,6 +102,6 @@ def _outlived(evidence: Evidence, op: Op, ttl: int, on: Mapping[int | None, Faul
 
 
 def _over(op: Op) -> float:
-    """Return when nobody took an execution to be in progress any more, in ns; infinity if it never ended."""
+    """Return when an execution was known to be over, in ns; infinity if it never was."""
     moments = (op.ended, op.learned)
     return next((moment for moment in moments if moment is not None), math.inf)

@@ -5,7 +5,7 @@ than the lease plus the grace after the job was available: due, and accepted.
 
 **Nothing shows that it may have begun.** No execution of it is recorded, and no take that returned it. No
 take with an unknown outcome may have taken effect after the job was available (`Surroundings.in_force`): its
-worker may have got the job and begun it, and nobody knows.
+worker may have got the job and begun it.
 
 **A worker was idle.** It had one and the same take open all the time, and no fault was in force on it, on a
 server, or on another worker that waited in a take. Such a worker may have got the job while it was stopped,

@@ -175,7 +175,7 @@ class LineUp:
             place.next_request.forget()
 
     def _is_next_ending(self, place: Place) -> bool:
-        """Is little left of the next holder's lease? It is under no fault, so it goes on by then."""
+        """Is little left of the next holder's lease? It is under no fault, so it continues by then."""
         client = place.next_request.stopped_client
         if client == NOBODY:
             return False

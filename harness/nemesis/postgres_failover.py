@@ -1,7 +1,7 @@
 """Failover of PostgreSQL: a standby is promoted while its primary is killed, paused or cut off.
 
 Killing the primary first is what STONITH does. A primary that is only paused or cut off does not
-know that it has been replaced: it goes on accepting writes from the clients that still reach it,
+know that it has been replaced: it still accepts writes from the clients that still reach it,
 on a timeline of its own. At the end it is killed, copies the new primary's data, and follows it;
 what only its own timeline had is lost.
 """

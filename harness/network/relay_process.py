@@ -51,7 +51,7 @@ class Door:
     """A port that leads to a server."""
 
     def __init__(self, server: RelayedServer) -> None:
-        """Get a port, which nobody else can have from then on."""
+        """Reserve a port: no other process can take it."""
         self._server = server
         self._reserved = _bound(0)
         self._accepting: asyncio.Task[None] | None = None

@@ -145,11 +145,10 @@ def end_children(meant: Callable[[int], bool]) -> None:
 
 
 def _end_what_is_seen(look: Callable[[], Iterable[int]]) -> None:
-    """Look for processes, each of which is killed as soon as it is seen, until there are none.
+    """Kill processes as soon as they are seen, until several looks in a row find none.
 
-    One of them may fork the next one and end, a thousand times a second, so that no list of
-    processes is true when it is complete: only several looks in a row show that there is none. As
-    long as new ones are seen, it goes on.
+    One of them may fork the next one and end, a thousand times a second, so no list of processes is
+    still true when it is complete.
     """
     seen: set[int] = set()
     begun = time.monotonic()

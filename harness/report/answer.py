@@ -153,7 +153,7 @@ class _Verdict:
         )
 
     def happened(self, names: Iterable[str]) -> str:
-        """What happened, of each of these anomalies."""
+        """Say what happened, for each of these anomalies."""
         return " and ".join(self.happened_so_often(name, self.count(name)) for name in names)
 
     def happened_so_often(self, name: str, count: int) -> str:

@@ -1,7 +1,7 @@
 """A verdict as lines of text, the same on a terminal and in a log.
 
 What happened, why, what to do, and how hard it was tried: at most fourteen lines, and one more for
-everything else that was found. A violation that nobody expected also has its proof: in CI, the log is
+everything else that was found. An unexpected violation also has its proof: in CI, the log is
 often all there is.
 """
 

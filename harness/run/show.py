@@ -21,7 +21,7 @@ from harness.run.recheck import Stage, ignore, judge_recording, open_for_judging
 
 
 def show(run: Path, stage: Stage = ignore, environment: Mapping[str, str] = os.environ) -> bool:
-    """Open the report in a run's folder, or one drawn from its history if nobody here wrote that report.
+    """Open the report in a run's folder, or one drawn from its history if that report was not written here.
 
     Always prints its path. Returns whether a browser was asked to open it: without a display
     none is, because a browser in the terminal could not show it.

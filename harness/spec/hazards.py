@@ -162,7 +162,7 @@ def _why_unaimed(cell: Cell) -> str:
 
 
 def _all_of(names: Iterable[str]) -> set[str]:
-    """Return the cells that names of a table mean; `*` stands for every point or end."""
+    """Return the cells that these names of a table cover; `*` is every point or end."""
     return {str(cell) for name in names for cell in _GROUPS.get(name, ())} | set(names)
 
 
@@ -280,7 +280,7 @@ def _never_aimed(fault: PauseSpec, cell: Cell, target: Target) -> str | None:
 
 
 def _shortened(cells: Sequence[Cell]) -> Iterator[str]:
-    """Name cells; `*` stands for every point or end, where none of them is left out."""
+    """Yield names for cells; `*` is every point or end, if none of them is missing."""
     left = set(cells)
     for pattern, group in _GROUPS.items():
         if left.issuperset(group):
