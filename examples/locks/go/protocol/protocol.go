@@ -51,7 +51,9 @@ func Serve(versions Fields, connect func(Request) (Lock, error)) {
 	var timeout time.Duration
 	for input.Scan() {
 		var asked Request
-		json.Unmarshal(input.Bytes(), &asked) // without an id, Fencepost ignores the answer
+		if json.Unmarshal(input.Bytes(), &asked) != nil {
+			continue // no request
+		}
 		wait := time.Duration(asked.Wait_ms) * time.Millisecond
 		ctx, cancel := context.WithTimeout(context.Background(), max(timeout, wait+timeout/2))
 		answer, err := Fields{"id": asked.ID, "outcome": "ok"}, errors.ErrUnsupported
