@@ -23,6 +23,7 @@ SHORT = "4s"
 OWN_LENGTH = {
     "append-without-fence-on-acquire",
     "client-library-that-retries",
+    "cron-lock-without-expiry",
     "failover-without-stonith",
     "fallback-to-another-server",
     "header-revision-etcd-3-4",
