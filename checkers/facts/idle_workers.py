@@ -1,11 +1,11 @@
 """Jobs that never began, although a worker was idle for so long that it must have got them.
 
 A job is lost iff its submit was ok, nothing shows that it may have begun, and a worker was idle for longer
-than the lease plus the grace after the job was available: due, and accepted.
+than the lease plus the grace after the job was surely available: due, and acknowledged.
 
 **Nothing shows that it may have begun.** No execution of it is recorded, and no take that returned it. No
-take with an unknown outcome may have taken effect after the job was available (`Surroundings.in_force`): its
-worker may have got the job and begun it.
+take with an unknown outcome may have taken effect once the job may have been available: due, and submitted
+(`Surroundings.in_force`). Its worker may have got the job and begun it.
 
 **A worker was idle.** It had one and the same take open all the time, and no fault was in force on it, on a
 server, or on another worker that waited in a take. Such a worker may have got the job while it was stopped,
@@ -43,7 +43,7 @@ class LostJob:
     """A job that never began, and a worker that was idle for too long."""
 
     submit: Op
-    available: int  # ns; from then on it was accepted, and due
+    available: int  # ns; from then on it was acknowledged, and due
     idle: Idle
 
 
@@ -76,7 +76,7 @@ def _lost(evidence: Evidence, waiting: Sequence[Op], takes: Mapping[str, Sequenc
         available = max(submit.due or 0, submit.returned or 0)
         own = idle[submit.resource]
         place = bisect_right(own, available + most, key=attrgetter("end"))
-        if place < len(own) and unknown[submit.resource] < available:
+        if place < len(own) and unknown[submit.resource] < max(submit.due or 0, submit.called):
             yield LostJob(submit=submit, available=available, idle=own[place])
 
 

@@ -31,14 +31,14 @@ def _never_began(n: Narrator, conflict: Conflict) -> Story:
     due = "at once" if (submit.due or 0) <= submit.called else f"at {n.at(submit.due or 0)}"
     when = f"was due at {n.at(submit.due or 0)}"
     if lost.available > (submit.due or 0):
-        when = f"was accepted at {n.at(lost.available)}"
+        when = f"was acknowledged at {n.at(lost.available)}"
     return Story(
         summary=(
             f"the job {job} {when} and never began, though {n.whom(take)} was idle for {waited} after that"
         ),
         steps=(
             step(
-                f"{n.who(submit)} submitted {job}, due {due}, and the queue accepted it"
+                f"{n.who(submit)} submitted {job}, due {due}, and the queue acknowledged it"
                 f" {n.answered(submit)}.",
                 submit,
             ),

@@ -45,7 +45,7 @@ def lost_runs(operations: Sequence[Op], header: Header, faults: Sequence[Fault] 
         if op.f == "submit" and op.outcome is Outcome.OK
         if not any(each.job == op.job for each in operations if each.f in ("take", "execute"))
         if not any(
-            take.outcome is Outcome.INFO and _in_force(take, header, faults) >= _available(op)
+            take.outcome is Outcome.INFO and _in_force(take, header, faults) >= max(op.due or 0, op.called)
             for take in takes
         )
         if any(_was_idle(take, _available(op), takes, header, faults) for take in takes)

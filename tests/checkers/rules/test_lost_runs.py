@@ -60,6 +60,14 @@ def test_a_take_with_an_unknown_end_may_have_begun_it(until: int, *, is_lost: bo
     assert lost(job, unknown, take(1, 6, 90)) == ([(1, 6)] if is_lost else [])
 
 
+@pytest.mark.parametrize(("called", "is_lost"), [(5 + GRACE, False), (6 + GRACE, True)])
+def test_a_take_may_get_a_job_that_is_not_acknowledged_yet(called: int, *, is_lost: bool) -> None:
+    unknown = take(2, 3, 5, "info")
+    job = submit("a", called, 40, due=0)
+
+    assert lost(job, unknown, take(1, 41, 90)) == ([(called, 41)] if is_lost else [])
+
+
 @pytest.mark.parametrize(
     ("hit", "is_lost"),
     [
