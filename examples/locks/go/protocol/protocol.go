@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// ErrFailed marks a request that certainly had no effect and never will; any other error, also that of a deadline,
-// means that its outcome is unknown, and errors.ErrUnsupported that the adapter does not implement it.
+// ErrFailed: it certainly has no effect. errors.ErrUnsupported: it is not implemented. Any other error: unknown.
 var ErrFailed = errors.New("no effect")
 
 // Fields are those of a line.
@@ -47,8 +46,7 @@ func Granted() {
 
 // Serve answers requests until standard input ends.
 func Serve(versions Fields, connect func(Request) (Lock, error)) {
-	var lock Lock
-	var timeout time.Duration
+	lock, timeout := Lock(nil), time.Duration(0)
 	for input.Scan() {
 		var asked Request
 		if json.Unmarshal(input.Bytes(), &asked) != nil {
