@@ -132,7 +132,7 @@ def _leading(finding: FindingDocument, run: JudgedRun, *, proved: bool) -> Itera
     openings = Openings(run.history)
     if proved:
         yield from proof(finding)
-        yield StyledLine("Line numbers are those of history.jsonl.", LineTone.FAINT, 4)
+        yield StyledLine("Line numbers are those of the history.", LineTone.FAINT, 4)
         yield from causes(finding, openings)
     else:
         yield from causes(finding, openings, evidence=0)[:1]

@@ -42,7 +42,7 @@ def test_an_unexpected_violation_has_its_proof_and_its_faults_evidence() -> None
         "    1. token 33 was granted to client 1",
         "    2. token 34 was written",
         "    3. token 33 was accepted after it",
-        "    Line numbers are those of history.jsonl.",
+        "    Line numbers are those of the history.",
         "  Cause: client 1 was paused 0.500–4.000 s; observed: status is stopped.",
         f"  What to do: {ANOMALIES['stale-write'].remedy}",
     ]
