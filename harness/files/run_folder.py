@@ -54,7 +54,7 @@ class RunFolder:
 
     def in_use(self) -> AbstractContextManager[None]:
         """Keep other processes from judging the run until this one ends; ConfigurationError if one does."""
-        busy = f"{self.path}: this run is in progress, or another command judges it; try again when it has ended"
+        busy = f"{self.path}: this run is in progress, or another command judges it; try again later"
         return dated_folders.in_use(self.path, busy)
 
     @property
