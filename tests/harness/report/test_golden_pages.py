@@ -28,6 +28,7 @@ BUGS = {each.name: each for each in exhibits()}
 SEVERAL = {
     "clock-an-hour-ahead": 2,  # early-grant, by its times and by its tokens
     "code-path-without-the-token": 2,  # stale-write, unfenced-write
+    "lease-that-is-never-renewed": 2,  # double-run: the second execution ended first, or last
     "redlock-one-clock-jumped": 2,  # early-grant, while the clock jumped and later
     "replica-promoted-with-link-held": 2,  # duplicate-token, early-grant
 }
