@@ -18,7 +18,7 @@ from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
 from checkers.facts.recorded import last_restart
-from checkers.history.columns import FAIL, NO_ROWS, OK, Flags, Ints
+from checkers.history.columns import ABSENT, FAIL, NO_ROWS, OK, Columns, Flags, Ints
 from checkers.history.memoized import memoized
 from checkers.history.records import Op
 
@@ -55,4 +55,15 @@ def missing(evidence: Evidence) -> Missing:
     read = gone[was_read[gone]].tolist()
     readers = {row: next(iter(zones.first_read_of_write(row)), None) or found[row] for row in read}
     never_stored, contradicted = gone[~is_lost & ~was_read[gone]], gone[~is_lost & was_read[gone]]
-    return Missing(gone[is_lost], never_stored, contradicted, readers, fences[are_lost], fences[~are_lost])
+    lost, never_raised = gone[is_lost], fences[~are_lost]
+    never_raised = never_raised[~_were_reached(zones.columns, never_raised, lost)]
+    return Missing(lost, never_stored, contradicted, readers, fences[are_lost], never_raised)
+
+
+def _were_reached(columns: Columns, fences: Ints, lost: Ints) -> Flags:
+    """Which fences may have found the mark at their token, because of a write that was lost later?"""
+    by_call = lost[np.argsort(columns.called[lost])]
+    highest = np.concatenate(([ABSENT], np.maximum.accumulate(columns.token[by_call])))
+    sent_before = np.searchsorted(columns.called[by_call], columns.returned[fences], side="right")
+    reached: Flags = highest[sent_before] >= columns.token[fences]
+    return reached

@@ -93,6 +93,17 @@ def test_an_acknowledged_fence_that_the_log_lacks_was_never_stored() -> None:
     assert names(judged([first, replace(second, token=3)], log((3, None)))) == []
 
 
+def test_a_fence_that_a_lost_write_had_overtaken_was_not_phantom() -> None:
+    first, lost, seen = fence(write(0, 1, 1, 2)), write(1, 3, 3, 4), read(2, ("v1", 3), 5, 6)
+
+    def found(fenced: Op) -> list[str]:
+        return names(judged([first, lost, seen, fence(fenced)], log((1, None)), policy="inclusive"))
+
+    assert found(write(3, 3, 7, 8)) == found(write(3, 2, 3, 3)) == ["lost-write"]
+    assert found(write(3, 4, 7, 8)) == ["lost-write", "phantom-accept"]
+    assert found(write(3, 3, 1, 2)) == ["lost-write", "phantom-accept"]
+
+
 def test_an_acknowledged_fence_that_the_log_lacks_excuses_a_refusal() -> None:
     first, lacking, refused = fence(write(0, 1, 0, 1)), fence(write(1, 3, 6, 8)), write(2, 2, 7, 9, "stale")
 
