@@ -66,11 +66,24 @@ def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     of_odd = of_odd[np.lexsort((reads[of_odd], of[of_odd]))]
     fenced = np.arange(zones.initials, zones.bare)
     found = replaced_by(zones, of[of_odd], zones.ranks.called[reads[of_odd]], fenced)
+    closed: set[int] = set()  # the reads that closed a flip-flop: each is accused once
     for row, place, by in zip(reads[of_odd].tolist(), of[of_odd].tolist(), found.tolist(), strict=True):
-        if by != NOWHERE:
-            read, zone, other = zones.ops[row], zones.zone(place), zones.zone(by)
-            because = each_once(read, zone.settled_by, other.claimed_by, *other.proof)
-            yield _went_back_to(zone, other, read, because)
+        if by == NOWHERE:
+            continue
+        read, zone, other = zones.ops[row], zones.zone(place), zones.zone(by)
+        back = _first_after(other, zone)
+        if back.called <= read.called:
+            yield _went_back_to(zone, other, read, each_once(read, zone.settled_by, back, *other.proof))
+        elif back.index not in closed:  # this read was right, until that one went back
+            closed.add(back.index)
+            shown = _first_after(zone, other)
+            yield _went_back_to(other, zone, back, each_once(back, *other.proof, zone.settled_by, shown))
+
+
+def _first_after(zone: Zone, settled: Zone) -> Op:
+    """Return the first operation of a zone that was called after another zone had settled."""
+    operations = (op for op in (zone.write, *zone.reads) if op is not None)
+    return next(op for op in operations if op.called > settled.settled)
 
 
 def _went_back_to(zone: Zone, newer: Zone, read: Op, because: Iterable[Op]) -> Conflict:
