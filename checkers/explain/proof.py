@@ -69,7 +69,7 @@ def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: 
     if found is None:
         return None
     known = _shows_its_run(evidence, operations)
-    tries = _Tries(evidence, checker, conflict, known=known)
+    tries = _Tries(evidence, checker, conflict, known=known, shown=found)
     while (smaller := _smaller(tries, operations)) is not None:
         operations, found = smaller
     return Proof(operations=operations, conflict=found, is_smallest=work.left > 0)
@@ -78,8 +78,12 @@ def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: 
 def holds(evidence: Evidence, checker: Checker, conflict: Conflict, operations: Iterable[Op]) -> bool:
     """Does this conflict occur among these operations alone?"""
     found = _conflicts(evidence, checker, _in_order(operations))
-    same = (conflict.breach, conflict.accused.index)
-    return any((each.breach, each.accused.index) == same for each in found)
+    return any(each.breach is conflict.breach and _shows(each, conflict) for each in found)
+
+
+def _shows(found: Conflict, conflict: Conflict) -> bool:
+    is_breach = found.breach is conflict.breach or conflict.breach.needs is None
+    return is_breach and found.accused.index == conflict.accused.index
 
 
 def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
@@ -120,11 +124,15 @@ _Smaller = tuple[tuple[Op, ...], Conflict]
 class _Tries:
     """Successive tries to leave operations out of a conflict's proof.
 
-    If the log was `known` to belong to these operations, it must still be.
+    If the log was `known` to belong to these operations, it must still be. If all of them have `shown` the
+    conflict itself, the rest must accuse the same operation, except that a pair may change places.
     """
 
-    def __init__(self, evidence: Evidence, checker: Checker, conflict: Conflict, *, known: bool) -> None:
+    def __init__(
+        self, evidence: Evidence, checker: Checker, conflict: Conflict, *, known: bool, shown: Conflict
+    ) -> None:
         self._evidence, self._checker, self._conflict, self._known = evidence, checker, conflict, known
+        self._is_same = not conflict.breach.is_pair and _shows(shown, conflict)
         self._work = work_of(evidence)
 
     @property
@@ -144,6 +152,8 @@ class _Tries:
             return None
         found = _found(self._evidence, self._checker, self._conflict, rest)
         if found is None or (self._known and not _shows_its_run(self._evidence, rest)):
+            return None
+        if self._is_same and not _shows(found, self._conflict):
             return None
         return rest, found
 

@@ -56,9 +56,17 @@ def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
 
 
 @memoized
-def _with_misleading_tokens(evidence: Evidence) -> set[str]:
-    """Return the resources whose tokens do not show the order of their grants."""
-    return {each.accused.resource for each in (*duplicate_tokens(evidence), *token_regressions(evidence))}
+def _with_misleading_tokens(evidence: Evidence) -> dict[str, Conflict]:
+    """Return the resources whose tokens do not show the order of their grants, and what shows that."""
+    found = (*token_regressions(evidence), *duplicate_tokens(evidence))
+    return {each.accused.resource: each for each in reversed(found)}
+
+
+def _misleading(n: Narrator, conflict: Conflict) -> Sequence[Op]:
+    """Return a grant and another that show why tokens do not order these two; none if one has no token."""
+    shown = _with_misleading_tokens(n.evidence).get(conflict.accused.resource)
+    have_tokens = None not in {conflict.accused.token, conflict.because[0].token}
+    return (shown.accused, *shown.because) if shown is not None and have_tokens else ()
 
 
 def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
@@ -66,9 +74,6 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     lease = _end(n, holder, setter)
     in_time = (holder.returned or 0) < grant.sent
-    are_promised = all(math.isfinite(n.lease(op)) for op in (holder, grant))
-    if not in_time and are_promised and grant.resource in _with_misleading_tokens(n.evidence):
-        return _both_promised(n, conflict)
     late = CallsBetween.between(n, holder, grant)
     cause = of_early_grant(n, holder, grant, late)
     joined = " and" if _release(n, holder, setter) else ","
@@ -120,7 +125,8 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
             *chain(*(_promised(n, op, named[op.owner]) for op in (other, last))),
             step(
                 f"Nothing tells which of the two was granted first: {n.whom(last)} had sent its request at"
-                f" {n.at(last.sent)}, before the other grant returned, and no token orders them."
+                f" {n.at(last.sent)}, before the other grant returned, and {_no_order(n, conflict)}.",
+                *_misleading(n, conflict),
             ),
             step(
                 f"If it was {n.whom(other)}, {n.whom(last)} was granted the lock {n.answered(last)}, before"
@@ -138,6 +144,18 @@ def _both_promised(n: Narrator, conflict: Conflict) -> Story:
         ),
         cause=of_servers(n, "lock", (other, last)),
     )
+
+
+def _no_order(n: Narrator, conflict: Conflict) -> str:
+    """Say why tokens do not order two grants."""
+    misleading = _misleading(n, conflict)
+    if not misleading:
+        return "no token orders them"
+    grant, other = misleading[:2]
+    answered = f"{n.whom(grant)} was granted the lock with token {grant.token} {n.answered(grant)}"
+    shared = "another owner had that token, too"
+    after = shared if grant.token == other.token else f"token {other.token} had been granted before"
+    return f"tokens are in no order here: {answered}, and {after}"
 
 
 def _still(n: Narrator, holder: Op, setter: Op) -> str:
@@ -282,6 +300,6 @@ LEASE_STILL_PROMISED = Breach("early-grant", "lease-still-promised", _lease_stil
 # the same; only the tokens show that this grant came second
 PROMISED_BY_TOKENS = Breach("early-grant", "promised-by-tokens", _lease_still_promised)
 # because: the other grant, what set its lease, what set the accused's
-BOTH_PROMISED = Breach("early-grant", "both-promised", _both_promised)
+BOTH_PROMISED = Breach("early-grant", "both-promised", _both_promised, needs=_misleading)
 
 CHECKER = Checker("early-grant", "observed", early_grants)

@@ -6,6 +6,7 @@ A file that has changed is read before it is committed: `make golden` writes the
 
 from __future__ import annotations
 
+import re
 from itertools import zip_longest
 
 import pytest
@@ -26,6 +27,7 @@ from tests.support.golden_words import (
 
 SOURCES = sources()
 WORDS = read_words()
+FOUND = re.compile(r"[a-z-]+ (\d+) \[([\d,]*)\]")
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -39,6 +41,15 @@ def test_facts_and_words_of_a_history_are_those_of_its_golden_files(name: str) -
 
     assert not facts, f"the facts of {name} have changed:\n{facts}"
     assert not words, f"the words of {name} have changed, its facts have not:\n{words}\n{WRITE}"
+
+
+def test_every_proof_has_the_operation_that_its_finding_accuses() -> None:
+    """A line: number, checksum, word | anomaly accused [proof]; … | …"""
+    lines = [line for kind in GENERATED for line in mass_of(kind).read_text(encoding="utf-8").splitlines()]
+    found = [each for line in lines for each in FOUND.findall(line.split(" | ")[1])]
+
+    assert found
+    assert not [accused for accused, proof in found if accused not in proof.split(",")]
 
 
 @pytest.mark.slow

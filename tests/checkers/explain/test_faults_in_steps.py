@@ -168,7 +168,7 @@ def test_a_read_is_not_said_to_come_after_the_storage_was_up_again() -> None:
     assert account.story == (
         "Process 2 read 'b' with token 34 from r0.",
         "The storage was killed at 0.550 s.",
-        "Then process 2 read 'a' with token 33: the storage has forgotten the higher token.",
+        "Then process 3 read 'a' with token 33: the storage has forgotten the higher token.",
     )
     assert not any("After that" in step.text for step in account.steps)
 

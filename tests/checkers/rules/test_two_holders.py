@@ -231,6 +231,40 @@ def test_tokens_that_cannot_be_trusted_order_no_two_grants() -> None:
     assert (by_both.breach.rule, by_both.accused.index) == ("both-promised", 1)
 
 
+@pytest.mark.parametrize("tokens", [(2, 1), (1, 2)])
+@pytest.mark.parametrize(
+    ("lower", "why"),
+    [
+        (
+            8,
+            "process 3 was granted the lock with token 8 at 0.211 µs (line 9), and token 9 had been granted before",
+        ),
+        (
+            9,
+            "process 3 was granted the lock with token 9 at 0.211 µs (line 9), and another owner had that token, too",
+        ),
+    ],
+)
+def test_two_grants_in_no_order_are_shown_with_what_makes_their_tokens_useless(
+    tokens: tuple[int, int], lower: int, why: str
+) -> None:
+    regressed = [
+        acquire(2, "c", 9, called=200, returned=201),
+        acquire(3, "d", lower, called=210, returned=211),
+    ]
+    grants = (*in_flight_together(*tokens), *regressed)
+    verdict = judge(
+        locks(
+            *(replace(each, lines=(2 + each.index, 6 + each.index), learned=each.returned) for each in grants)
+        ).history
+    )
+
+    (found,) = (each for each in verdict.findings if each.anomaly == "early-grant")
+
+    assert (found.account.rule, found.accused, found.account.doubt) == ("both-promised", 1, "")
+    assert f"tokens are in no order here: {why}" in found.account.steps[-2].text
+
+
 @pytest.mark.parametrize(
     ("owner", "called", "number"), [("a", 60, 0), ("a", 61, 1), ("b", 50, 0), ("b", 51, 1)]
 )
