@@ -55,6 +55,7 @@ class Lease:
     end: float  # ns; -infinity if nothing was promised
     given_up: float  # ns; when its owner first called a release or revoke of it; infinity if never
     set_by: Op | None  # the setter that the promise counts from
+    hold: int  # the index of the first grant of its hold
 
     @property
     def returned(self) -> float:
@@ -88,7 +89,11 @@ def leases_of(own: Iterable[Op]) -> list[Lease]:
             ends.popleft()
         given_up = ends[0].called if ends else math.inf
         end = -math.inf if setter is None else min(promised[setter.sent], given_up)
-        leases += [Lease(grant=grant, end=end, given_up=given_up, set_by=setter) for grant in hold.acquires]
+        first = hold.acquires[0].index
+        leases += [
+            Lease(grant=grant, end=end, given_up=given_up, set_by=setter, hold=first)
+            for grant in hold.acquires
+        ]
     return sorted(leases, key=lambda lease: lease.grant.index)
 
 

@@ -7,6 +7,8 @@ or was given to two owners, and for a grant without a token, only real time coun
 
 If the order of two grants is unknown, and each returned before the end of the other's lease, the
 later one was early, whichever it was. Two grants with one token are a duplicate-token instead.
+
+If an owner is granted its hold again, only the first early grant of that hold counts.
 """
 
 from __future__ import annotations
@@ -42,16 +44,21 @@ def early_grants(evidence: Evidence) -> Iterator[Conflict]:
 def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
     """Yield the early grants of one resource; `are_trusted`: its tokens show the order of its grants."""
     promised = PromisedLeases(held)
+    found: set[int] = set()  # the holds
     for later in held:
+        if later.hold in found:  # granted again
+            continue
         before = promised.sent_before(later)
         below = promised.below(later) if later.grant.token is not None and are_trusted else None
         holders = [lease for lease in (before, below) if lease and later.returned < lease.end]
         if holders:
             holder = max(holders, key=lambda lease: lease.end)
             breach = LEASE_STILL_PROMISED if before in holders else PROMISED_BY_TOKENS
+            found.add(later.hold)
             yield breach.conflict(later.grant, *each_once(later.grant, holder.grant, holder.set_by))
         elif other := promised.in_no_order(later, are_trusted=are_trusted):
             because = each_once(later.grant, other.grant, other.set_by, later.set_by)
+            found.add(later.hold)
             yield BOTH_PROMISED.conflict(later.grant, *because)
 
 

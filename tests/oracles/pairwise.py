@@ -58,7 +58,7 @@ def early_grants(operations: Sequence[Op]) -> set[int]:
     Token order decides which of two grants was later, unless real time contradicts it. Tokens
     that regressed or were given to several owners decide nothing. If nothing decides, and each
     grant came while the other's lease was promised, the later one was early, whichever it was:
-    the one that returned last is named.
+    the one that returned last is named. A hold that is granted again was early only once.
     """
     trusted = not (token_regressions(operations) or duplicate_tokens(operations))
 
@@ -75,13 +75,18 @@ def early_grants(operations: Sequence[Op]) -> set[int]:
         share_a_token = last.token is not None and last.token == other.token
         return is_last and not is_ordered and not share_a_token and is_during(other, last)
 
-    return {
-        later.index
+    early = {
+        later.index: later
         for holder, later in permutations(grants(operations), 2)
         if holder.owner != later.owner
         and is_during(later, holder)
         and (is_later(later, holder) or is_one_of_two(later, holder))
     }
+    first: dict[int, int] = {}
+    for index, later in sorted(early.items()):
+        hold = _hold_of(later, [op for op in operations if op.owner == later.owner])
+        first.setdefault(min(op.index for op in hold), index)
+    return {*first.values()}
 
 
 def double_beliefs(operations: Sequence[Op]) -> set[int]:

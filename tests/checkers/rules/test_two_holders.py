@@ -209,6 +209,14 @@ def in_flight_together(*tokens: int | None, attempts: tuple[int | None, ...] = (
     ]
 
 
+def test_a_hold_that_is_granted_again_is_early_once() -> None:
+    holder = acquire(0, "a", token=4, called=1, returned=3, ttl=90)
+    early, again = (acquire(n, "b", token=5, called=7 * n, returned=7 * n + 1, ttl=6) for n in (1, 2))
+    other_hold = replace(again, index=3, token=6, called=30, returned=31)
+
+    assert [each.accused.index for each in early_grants(locks(holder, early, again, other_hold))] == [1, 3]
+
+
 @pytest.mark.parametrize("tokens", [(None, None), (None, 1), (1, None)])
 @pytest.mark.parametrize("attempts", [(None, None), (40, 45), (None, 50)])
 def test_of_two_grants_in_no_order_one_is_early(
