@@ -244,18 +244,23 @@ def _order(r: Resource, steps: Sequence[_Step]) -> Iterator[str]:
             for first in steps
             if first.returned < second.op.called and first.after >= second.until
         ]
-        if passed:
-            is_old = second.op.f == "read" and any(_is_old(r, second, place) for place in passed)
+        if not passed:
+            continue
+        if second.op.f != "read":
+            yield "non-linearizable"
+        elif replaced := _replaced(r, second, max(passed)):
+            own = r.header.initial_token if second.after == START else r.entries[second.after].token
+            is_old = any(token is not None and (own is None or token > own) for token in replaced)
             yield "stale-read" if is_old else "non-linearizable"
 
 
-def _is_old(r: Resource, read: _Step, upto: int) -> bool:
-    """Had a higher token than that of what was read been accepted at a place that was reached?"""
-    own = r.header.initial_token if read.after == START else r.entries[read.after].token
-    return any(
-        not each.commit.fence and each.token is not None and (own is None or each.token > own)
+def _replaced(r: Resource, read: _Step, upto: int) -> list[int | None]:
+    """The tokens of the writes that had replaced a read's value; those sent after the read are late."""
+    return [
+        each.token
         for each in r.entries[read.after + 1 : upto + 1]
-    )
+        if not each.commit.fence and each.called <= (read.op.returned or 0)
+    ]
 
 
 def _rejections(r: Resource) -> tuple[set[str], set[str]]:

@@ -20,7 +20,7 @@ from checkers.explain.story import Cause, Step, Story, capitalized, step
 from checkers.explain.telling import fault_steps, in_time_order
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import Late, LogOrder, order_of
-from checkers.history.columns import ABSENT, READ
+from checkers.history.columns import ABSENT, NO_ROWS, READ, Flags, Ints
 from checkers.history.ranges import NOWHERE
 from checkers.history.records import Op
 from checkers.rules.non_linearizable.false_or_stale import false_or_stale
@@ -37,31 +37,44 @@ def conflicts_of(order: LogOrder, late: Late) -> Iterator[Conflict]:
     """Yield each late operation with its evidence, or the refusal that alone makes it late."""
     columns = (late.rows, late.reached, late.by, late.refusals)
     for row, reached, by, refusal in zip(*(each.tolist() for each in columns), strict=True):
-        if refusal == NOWHERE:
-            yield _conflict(order, row, reached, by)
-        else:
+        if refusal != NOWHERE:
             yield false_or_stale(order.as_stored(row), order.recorded.ops[refusal])
+        elif order.recorded.columns.f[row] != READ:
+            yield _conflict(order, row, NO_ROWS, reached, by)
+        elif len(passed := _passed(order, row, reached)):  # else only writes that are late themselves
+            yield _conflict(order, row, passed, reached, by)
 
 
-def _conflict(order: LogOrder, row: int, reached: int, by: int) -> Conflict:
-    is_read = order.recorded.columns.f[row] == READ
-    shown, anomaly = _wrong_read(order, row, reached) if is_read else ([], "non-linearizable")
+def _conflict(order: LogOrder, row: int, passed: Ints, reached: int, by: int) -> Conflict:
+    shown, anomaly = _wrong_read(order, row, passed) if len(passed) else ([], "non-linearizable")
     because = (*map(order.log.op, (*shown, reached)), order.recorded.ops[by])
     once = {each.index: each for each in because}
     return AGAINST_THE_LOG.conflict(order.as_stored(row), *once.values(), anomaly=anomaly)
 
 
-def _wrong_read(order: LogOrder, row: int, reached: int) -> tuple[list[int], str]:
+def _passed(order: LogOrder, row: int, reached: int) -> Ints:
+    """Return the positions of writes that had replaced a read's value; not of those sent after the read."""
+    log, ranks = order.log, order.recorded.ranks
+    passed = np.arange(_place(order, row) + 1, reached + 1)
+    passed = passed[~log.fence[passed]]
+    called = np.where(log.row[passed] < 0, 0, np.append(ranks.called, 0)[log.row[passed]])
+    in_time: Flags = called <= ranks.returned[row]
+    return passed[in_time]
+
+
+def _wrong_read(order: LogOrder, row: int, passed: Ints) -> tuple[list[int], str]:
     """Return the log entries that show that a read's value had been replaced, and the anomaly's name."""
-    log = order.log
-    place = int(order.reads.last[np.searchsorted(order.reads.rows, row)])
+    log, place = order.log, _place(order, row)
     is_initial = place < log.first[order.recorded.columns.resource[row]]
     token = order.recorded.header.initial_token if is_initial else int(log.token[place])
-    passed = np.arange(place + 1, reached + 1)
-    passed = passed[~log.fence[passed]]
     newer = passed[(log.token[passed] != ABSENT) & ((token == ABSENT) | (log.token[passed] > token))]
     shown = [*([] if is_initial else [place]), *newer[:1].tolist(), int(passed[0])]
     return shown, "stale-read" if len(newer) else "non-linearizable"
+
+
+def _place(order: LogOrder, row: int) -> int:
+    """Return the last position of a read's value."""
+    return int(order.reads.last[np.searchsorted(order.reads.rows, row)])
 
 
 def _against_the_log(n: Narrator, conflict: Conflict) -> Story:

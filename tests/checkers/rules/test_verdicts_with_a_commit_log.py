@@ -168,6 +168,16 @@ def test_a_log_against_real_time_says_so() -> None:
     assert "own order puts it before" in found.summary
 
 
+def test_a_read_is_not_accused_of_a_write_that_was_sent_only_after_it() -> None:
+    first, before, late = fence(write(0, 2, 1, 2)), read(1, (None, 0), 3, 4), write(2, 3, 5, 6)
+
+    assert names(judged([first, before, late], log((3, "v2"), (2, None)))) == ["non-linearizable"]
+    assert names(judged([first, before, replace(late, called=4)], log((3, "v2"), (2, None)))) == [
+        "non-linearizable",
+        "stale-read",
+    ]
+
+
 def test_unmatched_commits_of_a_cut_history_raise_the_mark() -> None:
     operations = [write(0, 1, 1, 2), write(1, 2, 3, 4)]
     order = log((1, "v0"), (3, "nobody's"), (2, "v1"))
