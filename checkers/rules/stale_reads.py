@@ -58,32 +58,34 @@ def _why_not_the_write(zones: ZoneColumns, place: int, other: int) -> tuple[Op |
 
 
 def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
-    """Yield reads of a value that should not have been there, called after another had replaced it."""
-    reads, of = zones.all_reads
+    """Yield the reads that contradict a value that should not have been there.
+
+    Two values contradict each other if each must have been there before the other was read
+    or written. The reads of one of the two are what closes the contradiction. If that
+    value should have been there, only the first of them is accused.
+    """
     if not np.any(odd) and zones.bare == len(zones.level):
         return
-    of_odd = indices(odd[of] | (of >= zones.bare))
-    of_odd = of_odd[np.lexsort((reads[of_odd], of[of_odd]))]
+    reads, of = zones.all_reads
+    is_odd = odd | (np.arange(len(zones.level)) >= zones.bare)
     fenced = np.arange(zones.initials, zones.bare)
-    found = replaced_by(zones, of[of_odd], zones.ranks.called[reads[of_odd]], fenced)
-    closed: set[int] = set()  # the reads that closed a flip-flop: each is accused once
-    for row, place, by in zip(reads[of_odd].tolist(), of[of_odd].tolist(), found.tolist(), strict=True):
-        if by == NOWHERE:
-            continue
-        read, zone, other = zones.ops[row], zones.zone(place), zones.zone(by)
-        back = _first_after(other, zone)
-        if back.called <= read.called:
-            yield _went_back_to(zone, other, read, each_once(read, zone.settled_by, back, *other.proof))
-        elif back.index not in closed:  # this read was right, until that one went back
-            closed.add(back.index)
-            shown = _first_after(zone, other)
-            yield _went_back_to(other, zone, back, each_once(back, *other.proof, zone.settled_by, shown))
+    for which, among in ((is_odd[of], fenced), (~is_odd[of], indices(is_odd))):
+        asked = indices(which)
+        asked = asked[np.lexsort((reads[asked], of[asked]))]
+        by = replaced_by(zones, of[asked], zones.ranks.called[reads[asked]], among)
+        asked, by = asked[by != NOWHERE], by[by != NOWHERE]
+        for row, place, other in zip(reads[asked].tolist(), of[asked].tolist(), by.tolist(), strict=True):
+            read, zone, newer = zones.ops[row], zones.zone(place), zones.zone(other)
+            first, before = _first_after(zone, newer), _first_after(newer, zone)
+            if before.called <= first.called and (is_odd[place] or read == first):
+                because = each_once(read, zone.settled_by, before, *newer.proof)
+                yield _went_back_to(zone, newer, read, because)
 
 
-def _first_after(zone: Zone, settled: Zone) -> Op:
+def _first_after(zone: Zone, other: Zone) -> Op:
     """Return the first operation of a zone that was called after another zone had settled."""
     operations = (op for op in (zone.write, *zone.reads) if op is not None)
-    return next(op for op in operations if op.called > settled.settled)
+    return next(op for op in operations if op.called > other.settled)
 
 
 def _went_back_to(zone: Zone, newer: Zone, read: Op, because: Iterable[Op]) -> Conflict:

@@ -51,6 +51,19 @@ def test_a_read_of_a_stale_write_is_right_where_a_later_read_went_back() -> None
     ]
 
 
+def test_a_read_that_does_not_show_an_acknowledged_stale_write_is_wrong() -> None:
+    newer, stale = write(0, 3, 2, 4), write(1, 2, 5, 6)
+    during, missed, again = (read(n, ("v0", 3), 2 * n + 2, 2 * n + 3) for n in (2, 3, 4))
+    stale_write = ("stale-write", SENT_AFTER_NEWER, 1, [0])
+
+    assert seen(newer, stale, during) == [stale_write]
+    assert seen(newer, stale, during, missed) == [
+        stale_write,
+        ("non-linearizable", WENT_BACK, 3, [0, 1]),
+    ]
+    assert {name for name, *_ in seen(newer, stale, during, missed, again)} == {"stale-write", "lost-write"}
+
+
 def test_a_timed_out_write_that_was_read_is_held_to_its_place() -> None:
     # Testing only ok writes misses it: the newer write was accepted before the older was called.
     found = seen(write(0, 2, 1, 3), read(1, ("v2", 1), 2, 5), write(2, 1, 4, 0, "info"))
