@@ -26,7 +26,7 @@ from checkers.facts.log_order import order_of
 from checkers.facts.recorded import last_restart
 from checkers.history.columns import ABSENT, FENCE, INFO, NO_ROWS, Flags, Ints, indices
 from checkers.history.memoized import memoized
-from checkers.history.ranges import first_at_most
+from checkers.history.ranges import NOWHERE, first_at_most
 from checkers.history.ranks import UNRANKED, distinct, places_in, stable_order
 
 
@@ -53,17 +53,18 @@ class Causes:
     levels: Levels
     in_time: Ints  # the lowest level that refuses each and had started when it returned
     definite: Ints  # the lowest that refuses each and was certainly reached: it hides all above it
+    by_used_up: Flags  # may another write with the token of a known one have refused it? (strict)
 
     @cached_property
     def cause(self) -> Ints:
         """The level that can have caused each; -1 if none had started, or one that started later hides it."""
-        can_be = (self.in_time <= self.definite) & ~self.is_without
+        can_be = (self.in_time <= self.definite) & (self.in_time < len(self.levels.height))
         return np.where(can_be, self.in_time, -1)
 
     @property
     def is_without(self) -> Flags:
-        """Which rejections returned before any level that refuses them had started?"""
-        without: Flags = self.in_time == len(self.levels.height)
+        """Which rejections returned before anything that refuses them had been called?"""
+        without: Flags = (self.in_time == len(self.levels.height)) & ~self.by_used_up
         return without
 
 
@@ -73,9 +74,11 @@ def causes(zones: ZoneColumns, broken: Flags) -> Causes:
     least = places_in(levels.height, refused_heights(zones))
     count = len(levels.height)
     definite = np.append(np.where(levels.definite, np.arange(count), count), count)
+    returned = zones.ranks.returned[zones.rejected]
     return Causes(
         levels=levels,
-        in_time=first_at_most(levels.start, least, zones.ranks.returned[zones.rejected]),
+        in_time=first_at_most(levels.start, least, returned),
+        by_used_up=first_call(zones, levels.used_up, refused_heights(zones)) <= returned,
         definite=np.minimum.accumulate(definite[::-1])[::-1][least],
     )
 
@@ -89,6 +92,7 @@ class Levels:
     start: Ints  # rank; the mark cannot have reached it earlier
     firsts: Ints  # places of zones that can have been the first of their level
     first_levels: Ints  # and their levels
+    used_up: Ints  # the rows of writes that took no effect, or one with the same token is stale (strict)
 
     @cached_property
     def first_of_each(self) -> Ints:
@@ -106,15 +110,24 @@ def _levels(zones: ZoneColumns, broken: Flags) -> Levels:
     level, raised = level[: len(sure)], level[len(sure) :]
     definite = np.zeros(len(height), dtype=np.bool_)
     definite[level] = True
+    used_up = NO_ROWS
     if zones.header.policy == "strict":  # one write uses a token up
         may_raise = ~definite[raised] | (zones.columns.f[raising] == FENCE)
+        used_up = raising[~may_raise]
         raising, raised = raising[may_raise], raised[may_raise]
     firsts, first_levels = _possible_firsts(zones, sure, level, len(height))
     start = np.full(len(height), UNRANKED, dtype=np.int64)
     np.minimum.at(start, first_levels, called_of_zones(zones, firsts))
     np.minimum.at(start, raised, zones.ranks.called[raising])
     start[level[: zones.initials]] = zones.ranks.start
-    return Levels(height=height, definite=definite, start=start, firsts=firsts, first_levels=first_levels)
+    return Levels(
+        height=height,
+        definite=definite,
+        start=start,
+        firsts=firsts,
+        first_levels=first_levels,
+        used_up=used_up,
+    )
 
 
 def _possible_firsts(zones: ZoneColumns, places: Ints, level: Ints, count: int) -> tuple[Ints, Ints]:
@@ -156,6 +169,30 @@ def first_call(zones: ZoneColumns, rows: Ints, heights: Ints) -> Ints:
     called = zones.ranks.called[rows][order]
     ever = np.append(np.minimum.accumulate(called[::-1])[::-1], UNRANKED)
     return ever[np.searchsorted(zones.height[rows][order], heights)]
+
+
+def refusals_by_one(zones: ZoneColumns) -> Ints:
+    """Return, for each zone, the row of a refusal that only its write can have caused, or NOWHERE.
+
+    By the return of that refusal the write had been accepted.
+    """
+    found = np.full(len(zones.level), NOWHERE, dtype=np.int64)
+    rows = np.concatenate((zones.fenced_write, zones.optional, zones.fences))
+    if not len(zones.rejected) or not len(rows):
+        return found
+    rows = rows[stable_order(zones.height[rows])[::-1]]  # the highest first
+    called = zones.ranks.called[rows]
+    first = np.minimum.accumulate(called)
+    second = np.append(UNRANKED, np.minimum.accumulate(np.maximum(first[:-1], called[1:])))
+    heights, returned = refused_heights(zones), zones.ranks.returned[zones.rejected]
+    last = len(rows) - 1 - np.searchsorted(zones.height[rows][::-1], heights)
+    is_one = heights > zones.initial_height[zones.columns.resource[zones.rejected]]
+    is_one &= (last >= 0) & (first[last] <= returned) & (second[last] > returned)
+    by_call = np.argsort(called)
+    cause = rows[by_call[np.searchsorted(called[by_call], first[last[is_one]])]]
+    zone, refused = zones.zone_of_row[cause], zones.rejected[is_one]
+    found[zone[zone >= 0]] = refused[zone >= 0]
+    return found
 
 
 def may_be_below(evidence: Evidence, rejected: Ints) -> Flags:

@@ -19,15 +19,16 @@ from checkers.explain.causes import of_servers
 from checkers.explain.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator
-from checkers.explain.story import Story, as_read
+from checkers.explain.story import Step, Story, as_read, step
 from checkers.explain.telling import fault_steps, in_time_order
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
 from checkers.facts.held_values import not_written_late, replaced_by
+from checkers.facts.rejection_causes import refusals_by_one
 from checkers.history.columns import Flags, Ints, indices
 from checkers.history.ranges import NOWHERE
 from checkers.history.ranks import Summit, distinct, is_repeated, places_in, stable_order
-from checkers.history.records import Op
+from checkers.history.records import Op, Outcome
 from checkers.text.printable import content
 
 
@@ -41,12 +42,14 @@ def older_than_accepted(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator
         return
     stale = stale[np.lexsort((reads[stale], of[stale]))]
     entries = zones.mark.entries_before(called[stale])
-    others = not_written_late(zones, of[stale], odd)
-    columns = (each.tolist() for each in (reads[stale], of[stale], entries, others))
-    for read, place, entry, other in zip(*columns, strict=True):
+    others, refusals = not_written_late(zones, of[stale], odd), refusals_by_one(zones)[of[stale]]
+    columns = (each.tolist() for each in (reads[stale], of[stale], entries, others, refusals))
+    for read, place, entry, other, refusal in zip(*columns, strict=True):
         newer = zones.proof(entry)
-        overlapped = zones.settled[place] >= zones.ranks.called[zones.ops.row(newer[0])]
-        shown = _why_not_the_write(zones, place, other) if overlapped else ()
+        shown: tuple[Op | None, ...] = ()
+        if zones.settled[place] >= zones.ranks.called[zones.ops.row(newer[0])]:
+            alone = other == NOWHERE
+            shown = (zones.ops[refusal],) if alone else _why_not_the_write(zones, place, other)
         accused = zones.ops[read]
         yield OLDER_THAN_ACCEPTED.conflict(accused, *each_once(accused, *newer, *shown))
 
@@ -162,6 +165,20 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
+def _by_a_refusal(n: Narrator, conflict: Conflict) -> Iterator[Step]:
+    """Say that a refusal proves that the value which was read had been written before the newer one."""
+    write = n.index.writer(conflict.accused)
+    for refused in conflict.because:
+        if refused.outcome is Outcome.FAIL and write is not None:
+            yield step(
+                f"The storage refused {n.message(refused)} with token {refused.token} as stale"
+                f" {n.answered(refused)}: only {n.name(write)} can have caused that, so it had been accepted"
+                " by then.",
+                refused,
+                write,
+            )
+
+
 def _went_back(n: Narrator, conflict: Conflict) -> Story:
     read = conflict.accused
     newer = [op for op in conflict.because if op.value != read.value][-1]
@@ -185,7 +202,7 @@ def _still_read(
     question = Question(proof=conflict.proof, fenced=fenced, accused=read)
     return Story(
         summary=summary,
-        steps=(*fault_steps(n, cause), *cycle(n, question, moral)),
+        steps=(*fault_steps(n, cause), *_by_a_refusal(n, conflict), *cycle(n, question, moral)),
         sentences=in_time_order(n, cause, before, (read.called, still)),
         cause=cause,
     )

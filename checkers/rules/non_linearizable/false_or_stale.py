@@ -18,13 +18,13 @@ from checkers.explain.cycles import Question, cycle
 from checkers.explain.edges import Refusal
 from checkers.explain.effects import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator
-from checkers.explain.story import Story
+from checkers.explain.story import Step, Story, capitalized, step
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.log_order import order_of
 from checkers.facts.rejection_causes import Causes, first_call, refused_heights
 from checkers.history.columns import READ, Flags, Ints, indices
 from checkers.history.ranks import Summit
-from checkers.history.records import Op
+from checkers.history.records import WRITES, Op
 
 
 def false_or_stale(accused: Op, rejected: Op) -> Conflict:
@@ -80,7 +80,7 @@ def _causes(n: Narrator, conflict: Conflict) -> Iterable[Op]:
     order = order_of(n.evidence)
     if order is not None:
         return order.causes(rejected, accused)
-    least = max(n.least_above(rejected), _shown(n, accused) + 1)
+    least = max(n.least_above(rejected), _least_against(n, accused))
     first = n.index.first_raising(rejected.resource, least, -1)
     return [] if first is None or first.called > (rejected.returned or 0) else [first]
 
@@ -93,40 +93,66 @@ def _shown(n: Narrator, op: Op) -> int:
     return op.token or 0
 
 
+def _least_against(n: Narrator, accused: Op) -> int:
+    """Return the lowest token that makes the accused stale: a strict fence accepts a token only once."""
+    is_strict = n.history.header.policy == "strict" and accused.f in WRITES
+    return _shown(n, accused) + (not is_strict)
+
+
 def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
     op, rejected = conflict.accused, conflict.because[0]
     did = {"read": "read", "fence": "fenced"}.get(op.f, "wrote")
     reached = _shown(n, op)
     refused = f"{n.message(rejected)} with token {rejected.token} on {op.resource}"
     log = n.logged(conflict.proof, conflict.accused)
-    raising = (each for each in conflict.proof if each.f != "read" and each != rejected)
-    least = reached + 1 if log is None else n.least_above(rejected)
+    raising = (each for each in conflict.proof if each.f != "read" and each not in {rejected, op})
+    least = _least_against(n, op) if log is None else n.least_above(rejected)
     cause = next(each for each in (raising if log is None else log) if (each.token or 0) >= least)
+    token = f"the {'same' if cause.token == reached else 'lower'} token {reached}"
     in_time = n.index.raising(rejected.resource, n.least_above(rejected), rejected.returned or 0)
     lower = takewhile(lambda each: (each.token or 0) <= reached, in_time)
     found = excuses(n, rejected, lower) if log is None else []  # a log shows which came first
+    moral = f"either the refusal was false, or {n.name(op)} with {token} was stale"
+    question = Question(
+        proof=conflict.proof,
+        fenced=log is None,
+        log=log,
+        refusal=Refusal(rejected=rejected, cause=cause, reached=reached, why_none=_none(n, found)),
+        accused=op,
+    )
+    is_same = log is None and cause.token == reached
     return Story(
         summary=(
             f"either the storage wrongly refused {refused}, or what {n.whom(op)} {did} afterwards with token"
             f" {reached} was stale"
         ),
-        steps=cycle(
-            n,
-            Question(
-                proof=conflict.proof,
-                fenced=log is None,
-                log=log,
-                refusal=Refusal(rejected=rejected, cause=cause, reached=reached, why_none=_none(n, found)),
-                accused=op,
-            ),
-            f"either the refusal was false, or {n.name(op)} with the lower token {reached} was stale",
-        ),
+        steps=_used_twice(n, rejected, cause, op, moral) if is_same else cycle(n, question, moral),
         others=tuple(each for excuse in found for each in excuse.operations),
         sentences=(
-            f"The storage refused {refused} as stale.",
-            f"After that, what {n.whom(op)} {did} with the lower token {reached} was accepted.",
+            f"The storage refused {refused} as stale, as if it had accepted token {cause.token}.",
+            f"After that, what {n.whom(op)} {did} with {token} was accepted.",
             "One of the two answers was wrong.",
         ),
+    )
+
+
+def _used_twice(n: Narrator, rejected: Op, cause: Op, accused: Op, moral: str) -> tuple[Step, ...]:
+    """Say that a strict fence accepted a token after a refusal that is right only if it was used up."""
+    least = n.least_above(rejected)
+    return (
+        step(
+            f"The storage refused token {rejected.token} as stale {n.answered(rejected)}, which is right only"
+            f" if a token of {least} or more had been accepted by then. {capitalized(n.name(cause))} with"
+            f" token {cause.token} may have been: it was sent {n.sent(cause)}.",
+            rejected,
+            cause,
+        ),
+        step(
+            f"{capitalized(n.name(accused))} was sent only after that, {n.sent(accused)}, and a strict fence"
+            f" accepts a token once, but token {accused.token} was accepted {n.answered(accused)}.",
+            accused,
+        ),
+        step(f"So {moral}."),
     )
 
 

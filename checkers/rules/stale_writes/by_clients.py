@@ -2,7 +2,8 @@
 
 A write is stale if it was called after a newer token had surely been accepted or fenced. A write called
 before that is stale if it was read after the newer value had been there, and does not surely precede it. With
-a fence, this must alone explain all reads of its value; otherwise the reads are stale (see `held_values`). Of
+a fence, this must alone explain all reads of its value, and no refusal may need the write to have come
+before the newer one; otherwise the reads are stale (see `held_values` and `rejection_causes`). Of
 several accepted writes with one token, a strict fence wrongly let all but one pass.
 
 An append reads a list before it writes one. So the list that it read had certainly been accepted by
@@ -24,6 +25,7 @@ from checkers.explain.story import Step, Story, step
 from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.clusters import Zone
 from checkers.facts.held_values import not_written_late
+from checkers.facts.rejection_causes import refusals_by_one
 from checkers.history.columns import Flags, Ints, indices
 from checkers.history.ranges import NOWHERE, first_at_most
 from checkers.history.ranks import distinct, stable_order
@@ -138,7 +140,11 @@ def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
 def alone_after_newer(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[Conflict]:
     """Yield writes that explain all reads of their values if the fence let them in late, and mark them."""
     suspects, newer = _read_after_newer(zones, odd)
-    alone = not_written_late(zones, suspects, odd) == NOWHERE
+    if not len(suspects):
+        return
+    alone = (not_written_late(zones, suspects, odd) == NOWHERE) & (
+        refusals_by_one(zones)[suspects] == NOWHERE
+    )
     late[suspects[alone]] = True
     pairs = zip(suspects[alone].tolist(), newer[alone].tolist(), strict=True)
     yield from (_seen(zones, *pair) for pair in pairs)

@@ -16,6 +16,8 @@ from checkers.history.records import Commit, Op, Outcome
 from checkers.rules import rejections
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import NO_CAUSE, of_logged
+from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED
+from checkers.rules.stale_writes.by_clients import SEEN_AFTER_NEWER
 from tests.support.brute_force import fenced, history_of, random_register_history, read, renumbered, write
 from tests.support.brute_force import fenced as fence_of
 from tests.support.commit_logs import committed, log, random_log
@@ -67,6 +69,30 @@ def test_without_a_fence_any_newer_token_is_a_cause() -> None:
     assert judged(late, lower, refused, fenced=False) == [FALSE]
 
 
+@pytest.mark.parametrize("refused_token", [1, 2])
+def test_if_a_strict_refusal_was_right_a_later_write_with_that_token_was_stale(refused_token: int) -> None:
+    unknown, refused = write(0, 2, 0, 1, "info"), write(1, refused_token, 2, 3, "stale")
+    accepted = write(2, 2, 5, 6)
+
+    assert seen(unknown, refused, accepted) == [("non-linearizable", FALSE_OR_STALE, 2, [1])]
+    assert judged(replace(unknown, called=4), refused, accepted) == [FALSE]
+    assert judged(unknown, refused, accepted, policy="inclusive") == [FALSE] * (refused_token == 2)
+
+
+def test_a_write_that_alone_can_have_caused_a_refusal_came_before_it() -> None:
+    unknown, refused, newer = write(0, 2, 1, 0, "info"), write(1, 1, 2, 4, "stale"), write(2, 3, 6, 7)
+    its_read = read(4, ("v0", 2), 8, 9)
+    stale_write, stale_read = ("stale-write", SEEN_AFTER_NEWER), ("stale-read", OLDER_THAN_ACCEPTED)
+
+    assert judged(unknown, newer, its_read) == [stale_write]
+    assert judged(unknown, refused, newer, its_read) == [stale_read]
+    assert judged(unknown, refused, newer, its_read, write(3, 2, 1, 0, "info")) == [stale_write]
+    assert judged(unknown, refused, replace(newer, called=3), its_read) == [stale_write]
+    assert judged(unknown, replace(refused, token=0), newer, its_read, policy="inclusive") == [stale_read]
+    by_initial = {"policy": "inclusive", "initial": {"value": None, "token": 1}}
+    assert judged(unknown, replace(refused, token=0), newer, its_read, **by_initial) == [stale_write]
+
+
 def test_a_rejection_proves_a_timed_out_write_to_later_readers() -> None:
     # No client saw token 3 take effect, but nothing else can have caused the rejection of token 2.
     older, unknown, refused = write(0, 1, 0, 1), write(1, 3, 2, 0, "info"), write(2, 2, 4, 5, "stale")
@@ -86,13 +112,6 @@ def test_a_token_that_was_accepted_too_late_hides_those_above_it() -> None:
     refused, lower, higher = write(1, 1, 4, 5, "stale"), write(2, 2, 6, 7), write(0, 3, 0, 1, "info")
 
     assert seen(refused, lower, higher) == [("non-linearizable", FALSE_OR_STALE, 2, [1])]
-
-
-def test_of_a_token_that_was_accepted_another_use_was_no_cause() -> None:
-    refused, lost, accepted = write(1, 1, 2, 3, "stale"), write(0, 2, 0, 1, "info"), write(2, 2, 5, 6)
-
-    assert judged(refused, lost, accepted) == [FALSE]
-    assert judged(refused, lost, accepted, policy="inclusive") == []
 
 
 def test_a_rejections_proof_is_compared_with_each_later_value() -> None:
