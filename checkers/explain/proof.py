@@ -1,8 +1,8 @@
 """The smallest set of operations that is wrong by itself.
 
 A conflict names the operations that made a checker find it. They form a history of their own,
-judged by the same checker. As long as the anomaly is still found without one of them, that one is
-left out. So the rest is checked twice: it is wrong, and without any one of its operations it is not.
+judged by the same checker. As long as the accused is still found to be wrong without one of the others,
+that one is left out. So the rest is checked twice: it is wrong, and without any one of them it is not.
 
 A read without the write whose value it returned would be wrong for another reason. So the two are
 left out together, or only the read. The same applies to an append and the list that it read.

@@ -21,7 +21,7 @@ With `fence` operations they are necessary only, and a commit log must decide th
 
 A certain stale write no longer counts for its level, and a read of its value is judged as in a plain
 register, so one event yields one finding. A write that was in flight when a newer token was accepted is stale
-if this alone explains all reads of its value; it may still be the cause of a rejection. Where no fence is
+if this alone explains all reads of its value, and no rejection proves that it came first. Where no fence is
 promised, tokens are in no order and hide nothing: a rejection is false iff nothing with a high enough token
 can have been accepted before it returned.
 
