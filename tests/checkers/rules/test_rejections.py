@@ -70,7 +70,7 @@ def test_without_a_fence_any_newer_token_is_a_cause() -> None:
 
 
 @pytest.mark.parametrize("refused_token", [1, 2])
-def test_if_a_strict_refusal_was_right_a_later_write_with_that_token_was_stale(refused_token: int) -> None:
+def test_if_a_strict_refusal_was_right_a_later_equal_token_was_stale(refused_token: int) -> None:
     unknown, refused = write(0, 2, 0, 1, "info"), write(1, refused_token, 2, 3, "stale")
     accepted = write(2, 2, 5, 6)
 

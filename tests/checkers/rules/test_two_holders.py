@@ -253,7 +253,7 @@ def test_tokens_that_cannot_be_trusted_order_no_two_grants() -> None:
         ),
     ],
 )
-def test_two_grants_in_no_order_are_shown_with_what_makes_their_tokens_useless(
+def test_what_makes_tokens_useless_is_shown_with_grants_in_no_order(
     tokens: tuple[int, int], lower: int, why: str
 ) -> None:
     regressed = [
