@@ -132,8 +132,8 @@ class _Search:
         is_observed = fault.healed < math.inf or fault.is_death
         side = _SIDES.get(fault.target.partition(":")[0])
         if fault.client is None and (side is not None or fault.owner is None):
-            held = () if side is None else self._once(self._held_at(fault.began), fault)
-            found = tuple(self._hit(hold, side, fault) for hold in held if side is not None)
+            held = self._once(self._held_at(fault.began), fault)
+            found = () if side is None else tuple(self._hit(hold, side, fault) for hold in held)
             return FaultHits(fault=fault, holds=found, counts=is_observed)
         holds = [self._hit(hold, Hit.HOLDER, fault) for hold in self._once(self._of_holder(fault), fault)]
         waits = self._waits(fault)
@@ -148,9 +148,9 @@ class _Search:
         columns = self._columns
         chosen: dict[tuple[int, ...], int] = {}
 
-        def when(acquire: int) -> tuple[bool, int]:
+        def when(acquire: int) -> int:
             start = int(self._holds.start[acquire])
-            return (True, start) if start <= fault.began else (False, -start)
+            return start if start <= fault.began else -start
 
         for row in acquires:
             token, owner = int(columns.token[row]), int(columns.owner[row])
