@@ -27,9 +27,8 @@ def lost_by_readers(lists: Lists) -> Iterator[tuple[Element, Conflict]]:
     """Yield each initial element missing from a list that was read, with its conflict."""
     left = dict.fromkeys(initial_elements(lists))
     for reader, shown in lists.readings:
-        if left.keys() <= set(shown):
-            continue
-        for element in [each for each in left if each not in shown]:
+        present = set(shown)
+        for element in [each for each in left if each not in present]:
             del left[element]
             way = _way_back(lists, element, shown)
             unwritten = INITIAL_READ_WITHOUT.conflict(reader)
@@ -40,11 +39,10 @@ def lost_in_log(lists: Lists, written: Iterable[Op]) -> Iterator[tuple[Element, 
     """Yield each initial element missing in the storage's own order, with the first write that lacks it."""
     left = dict.fromkeys(initial_elements(lists))
     for write in written:
-        after = as_list(write.value)
-        if not left.keys() <= set(after):
-            for element in [each for each in left if each not in after]:
-                del left[element]
-                yield element, INITIAL_LOGGED_WITHOUT.conflict(write)
+        present = set(as_list(write.value))
+        for element in [each for each in left if each not in present]:
+            del left[element]
+            yield element, INITIAL_LOGGED_WITHOUT.conflict(write)
 
 
 def _way_back(lists: Lists, element: Element, found: List) -> Sequence[Op]:
