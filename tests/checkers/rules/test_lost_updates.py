@@ -16,7 +16,11 @@ from checkers.facts.evidence import gather
 from checkers.facts.list_history import as_list
 from checkers.history.records import History, List, Op
 from checkers.rules.lost_updates import dropped_in_log, lost_updates
-from checkers.rules.lost_updates.initial_elements import INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT
+from checkers.rules.lost_updates.initial_elements import (
+    INITIAL_LOGGED_WITHOUT,
+    INITIAL_READ_WITHOUT,
+    INITIAL_WRITTEN_WITHOUT,
+)
 from checkers.rules.lost_updates.story import SAME_LIST_READ
 from tests.oracles.lists import lost_elements, overwritten
 from tests.support.appends import append, history, read
@@ -165,6 +169,15 @@ def test_a_seen_list_shows_what_was_written() -> None:
     assert with_lists(run) is run
 
 
+def test_the_append_that_left_an_initial_element_out_is_accused() -> None:
+    careless = replace(append(0, 1, 5, "x", "a"), value=("a",))
+    unknown = replace(append(2, 3, 6, "a", "b"), seen=None)
+
+    conflicts = lost_updates(gather(history(careless, unknown, read(4, 5, "ab", 6), initial="x")))
+
+    assert [(each.breach, each.accused.element) for each in conflicts] == [(INITIAL_WRITTEN_WITHOUT, "a")]
+
+
 @st.composite
 def lists(draw: st.DrawFn) -> History:
     """Appends and reads of lists that some of the others wrote, of every outcome, with ties in time."""
@@ -258,6 +271,27 @@ def test_a_write_that_read_what_a_late_write_had_left_is_explained_by_that() -> 
         ("c", "a", True),
         ("d", "b", True),
     ]
+
+
+def test_a_write_that_read_before_an_element_came_back_is_explained() -> None:
+    first, stale = append(0, 1, 5, "", "e"), append(4, 5, 6, "", "x")
+    late, right = append(2, 10, 6, "e", "b"), append(6, 12, 7, "x", "w")
+
+    found = logged(first, stale, late, right, order="exbw")
+
+    assert {accused: is_counted for accused, _, is_counted in found} == {"x": False, "b": True, "w": True}
+
+
+@pytest.mark.parametrize(("seen", "accused"), [("x", []), ("", ["b"])])
+def test_the_first_list_in_the_log_without_an_initial_element_loses_it(seen: str, accused: list[str]) -> None:
+    run = history(append(0, 1, 5, "x", "a"), append(2, 3, 6, seen and "xa", "b"), initial="x")
+    commits = log(*((op.token, op.value) for op in run.operations))
+
+    conflicts = [
+        each for each in dropped_in_log(gather(run, commits)) if each.breach is INITIAL_LOGGED_WITHOUT
+    ]
+
+    assert [each.accused.element for each in conflicts] == accused
 
 
 def test_a_loss_that_the_log_does_not_show_is_left_to_the_readers() -> None:
