@@ -24,7 +24,8 @@ def missing(path: str) -> str | None:
     module, _, name = path.partition(":")
     spec = _found(module)
     if spec is None:
-        return f"there is no module {module} ({searched()})"
+        hint = f": name the module without .py, {module[:-3]}:{name}" if module.endswith(".py") else ""
+        return f"there is no module {module}{hint} ({searched()})"
     if not isinstance(spec.loader, SourceFileLoader):
         return None
     try:

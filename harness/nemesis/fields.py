@@ -114,7 +114,9 @@ def _hazards(value: object) -> str | tuple[str, ...]:
     if value == "all":
         return "all"
     if not (isinstance(value, tuple) and value and all(isinstance(name, str) for name in value)):
-        raise ValueError('must be "all", or a list of hazards, such as ["write-sent/superseded"]')
+        raise ValueError(
+            'must be "all", or a list of hazards (see docs/hazards.md), such as ["write-sent/superseded"]'
+        )
     return tuple(dict.fromkeys(str(Cell.named(name)) for name in value))
 
 

@@ -140,11 +140,19 @@ def _workload(sections: Sections) -> Iterator[SettingConflict]:
     if not workload:
         return
     if lock and sections.faults and workload.duration < TTLS_OF_A_RUN * lock.ttl:
-        yield SettingConflict(
-            ("workload", "duration"),
-            f"is too short for faults: lock.ttl is {format_duration(lock.ttl)}, "
-            f"and a run needs at least {TTLS_OF_A_RUN} TTLs",
-        )
+        needed = f"{format_duration(TTLS_OF_A_RUN * lock.ttl)}, {TTLS_OF_A_RUN} TTLs"
+        if "duration" in workload.model_fields_set:
+            yield SettingConflict(
+                ("workload", "duration"),
+                f"is too short for faults: lock.ttl is {format_duration(lock.ttl)},"
+                f" and a run needs at least {needed}",
+            )
+        else:
+            yield SettingConflict(
+                ("lock", "ttl"),
+                f"is too long for a run of {format_duration(workload.duration)}: with faults it needs at"
+                f" least {needed}; give a shorter one, or a longer workload.duration",
+            )
     if storage and storage.policy == "strict" and (workload.writes or 1) > 1:
         yield SettingConflict(
             ("workload", "writes"),

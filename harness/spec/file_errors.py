@@ -172,6 +172,8 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
             near = did_you_mean(str(detail["input"]), allowed)
             hint = near if "did you mean" in near and len(allowed) > 1 else ""
             return f"must be {context['expected']}".replace("'", '"') + hint
+        case "missing" if key == ("name",):
+            return 'is missing, such as name = "mylock"'
         case "int_type" if key == ("require", HAZARDS):
             return 'must be a number, or "all"'
         case "string_pattern_mismatch":

@@ -185,9 +185,9 @@ def find(path_or_name: str | Path) -> Path:
         near = nearest(path.stem, [file.stem for file in path.parent.glob("*.toml")])
         hint = f"; did you mean {path.with_name(f'{near}.toml')}?" if near else ""
         raise ConfigurationError(f"there is no file {path}{hint}")
-    raise ConfigurationError(
-        f"unknown target {shorten(str(path_or_name))}{near_or(str(path_or_name), known, LISTED)}"
-    )
+    here = path.with_name(f"{path.name}.toml")
+    hint = f"; did you mean {here}?" if here.is_file() else near_or(str(path_or_name), known, LISTED)
+    raise ConfigurationError(f"unknown target {shorten(str(path_or_name))}{hint}")
 
 
 def parse(path: Path) -> Document:

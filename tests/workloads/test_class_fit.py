@@ -231,6 +231,10 @@ def test_a_class_that_may_be_there_is_not_missing(kind: str) -> None:
         ("mine:MyLok", "mine.py has no MyLok; did you mean MyLock?"),
         ("renamed:MyLock", "renamed.py has no MyLock"),
         ("nine:MyLock", "there is no module nine (searched: PYTHONPATH"),
+        (
+            "nine.py:MyLock",
+            "there is no module nine.py: name the module without .py, nine:MyLock (searched: ",
+        ),
         ("package.lock:Deep", "there is no module package.lock (searched: "),
         ("mine.locks:MyLock", "there is no module mine.locks (searched: "),
         ("broken:X", "broken.py cannot be read as Python: "),

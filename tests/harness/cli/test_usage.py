@@ -82,6 +82,14 @@ class TestWrongUse:
         assert (done.returncode, done.stdout) == (4, "")
         assert done.stderr == "unknown target etcd-postgre; did you mean etcd-postgres?\n"
 
+    def test_a_target_file_without_its_ending_is_suggested(self, tmp_path: Path) -> None:
+        (tmp_path / "gate.toml").touch()
+
+        assert (
+            command.fencepost(tmp_path, "run", "gate").stderr
+            == "unknown target gate; did you mean gate.toml?\n"
+        )
+
     @pytest.mark.parametrize(
         ("command", "said"),
         [

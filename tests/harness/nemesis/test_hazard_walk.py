@@ -113,8 +113,8 @@ def test_each_walker_has_a_stop_request_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"hazards": "some"}, 'must be "all", or a list of hazards'),
-        ({"hazards": ()}, 'must be "all", or a list of hazards'),
+        ({"hazards": "some"}, 'must be "all", or a list of hazards (see docs/hazards.md)'),
+        ({"hazards": ()}, 'must be "all", or a list of hazards (see docs/hazards.md)'),
         ({"hazards": ("writesent/superseded",)}, "did you mean write-sent?"),
         ({"hazards": ("write-sent/superseded/storage",)}, "is no hazard that a pause of holder can hit"),
         ({"hazards": ("write-sent/expired/lock",), "target": "lock"}, "that a pause of lock can hit"),

@@ -75,7 +75,7 @@ def test_nothing_is_concluded_from_a_fault_with_errors() -> None:
         ),
         (
             '[workload]\nduration="5s"\n[[faults]]\nkind="pause"\ntarget="holder"\nat="acquired"\nlasts="1s"',
-            't.toml:11: workload.duration = "5s": is too short for faults: lock.ttl is 2s, and a run needs at least 3 TTLs',
+            't.toml:11: workload.duration = "5s": is too short for faults: lock.ttl is 2s, and a run needs at least 6s, 3 TTLs',
         ),
         (
             '[workload]\nduration="6s"\n[[faults]]\nkind="pause"\ntarget="holder"\nat="acquired"\nlasts="3 ttl"',
@@ -97,6 +97,19 @@ def test_nothing_is_concluded_from_a_fault_with_errors() -> None:
 )
 def test_contradictory_settings_are_refused(text: str, error: str) -> None:
     assert errors_in(SMALL + text) == [error]
+
+
+def test_a_lease_too_long_for_the_usual_run_is_refused_where_it_is_given() -> None:
+    pause = '[[faults]]\nkind="pause"\ntarget="holder"\nat="acquired"\nlasts="1s"'
+
+    text = SMALL.replace('kind = "etcd"', 'kind = "etcd"\nttl = "7s"')
+
+    (error,) = errors_in(text + pause)
+
+    assert error == (
+        't.toml:6: lock.ttl = "7s": is too long for a run of 20s: with faults it needs at least 21s, 3 TTLs;'
+        " give a shorter one, or a longer workload.duration"
+    )
 
 
 def test_a_run_without_faults_may_be_too_short_for_them() -> None:

@@ -264,7 +264,7 @@ def test_a_target_that_does_not_vary_is_its_own() -> None:
         ("lock.ttl = []", 'vary.lock.ttl = []: must be a list of values, such as ["2s", "3s"]'),
         ('"lock.tll" = ["2s"]', "unknown key in [lock]; did you mean ttl?"),
         ('"lock.ttl" = ["2s", "2500ms"]', 'lock.ttl = "2500ms": must be'),
-        ('"lock.ttl" = ["2s", "10s"]', 'with lock.ttl = "10s": workload.duration: is too short for faults'),
+        ('"lock.ttl" = ["2s", "10s"]', 'lock.ttl = "10s": is too long for a run of 20s: with faults'),
         ('"faults.3.at" = ["acquired"]', "the target has no such key"),
         ('"name" = ["a", "b"]', "cannot vary: name is the same in all runs of a target"),
         ('"storage.password" = ["A", "B"]', "password = ***: cannot vary: it is a password"),

@@ -137,7 +137,7 @@ def test_values_of_the_wrong_type_are_refused_not_converted() -> None:
         """
 
     assert errors_in(text) == [
-        "t.toml: name: is missing",
+        't.toml: name: is missing, such as name = "mylock"',
         't.toml:1: expect = []: must be "valid", or a list of anomalies that must be found, such as ["stale-write"]',
         't.toml:2: may = "stale-read": must be a list in brackets, such as ["a", "b"]',
         't.toml:3: lock = "etcd": must be a table: write its name in brackets, and its keys below',
@@ -252,7 +252,7 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
 
 def test_an_empty_file_lacks_everything_that_has_no_default() -> None:
     assert errors_in("") == [
-        "t.toml: name: is missing",
+        't.toml: name: is missing, such as name = "mylock"',
         "t.toml: expect: is missing",
         "t.toml: lock: is missing",
         "t.toml: storage: is missing",
