@@ -24,21 +24,41 @@ def hindrance_of(evidence: Evidence) -> str | None:
 
 def _short_lease(evidence: Evidence) -> str | None:
     """Say that every lease was too short for a fault to count, if none was counted."""
-    if any(each.counts for each in hits_of(evidence)):
+    if unit := lease_in_another_unit(evidence):
+        return ": ".join(unit)
+    lease = _longest_lease(evidence)
+    if lease is None or lease >= SHORTEST_LEASE or _any_counts(evidence):
         return None
-    columns, ttl = in_columns(evidence).columns, evidence.history.header.ttl
-    promised = columns.ttl[(columns.f == ACQUIRE) & (columns.outcome == OK)]
-    longest = int(promised.max(initial=ABSENT))
-    lease = ttl if longest == ABSENT else longest
-    if not len(promised) or lease is None or lease >= SHORTEST_LEASE:
-        return None
-    if ttl is not None and lease * _FAR <= ttl:
-        return (
-            f"grants promise a lease of {brief(lease)}, but lock.ttl is {brief(ttl)}: check its unit (ns in"
-            " Grant.ttl, ms in ttl_ms of a program)"
-        )
     remedy = f"set lock.ttl to {brief(SHORTEST_LEASE)} or more"
     return f"the lease of {brief(lease)} is over before any fault begins: {remedy}"
+
+
+def lease_in_another_unit(evidence: Evidence) -> tuple[str, str] | None:
+    """Say that every lease is far too short for the target's ttl, and what to check.
+
+    None if one is not, or if a fault was counted all the same.
+    """
+    ttl, lease = evidence.history.header.ttl, _longest_lease(evidence)
+    if ttl is None or lease is None or lease >= SHORTEST_LEASE or lease * _FAR > ttl or _any_counts(evidence):
+        return None
+    return (
+        f"grants promise a lease of {brief(lease)}, but lock.ttl is {brief(ttl)}",
+        "check its unit (ns in Grant.ttl, ms in ttl_ms of a program)",
+    )
+
+
+def _any_counts(evidence: Evidence) -> bool:
+    return any(each.counts for each in hits_of(evidence))
+
+
+def _longest_lease(evidence: Evidence) -> int | None:
+    """Return the longest promise (ns) of a grant, or else the target's; None without either."""
+    columns = in_columns(evidence).columns
+    promised = columns.ttl[(columns.f == ACQUIRE) & (columns.outcome == OK)]
+    longest = int(promised.max(initial=ABSENT))
+    if not len(promised):
+        return None
+    return evidence.history.header.ttl if longest == ABSENT else longest
 
 
 def _kept_lease(evidence: Evidence) -> str | None:

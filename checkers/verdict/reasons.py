@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from checkers.facts.evidence import Evidence
-from checkers.facts.hindrances import hindrance_of
+from checkers.facts.hindrances import hindrance_of, lease_in_another_unit
 from checkers.facts.narrowing import count_of_grants, grants_without
 from checkers.history.records import Header
 from checkers.vocabulary.anomalies import ANOMALIES, DOUBTS
@@ -61,6 +61,9 @@ def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[Re
         return
     if acquires and all(op.learned is None for op in acquires):
         yield NO_RETURN
+        return
+    if unit := lease_in_another_unit(evidence):
+        yield Reason(ReasonKind.UNTESTABLE, *unit)
         return
     if short and header.fenced and 0 < grants == grants_without(evidence, "token"):
         yield NO_TOKEN

@@ -9,6 +9,8 @@ import pytest
 from checkers.facts.evidence import Evidence
 from checkers.facts.hindrances import hindrance_of
 from checkers.history.records import FaultEvent, Header, History, Op
+from checkers.verdict.judge import judge
+from checkers.vocabulary.verdict import Validity, Verdict
 from tests.support.brute_force import operation
 from tests.support.lock_requests import fault
 
@@ -65,6 +67,20 @@ def test_a_promise_in_another_unit_than_ns_is_named(promised: int, named: str) -
     assert advised(acquire(1, 0, 0.1, "ok", ttl=promised)) == (
         f"grants promise a lease of {named}, but lock.ttl is 2 s: check its unit"
         " (ns in Grant.ttl, ms in ttl_ms of a program)"
+    )
+
+
+def test_a_run_whose_promises_are_in_another_unit_is_not_valid() -> None:
+    def judged(promised: int) -> Verdict:
+        held = acquire(1, 0, 0.1, "ok", ttl=promised)
+        return judge(History(header=replace(HEADER, require={}), operations=(held,)))
+
+    unit = judged(2_000)
+
+    assert (judged(TTL).validity, unit.validity) == (Validity.VALID, Validity.UNKNOWN)
+    (reason,) = unit.reasons
+    assert reason.startswith(
+        "not exercised: grants promise a lease of 2 µs, but lock.ttl is 2 s: check its unit"
     )
 
 
