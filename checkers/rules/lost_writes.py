@@ -53,7 +53,7 @@ from checkers.facts.held_values import (
     reads_of_suspects,
 )
 from checkers.facts.missing import missing
-from checkers.history.columns import ABSENT, NEVER
+from checkers.history.columns import NEVER
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
@@ -84,7 +84,9 @@ def with_losses(
         storage: the storage of the resource.
         conflicts: what is wrong with the resource if it has lost nothing.
     """
-    suspects = [each.accused for each in conflicts if _is_suspect(each)]
+    suspects = [
+        each.accused for each in conflicts if each.accused.f == "read" and each.breach in _OF_THE_PAST
+    ]
     if not suspects:
         return list(conflicts)
     values = values_of()
@@ -111,14 +113,9 @@ def with_losses(
         *(
             causes.named(_with_return(conflict, back))
             for conflict in conflicts
-            if not (_is_suspect(conflict) and conflict.accused.index in explained)
+            if conflict.accused.index not in explained
         ),
     ]
-
-
-def _is_suspect(conflict: Conflict) -> bool:
-    """Does it accuse a read of a value that should have been replaced?"""
-    return conflict.accused.f == "read" and conflict.breach in _OF_THE_PAST
 
 
 def _lost_write(values: Values, read: Relapse, witness: Iterable[Op]) -> Conflict:
@@ -138,7 +135,7 @@ def _returns(values: Values, storage: StorageFacts, reads: Iterable[Relapse]) ->
 
 def _with_return(conflict: Conflict, back: Mapping[int, Op]) -> Conflict:
     op = back.get(conflict.accused.index)
-    if op is None or not _is_suspect(conflict):
+    if op is None:
         return conflict
     return replace(conflict, because=tuple(each_once(conflict.accused, *conflict.because, op)))
 
@@ -152,24 +149,20 @@ class _Causes:
         self._storage = storage
         self._losses = losses
         zones = [values.zone(read.last) for read in shown]
-        settled = [int(min(max(zone.settled, ABSENT + 1), NEVER)) for zone in zones]
-        lost = [zone.token for zone in zones]
-        past = [int(values.token[read.value]) for read in shown]
-        columns = [np.array(each, dtype=np.int64) for each in (settled, lost, past)]
-        self._above = Above(-columns[0], columns[1], -columns[2]) if losses else None
+        earliest = np.array([-int(zone.settled) for zone in zones], dtype=np.int64)
+        lost = np.array([zone.token for zone in zones], dtype=np.int64)
+        self._above = Above(earliest, lost, -values.token[[read.value for read in shown]])
 
     def named(self, conflict: Conflict) -> Conflict:
         """Return a stale write with its causing loss, if nothing newer than the lost value proves it stale.
 
         The lower mark lets the write through; the mark before the loss does not.
         """
-        if conflict.anomaly != "stale-write" or self._above is None or not self._storage.fenced:
+        if conflict.anomaly != "stale-write" or not self._storage.fenced:
             return conflict
         newest = max((op.token for op in conflict.because if op.token is not None), default=NEVER)
-        token, strict = conflict.accused.token or 0, self._storage.strict
-        refused_from = token if strict else token + 1
-        limits = (-conflict.accused.called, max(newest, refused_from) - 1, -token - (not strict))
-        found = self._above.first(limits)
+        least = (conflict.accused.token or 0) + (not self._storage.strict)  # the lowest mark that refuses it
+        found = self._above.first((-conflict.accused.called, newest - 1, -least))
         return conflict if found is None else replace(conflict, cause=self._losses[found])
 
 

@@ -163,9 +163,8 @@ def _read_after_newer(zones: ZoneColumns, known: Flags) -> tuple[Ints, Ints]:
 
 
 def _seen(zones: ZoneColumns, suspect: int, newer: int) -> Conflict:
-    zone = zones.zone(suspect)
-    seen_by = () if zone.claimed_by is None else (zone.claimed_by,)
-    return SEEN_AFTER_NEWER.conflict(zones.write_of(suspect), *zones.zone(newer).proof, *seen_by)
+    last = zones.zone(suspect).claimed_by
+    return SEEN_AFTER_NEWER.conflict(zones.write_of(suspect), *zones.zone(newer).proof, last)
 
 
 def _used_again(n: Narrator, conflict: Conflict) -> Story:

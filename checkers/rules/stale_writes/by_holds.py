@@ -38,7 +38,7 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
     if log is None or evidence.history.header.fenced or not len(holds.writes):
         return
     grant = np.where(log.row >= 0, holds.grant_of(log.row), -1)
-    known = indices((grant >= 0) & ~log.fence)
+    known = indices(grant >= 0)
     grant = grant[known]
     asked = holds.asked(grant)
     latest = np.append(0, np.maximum.accumulate(asked))[:-1]  # before each write
@@ -71,7 +71,7 @@ def seen_after_later(evidence: Evidence) -> Iterator[Conflict]:
     zones = zones_of(evidence)
     for row, grant, (newer, later) in writes.seen_after_newest():
         zone, newer_zone = zones.zone(int(zones.zone_of_row[np.array([row])][0])), zones.zone(newer)
-        if zone.claimed_by is None or zone.surely_before(newer_zone):
+        if zone.surely_before(newer_zone):
             continue  # the two values alternate: the last one is unknown
         grants = hold_order(evidence).operations(np.array([grant, later]))
         yield SEEN_AFTER_LATER.conflict(zones.ops[row], *newer_zone.proof, zone.claimed_by, *grants)

@@ -32,15 +32,13 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
     if log is None:
         return
     strict = header.policy == "strict"
-    has_token = log.token != ABSENT
-    start = header.initial_token
+    start, has_token = header.initial_token, log.token != ABSENT
     is_low = has_token & ~log.fence & (log.token <= start if strict else log.token < start)
-    height = np.where(has_token & ~is_low, log.height, 0)
-    before = np.append(0, np.maximum.accumulate(height)[:-1]) if len(log) else height
-    is_above = (height > before if strict else height >= before) & (height > 0)
+    before = np.append(0, log.marks)[:-1]
+    is_above = log.height > before if strict else log.height >= before
     positions = np.arange(len(log))
     highest = np.append(-1, np.maximum.accumulate(np.where(is_above, positions, -1)))[:-1]
-    is_below = (height > 0) & ~is_above & ~log.fence
+    is_below = has_token & ~is_above & ~log.fence
     is_below &= (log.row < 0) | (log.row != log.row[highest])  # a write logged twice is a duplicate
     for position in log.by_first_commit(indices(is_low | is_below)).tolist():
         if is_low[position]:
