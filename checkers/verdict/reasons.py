@@ -35,6 +35,7 @@ def doubts(
     yield from _cut_short(evidence)
     if not len(evidence.history.operations):
         yield Reason(ReasonKind.EMPTY)
+        return
     yield from _not_exercised(evidence, counts)
     yield from _missed(hazards, evidence)
     for name in DOUBTS:
@@ -62,7 +63,7 @@ def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[Re
     if acquires and all(op.learned is None for op in acquires):
         yield NO_RETURN
         return
-    if unit := lease_in_another_unit(evidence):
+    if header.hazards and (unit := lease_in_another_unit(evidence)):
         yield Reason(ReasonKind.UNTESTABLE, *unit)
         return
     if short and header.fenced and 0 < grants == grants_without(evidence, "token"):

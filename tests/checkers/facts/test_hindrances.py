@@ -10,6 +10,7 @@ from checkers.facts.evidence import Evidence
 from checkers.facts.hindrances import hindrance_of
 from checkers.history.records import FaultEvent, Header, History, Op
 from checkers.verdict.judge import judge
+from checkers.vocabulary.hazards import HazardTable
 from checkers.vocabulary.verdict import Validity, Verdict
 from tests.support.brute_force import operation
 from tests.support.lock_requests import fault
@@ -72,8 +73,8 @@ def test_a_promise_in_another_unit_than_ns_is_named(promised: int, named: str) -
 
 def test_a_run_whose_promises_are_in_another_unit_is_not_valid() -> None:
     def judged(promised: int) -> Verdict:
-        held = acquire(1, 0, 0.1, "ok", ttl=promised)
-        return judge(History(header=replace(HEADER, require={}), operations=(held,)))
+        header = replace(HEADER, require={}, hazards=HazardTable(possible=["write-sent/superseded"]))
+        return judge(History(header=header, operations=(acquire(1, 0, 0.1, "ok", ttl=promised),)))
 
     unit = judged(2_000)
 
