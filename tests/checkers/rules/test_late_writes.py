@@ -13,8 +13,11 @@ from checkers.facts.evidence import Evidence, gather
 from checkers.history.reader import parse
 from checkers.history.records import Commit, History, Op, Outcome
 from checkers.rules.late_writes import late_writes
+from checkers.rules.stale_writes import came_after_higher
+from checkers.rules.stale_writes.story import SENT_AFTER_NEWER
 from checkers.verdict.coverage import coverage
 from checkers.verdict.judge import examine
+from tests.support.brute_force import fenced as fence_of
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.in_columns import in_columns
 
@@ -132,6 +135,21 @@ def test_a_write_after_a_newer_fence_is_a_stale_attempt() -> None:
     assert Recording().op("fence", "r0", 5).write("r0", 1).stale() == (1, 0, 1)
     assert Recording().op("fence", "r0", 5).write("r0", 1, "stale").stale() == (1, 1, 0)
     assert Recording().op("fence", "r0", 5).write("r0", 2).write("r0", 1).stale() == (2, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("token", "newer", "is_higher"),
+    [
+        (0, write(0, 1, 0, 1), True),
+        (0, write(0, 0, 0, 1), False),
+        (1, write(0, 1, 0, 1), False),
+        (1, fence_of(write(0, 2, 0, 1)), False),  # a fence writes no value
+    ],
+)
+def test_only_a_value_with_a_higher_token_is_higher(token: int, newer: Op, *, is_higher: bool) -> None:
+    conflict = SENT_AFTER_NEWER.conflict(write(1, token, 2, 3), newer)
+
+    assert came_after_higher(conflict) is is_higher
 
 
 def test_without_grants_nothing_is_late() -> None:

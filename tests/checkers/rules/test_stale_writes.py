@@ -154,9 +154,19 @@ def test_a_write_below_the_initial_token_is_stale_without_another(policy: str, t
 
 
 def test_of_concurrent_writes_with_one_token_a_strict_fence_accepts_one() -> None:
-    found = seen(write(0, 5, 0, 9), write(1, 5, 1, 8))
+    one, other, lower = write(1, 5, 1, 9), write(2, 5, 2, 8), write(0, 4, 0, 9)
 
-    assert found == [("stale-write", SAME_TOKEN_TWICE, 1, [0])]
+    assert seen(one, other) == [("stale-write", SAME_TOKEN_TWICE, 1, [0])]
+    assert seen(lower, one, other) == [("stale-write", SAME_TOKEN_TWICE, 2, [1])]
+
+
+def test_a_second_use_of_a_token_may_not_be_read_after_the_first_was() -> None:
+    reads = [read(2, ("v0", 5), 21, 22), read(3, ("v1", 5), 23, 24)]
+
+    assert seen(write(0, 5, 0, 20), write(1, 5, 1, 20), *reads) == [
+        ("stale-write", SAME_TOKEN_TWICE, 1, [0, 3]),
+        ("non-linearizable", WENT_BACK, 3, [1, 2, 0]),
+    ]
 
 
 def test_of_writes_with_one_token_the_one_read_first_came_first() -> None:
@@ -205,6 +215,14 @@ def test_a_write_with_the_lowest_token_is_stale_after_a_fence_with_it() -> None:
     fence, late = fenced(write(0, 0, 0, 1)), write(1, 0, 2, 3)
 
     assert logged(fence, late, log=[late]) == [("stale-write", SENT_AFTER_NEWER, 1, [0])]
+
+
+def test_what_was_sent_after_a_fence_shows_that_a_write_logged_later_came_after_it() -> None:
+    early, later = write(1, 4, 1, 9), write(2, 6, 3, 4)
+
+    found = logged(fenced(write(0, 5, 0, 2)), early, later, log=[later, early])
+
+    assert found == [("stale-write", SENT_AFTER_NEWER, 1, [0, 2])]
 
 
 def commits(*tokens: int, fences: Sequence[int] = ()) -> list[Commit]:
@@ -257,6 +275,11 @@ def test_an_equal_token_in_the_log_is_stale_only_to_a_strict_fence(policy: str, 
     found = stale(commits(5, 5), policy=policy)
 
     assert found == ([("stale-write", LOGGED_AFTER_NEWER, 1, [0])] if is_stale else [])
+
+
+def test_token_0_is_stale_in_the_log_only_after_a_higher_one() -> None:
+    assert stale(commits(0), policy="inclusive") == []
+    assert stale(commits(5, 0), policy="inclusive") == [("stale-write", LOGGED_AFTER_NEWER, 1, [0])]
 
 
 def bare(op: Op) -> Op:

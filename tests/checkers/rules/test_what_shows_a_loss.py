@@ -31,9 +31,13 @@ def found(operations: Sequence[Op], *, strict: bool = True, fenced: bool = True)
 
 def restarted(began: int, *operations: Op) -> list[tuple[str, list[int]]]:
     """What is found after a restart that began then: each with the proof."""
-    history = history_of(renumbered(operations))
-    history = replace(history, faults=tuple(fault("storage", began, began, "restart")))
-    return [(each.anomaly, [op.index for op in each.because]) for each in observed(gather(history))]
+    conflicts = after_restart(began, *operations)
+    return [(each.anomaly, [op.index for op in each.because]) for each in conflicts]
+
+
+def after_restart(began: int, *operations: Op, strict: bool = True) -> list[Conflict]:
+    history = history_of(renumbered(operations), strict=strict)
+    return list(observed(gather(replace(history, faults=tuple(fault("storage", began, began, "restart"))))))
 
 
 def is_lost(*more: Op, strict: bool = True, fenced: bool = True) -> bool:
@@ -66,6 +70,62 @@ def test_a_write_that_a_newer_one_proves_stale_does_not_follow_from_a_loss() -> 
 
     assert [each.anomaly for each in conflicts] == ["lost-write", "stale-write"]
     assert conflicts[1].cause is None
+
+
+@pytest.mark.parametrize(
+    ("token", "strict", "is_named"),
+    [(1, False, False), (2, False, True), (2, True, False), (3, False, True), (3, True, True)],
+)
+def test_a_loss_is_the_cause_of_what_the_mark_of_the_past_lets_through(
+    token: int, strict: bool, is_named: bool
+) -> None:
+    lost, *_, stale = after_restart(4, *BACK, write(3, token, 6, 7), strict=strict)
+
+    assert (lost.anomaly, stale.anomaly) == ("lost-write", "stale-write")
+    assert (stale.cause is lost) is is_named
+
+
+def test_a_strict_mark_of_0_does_not_let_token_0_through() -> None:
+    past, late = read(1, (None, 0), 4, 5), write(2, 0, 6, 7)
+
+    lost, *_, stale = after_restart(4, write(0, 4, 2, 3), past, late)
+
+    assert (lost.anomaly, stale.anomaly, stale.cause) == ("lost-write", "stale-write", None)
+
+
+def test_a_write_below_the_start_does_not_follow_from_a_loss() -> None:
+    header = Header(target="t", policy="strict", initial_token=2)
+    low, back = write(0, 1, 0, 1), (write(1, 3, 2, 3), write(2, 5, 4, 5), read(3, ("v1", 3), 6, 7))
+    stayed = read(4, ("v1", 3), 8, 9)
+    history = replace(history_of(renumbered([low, *back, stayed])), header=header)
+
+    conflicts = observed(gather(history))
+
+    assert {each.anomaly: each.cause for each in conflicts} == {"lost-write": None, "stale-write": None}
+
+
+def test_a_write_that_was_called_before_the_lost_one_does_not_follow_from_the_loss() -> None:
+    operations = [write(0, 2, 10, 11), write(1, 4, 12, 13), write(2, 3, 14, 15), write(3, 5, 16, 17)]
+    back = [read(4, ("v0", 2), 18, 19), read(5, ("v0", 2), 20, 21)]
+
+    conflicts = found([*operations, *back])
+
+    assert {each.anomaly: each.cause for each in conflicts} == {"lost-write": None, "stale-write": None}
+
+
+def test_what_showed_a_lost_write_is_shown() -> None:
+    unknown, reads = write(1, 4, 2, 3, "info"), [read(2, ("v1", 4), 4, 5), read(3, ("v0", 2), 6, 7)]
+
+    lost, *_ = found([BACK[0], unknown, *reads, read(4, ("v0", 2), 8, 9)])
+
+    assert (lost.anomaly, [op.index for op in lost.because]) == ("lost-write", [2, 0, 3, 4])
+
+
+def test_without_a_fence_no_mark_goes_back() -> None:
+    reads = [read(2, ("v1", 4), 4, 5), read(3, ("v0", 2), 6, 7), read(4, ("v0", 2), 8, 9)]
+    names = [{each.anomaly for each in found([*BACK[:2], *reads], fenced=fenced)} for fenced in (True, False)]
+
+    assert names == [{"lost-write", "high-water-regression"}, {"lost-write"}]
 
 
 @pytest.mark.parametrize(("restarted", "lost"), [(1, []), (2, [("lost-write", 1)])])
