@@ -35,8 +35,8 @@ def restarted(began: int, *operations: Op) -> list[tuple[str, list[int]]]:
     return [(each.anomaly, [op.index for op in each.because]) for each in conflicts]
 
 
-def after_restart(began: int, *operations: Op, strict: bool = True) -> list[Conflict]:
-    history = history_of(renumbered(operations), strict=strict)
+def after_restart(began: int, *operations: Op, strict: bool = True, fenced: bool = True) -> list[Conflict]:
+    history = history_of(renumbered(operations), strict=strict, fenced=fenced)
     return list(observed(gather(replace(history, faults=tuple(fault("storage", began, began, "restart"))))))
 
 
@@ -91,6 +91,14 @@ def test_a_strict_mark_of_0_does_not_let_token_0_through() -> None:
     lost, *_, stale = after_restart(4, write(0, 4, 2, 3), past, late)
 
     assert (lost.anomaly, stale.anomaly, stale.cause) == ("lost-write", "stale-write", None)
+
+
+def test_a_loss_is_the_cause_only_of_what_a_fence_let_through() -> None:
+    late, misread = write(3, 3, 6, 7), read(3, ("v0", 3), 6, 7)
+
+    for which, fenced, anomaly in ((late, False, "stale-write"), (misread, True, "non-linearizable")):
+        conflicts = after_restart(4, *BACK, which, fenced=fenced)
+        assert {each.anomaly: each.cause for each in conflicts} == {"lost-write": None, anomaly: None}
 
 
 def test_a_write_below_the_start_does_not_follow_from_a_loss() -> None:
