@@ -86,9 +86,7 @@ def sent_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
     strict = zones.header.policy == "strict"
     stale = indices(level <= found if strict else level < found)
     broken[zones.initials + stale] = True
-    because = (
-        [zones.proof(entry) for entry in mark.entries_before(called[stale]).tolist()] if len(stale) else []
-    )
+    because = [zones.proof(entry) for entry in mark.entries_before(called[stale]).tolist()]
     for place, proof in zip(stale.tolist(), because, strict=True):
         breach = SENT_AFTER_NEWER if proof else BELOW_THE_START
         yield breach.conflict(zones.write_of(zones.initials + place), *proof)
