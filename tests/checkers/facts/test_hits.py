@@ -169,7 +169,7 @@ def test_a_re_entrant_hold_is_hit_once_where_its_holder_was(moment: int, point: 
     }
 
 
-def test_of_a_re_entrant_hold_that_had_not_begun_the_first_acquire_is_hit() -> None:
+def test_of_a_re_entrant_hold_not_begun_yet_the_first_acquire_is_hit() -> None:
     first, again = replace(hold(1, 0, 15, token=33), attempt=None), hold(1, 16, 18, token=33)
 
     evidence = run(first, again, began=10, healed=21, **GRANTED)

@@ -217,7 +217,7 @@ def test_a_write_with_the_lowest_token_is_stale_after_a_fence_with_it() -> None:
     assert logged(fence, late, log=[late]) == [("stale-write", SENT_AFTER_NEWER, 1, [0])]
 
 
-def test_what_was_sent_after_a_fence_shows_that_a_write_logged_later_came_after_it() -> None:
+def test_what_was_sent_after_a_fence_shows_that_a_later_write_is_stale() -> None:
     early, later = write(1, 4, 1, 9), write(2, 6, 3, 4)
 
     found = logged(fenced(write(0, 5, 0, 2)), early, later, log=[later, early])

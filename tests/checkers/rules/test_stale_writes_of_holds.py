@@ -72,7 +72,7 @@ def test_the_newer_write_is_the_first_one_of_the_later_hold() -> None:
     assert [(accused, because) for _, _, accused, because in found] == [(4, [2, 0, 1])]
 
 
-def test_a_write_whose_value_alternates_with_a_newer_one_is_not_known_to_be_last() -> None:
+def test_of_two_values_that_alternate_none_is_known_to_be_last() -> None:
     one, other = write("a", 5, 12), write("b", 6, 7)
     alternating = (EARLIER, LATER, one, other, read(8, "a"), read(13, "b"), read(15, "a"))
     last = (EARLIER, LATER, one, other, read(8, "a"))

@@ -112,7 +112,7 @@ def test_a_write_below_the_start_does_not_follow_from_a_loss() -> None:
     assert {each.anomaly: each.cause for each in conflicts} == {"lost-write": None, "stale-write": None}
 
 
-def test_a_write_that_was_called_before_the_lost_one_does_not_follow_from_the_loss() -> None:
+def test_a_write_called_before_the_lost_one_does_not_follow_from_the_loss() -> None:
     operations = [write(0, 2, 10, 11), write(1, 4, 12, 13), write(2, 3, 14, 15), write(3, 5, 16, 17)]
     back = [read(4, ("v0", 2), 18, 19), read(5, ("v0", 2), 20, 21)]
 
