@@ -35,9 +35,7 @@ class Breach:
     anomaly: str
     rule: str  # its name, for other programs: it outlives every change of the sentences
     story: Callable[[Narrator, Conflict], Story]
-    needs: Callable[[Narrator, Conflict], Iterable[Op]] | None = (
-        None  # for its proof, which shows no other breach
-    )
+    needs: Callable[[Narrator, Conflict], Iterable[Op]] | None = None  # for a proof of no other breach
     chain: Callable[[Evidence], Sequence[Op]] | None = None  # of some operations: see `proof`
     is_pair: bool = False  # of two operations, whose order a smaller proof may not show
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.facts.cluster_columns import zones_of
+from checkers.facts.cluster_columns import ZoneColumns, zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
 from checkers.facts.recorded import last_restart
-from checkers.history.columns import ABSENT, FAIL, NO_ROWS, OK, Columns, Flags, Ints
+from checkers.history.columns import FAIL, NO_ROWS, OK, Flags, Ints
 from checkers.history.memoized import memoized
+from checkers.history.ranks import Summit
 from checkers.history.records import Op
 
 
@@ -56,14 +57,12 @@ def missing(evidence: Evidence) -> Missing:
     readers = {row: next(iter(zones.first_read_of_write(row)), None) or found[row] for row in read}
     never_stored, contradicted = gone[~is_lost & ~was_read[gone]], gone[~is_lost & was_read[gone]]
     lost, never_raised = gone[is_lost], fences[~are_lost]
-    never_raised = never_raised[~_were_reached(zones.columns, never_raised, lost)]
+    never_raised = never_raised[~_were_reached(zones, never_raised, lost)]
     return Missing(lost, never_stored, contradicted, readers, fences[are_lost], never_raised)
 
 
-def _were_reached(columns: Columns, fences: Ints, lost: Ints) -> Flags:
+def _were_reached(zones: ZoneColumns, fences: Ints, lost: Ints) -> Flags:
     """Which fences may have found the mark at their token, because of a write that was lost later?"""
-    by_call = lost[np.argsort(columns.called[lost])]
-    highest = np.concatenate(([ABSENT], np.maximum.accumulate(columns.token[by_call])))
-    sent_before = np.searchsorted(columns.called[by_call], columns.returned[fences], side="right")
-    reached: Flags = highest[sent_before] >= columns.token[fences]
+    highest = Summit(zones.ranks.size, zones.ranks.called[lost], zones.height[lost])
+    reached: Flags = highest.until(zones.ranks.returned[fences]) >= zones.height[fences]
     return reached

@@ -142,8 +142,16 @@ def _fences(r: Resource) -> Iterator[str]:
     for fence in r.fences:
         if fence.outcome is Outcome.OK and fence.returned is not None:
             place = _fenced_at(r, fence)
-            if place is None:
-                yield "lost-write" if r.restarted_after(fence.called) else "phantom-accept"
+            if place is None and r.restarted_after(fence.called):
+                yield "lost-write"
+            elif place is None and not _reached_by_lost(r, fence):
+                yield "phantom-accept"
+
+
+def _reached_by_lost(r: Resource, fence: Op) -> bool:
+    """May a write that was lost later have raised the mark to a fence's token before it was acknowledged?"""
+    sent = (write for write in r.writes if write.called <= (fence.returned or 0) and _is_lost(r, write))
+    return any((write.token or 0) >= (fence.token or 0) for write in sent)
 
 
 def _fenced_at(r: Resource, fence: Op) -> int | None:

@@ -102,6 +102,9 @@ def test_a_fence_that_a_lost_write_had_overtaken_was_not_phantom() -> None:
     assert found(write(3, 3, 7, 8)) == found(write(3, 2, 3, 3)) == ["lost-write"]
     assert found(write(3, 4, 7, 8)) == ["lost-write", "phantom-accept"]
     assert found(write(3, 3, 1, 2)) == ["lost-write", "phantom-accept"]
+    elsewhere = [replace(op, resource="r1") for op in (lost, seen)]
+    alone = judged([first, *elsewhere, fence(write(3, 3, 7, 8))], log((1, None)), policy="inclusive")
+    assert names(alone) == ["lost-write", "phantom-accept"]
 
 
 def test_an_acknowledged_fence_that_the_log_lacks_excuses_a_refusal() -> None:
