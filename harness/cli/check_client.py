@@ -13,6 +13,7 @@ from pathlib import Path
 
 from checkers.text.printable import LONGEST_LINE, shorten
 from harness.clients.admin import LAST_LINES, AdminClient
+from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
 from harness.core.invocation import typed
@@ -23,6 +24,7 @@ from harness.engines.joined import with_attached
 from harness.files import logs
 from harness.files.logs import last_lines
 from harness.files.run_folder import LOGS, RunFolder
+from harness.nemesis.stop import GRACE, StopSpec
 from harness.processes import process_tree
 from harness.processes.cleanup_process import programs_killed_at_end
 from harness.processes.program import ProgramCommand
@@ -159,6 +161,8 @@ def _expected(target: Target, sides: frozenset[str]) -> Expected:
         fence_on_acquire=target.storage.fence_on_acquire,
         served=frozenset(side for side in sides & BOTH_SIDES if _servers(target, side)),
         aimed_at=points_aimed_at(target.faults),
+        grace=min((each.grace for each in target.faults if isinstance(each, StopSpec)), default=GRACE)
+        / NS["s"],
     )
 
 

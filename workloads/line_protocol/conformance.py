@@ -26,6 +26,7 @@ from workloads.line_protocol.messages import AcquireResult, ReadResult, convert_
 from workloads.line_protocol.played import Check, Hung, PlayedAnswer, asked, one_of
 from workloads.line_protocol.program_client import KEPT_OPEN, ProgramClient
 from workloads.line_protocol.queue_checks import queue_checks
+from workloads.line_protocol.stop_checks import stop_of_a_holder, stop_without_a_lock
 
 LEASES = 3  # TTLs in which the lock of a killed program must become free
 MILLISECOND = 1_000_000  # ns
@@ -57,6 +58,7 @@ class Expected:
     fence_on_acquire: bool
     served: AbstractSet[str]  # the sides with servers, which can be stopped
     aimed_at: AbstractSet[str]  # the stop points at which a fault of the target stops clients
+    grace: float  # seconds; in which a client that is stopped in order has to end
 
 
 def conformance(
@@ -105,6 +107,10 @@ def _all(
     first.close()
     again = start(0)
     yield one_of("a request after a restart", asked(again, "reconnect", side=min(expected.sides)), "ok")
+    if "lock" in expected.sides and again.knows_stop:
+        yield from _stop(again, second, expected)
+        again.close()
+        yield from stop_without_a_lock(start(0), expected.grace)
     if "queue" not in expected.sides:
         yield from _unreported(events, expected)
     if repeated:
@@ -209,6 +215,18 @@ def _lapse(first: ProgramClient, second: ProgramClient, expected: Expected) -> I
         )
     fits = answer.word == "ok" and after >= promised
     yield Check(request="acquire after the holder was killed", fits=fits, found=found)
+    asked(second, "release", resource="r0", owner="1-4")
+
+
+def _stop(holder: ProgramClient, second: ProgramClient, expected: Expected) -> Iterator[Check]:
+    """With a fresh lease, so that it is the stop that frees the lock."""
+    called = time.monotonic_ns()
+    granted, check = _acquire(holder, "r1", "0-6", LEASES * expected.ttl // MILLISECOND, expected)
+    if granted is None:
+        yield _alone(check, "the stop of a holder")
+        return
+    ends = granted.ttl_ms and (granted.attempt_ns or called) + granted.ttl_ms * MILLISECOND
+    yield from stop_of_a_holder(holder, second, ("r1", "0-6"), ends, expected.grace)
 
 
 def _acquire(

@@ -10,6 +10,7 @@ when it is said; what is wrong with it makes the outcome of the next request Unk
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
@@ -42,6 +43,7 @@ GRACE = 1.0  # seconds beyond the timeout that the program knows
 BOTH_SIDES = frozenset(("lock", "storage"))
 KEPT_OPEN = "and a child process of it keeps its standard output open"
 STOP = 0  # the id of the request "stop", which may be sent while another one is outstanding
+NEVER = Deadline(math.inf)
 EVENTS = frozenset(("commit", "granted", "renewed", "sent"))
 
 Event = Callable[[str, Mapping[str, Any]], None]
@@ -178,11 +180,11 @@ class ProgramClient:
         """Resume a program that waits in the middle of the outstanding request."""
         self.send_line(msgspec.json.encode({"id": self._requests, "op": "go-on"}))
 
-    def stop(self, resource: str | None, owner: str | None) -> None:
+    def stop(self, resource: str | None, owner: str | None, deadline: Deadline = NEVER) -> None:
         """Ask the program to release a lock (None: it holds none) and end, and wait for its answer.
 
         Another request may be outstanding, in another thread. The program has as long for its answer as it
-        lives. Raises NotApplied or Unknown.
+        lives, unless there is a deadline. Raises NotApplied or Unknown.
         """
         request = {"id": STOP, "op": "stop", "resource": resource, "owner": owner}
         with self._restarting:
@@ -191,13 +193,20 @@ class ProgramClient:
         while True:
             has_ended = self._program.has_ended
             with suppress(queue.Empty):  # what it said last may not have been read yet
-                settled("stop", *self._stopped.get(timeout=GRACE if has_ended else POLL))
+                settled("stop", *self._stopped.get(timeout=GRACE if has_ended else self._next_poll(deadline)))
                 return
             if has_ended:
                 raise Unknown(f"the program {self._program.ending()}")
 
-    def leave(self) -> None:
-        """Let the program end by itself, however long that takes: by SIGTERM, unless it was asked to stop."""
+    def _next_poll(self, deadline: Deadline) -> float:
+        """Return how long to wait for the listening thread; in the end, raise what was wrong with a line."""
+        try:
+            return deadline.next_poll()
+        except NoAnswer:
+            raise self._unheard or NoAnswer() from None
+
+    def leave(self, deadline: Deadline = NEVER) -> None:
+        """Let the program end by itself, by SIGTERM, unless it was asked to stop; NoAnswer if it does not."""
         with self._using:
             if self._is_stopping:
                 self._program.close_input()
@@ -205,7 +214,7 @@ class ProgramClient:
                 self._is_stopping = True
                 self._program.terminate()
         while not self._program.has_ended:
-            time.sleep(POLL)
+            time.sleep(deadline.next_poll())
 
     def reconnect(self, side: str) -> bool:
         """Ask the program to drop its connections to the lock or the storage; True if it was restarted."""

@@ -61,6 +61,32 @@ def test_a_correct_program_fits(checked: Any, options: tuple[str, ...], absent: 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [
+        ("self.release(request)", 0, "ok    end after the stop: ended "),
+        (
+            '{"outcome": "ok"}',
+            1,
+            "WRONG acquire after the stop: failed (not free in time); expected ok: the stop was answered ok,",
+        ),
+    ],
+)
+def test_a_program_that_knows_stop_gives_its_lock_back(
+    checked: Any, answer: str, code: int, said: str
+) -> None:
+    ready = '    say(id=first["id"], outcome="ok"'
+    stop = f'lambda self, request: {answer} if request["owner"] else {{"outcome": "ok"}}'
+
+    done = checked(
+        ready, f"    Program.stop = {stop}\n{ready}, stop=True", "--side=lock", "--set=lock.ttl=10s"
+    )
+
+    assert done.returncode == code, done.stdout + done.stderr
+    assert said in done.stdout
+
+
+@pytest.mark.slow
 def test_advice_about_a_grant_is_shown_to_its_end(checked: Any) -> None:
     done = checked('"token": token, "ttl_ms"', '"token": 2**60 + token, "ttl_ms"', "--side=lock")
 

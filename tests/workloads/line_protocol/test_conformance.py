@@ -13,6 +13,7 @@ import pytest
 from harness.processes.program import ProgramCommand
 from tests.support.repository import ROOT
 from tests.support.systems import lock_settings, storage_settings
+from tests.support.waiting import PATIENCE
 from workloads.line_protocol.clients import set_up
 from workloads.line_protocol.conformance import RESOURCES, Expected, conformance
 from workloads.line_protocol.played import Check
@@ -58,6 +59,7 @@ def played(tmp_path: Path) -> Any:
             fence_on_acquire=fences,
             served=frozenset(),
             aimed_at=aimed_at,
+            grace=PATIENCE,
         )
         checks = conformance(begin, expected, lambda _side: nullcontext())
         return [said(each) for each in checks if all_of_it or not each.fits]
@@ -130,6 +132,12 @@ MISTAKES = {
         "mark < :token OR",
         "CAST(mark AS real) < CAST(:token AS real) OR",
         "write with the next token above 2^53: stale; expected ok: many JSON libraries round numbers above",
+    ),
+    "says that it knows a request that it does not": (
+        "lock",
+        'outcome="ok", versions',
+        'outcome="ok", stop=True, versions',
+        'stop: unsupported; expected ok: answer it, or leave "stop" out of the answer to start',
     ),
     "rounds the tokens that it answers": (
         "storage",
@@ -257,6 +265,20 @@ def test_no_moment_is_named_of_a_program_that_reports_every_event(played: Any) -
     found = played("            if row:\n", REPORTS_GRANTED, "lock", "storage", all_of_it=True)
 
     assert not [each for each in found if each.startswith("events: ")]
+
+
+READY = '    say(id=first["id"], outcome="ok"'
+KNOWS_STOP = f"""
+    Program.stop = lambda self, request: self.release(request) if request["owner"] else {{"outcome": "ok"}}
+{READY}, stop=True"""
+
+
+@pytest.mark.slow
+def test_only_a_program_that_knows_the_request_stop_gets_it(played: Any) -> None:
+    knows, does_not = (played(READY, new, "lock", all_of_it=True) for new in (KNOWS_STOP, READY))
+
+    assert {"stop: ok", "acquire after the stop: ok", "stop without a lock: ok"} <= set(knows)
+    assert not [each for each in does_not if each.startswith("stop")]
 
 
 def test_a_failed_acquire_says_what_it_leaves_unchecked(played: Any) -> None:
