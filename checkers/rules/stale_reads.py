@@ -45,18 +45,17 @@ def older_than_accepted(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator
     others, refusals = not_written_late(zones, of[stale], odd), refusals_by_one(zones)[of[stale]]
     columns = (each.tolist() for each in (reads[stale], of[stale], entries, others, refusals))
     for read, place, entry, other, refusal in zip(*columns, strict=True):
-        newer = zones.proof(entry)
-        shown: tuple[Op | None, ...] = ()
-        if zones.settled[place] >= zones.ranks.called[zones.ops.row(newer[0])]:
-            alone = other == NOWHERE
-            shown = (zones.ops[refusal],) if alone else _why_not_the_write(zones, place, other)
+        newer, own = zones.proof(entry), zones.zone(place)
+        if zones.settled[place] < zones.ranks.called[zones.ops.row(newer[0])]:
+            shown: tuple[Op | None, ...] = () if own.settled_by is own.write else (own.settled_by,)
+        else:
+            shown = (zones.ops[refusal],) if other == NOWHERE else _why_not_the_write(own, zones.zone(other))
         accused = zones.ops[read]
         yield OLDER_THAN_ACCEPTED.conflict(accused, *each_once(accused, *newer, *shown))
 
 
-def _why_not_the_write(zones: ZoneColumns, place: int, other: int) -> tuple[Op | None, ...]:
+def _why_not_the_write(own: Zone, by: Zone) -> tuple[Op | None, ...]:
     """Return the evidence that a write did not follow a newer one that it overlapped: another replaced it."""
-    own, by = zones.zone(place), zones.zone(other)
     return (*by.proof, by.claimed_by, own.settled_by, own.claimed_by)
 
 

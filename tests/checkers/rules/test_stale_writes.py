@@ -10,7 +10,7 @@ import pytest
 from checkers.facts.evidence import gather
 from checkers.history.records import Commit, Header, Op
 from checkers.rules.registers import observed, resolved
-from checkers.rules.stale_reads import WENT_BACK
+from checkers.rules.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 from checkers.rules.stale_writes.by_clients import SAME_TOKEN_TWICE, SEEN_AFTER_NEWER
 from checkers.rules.stale_writes.by_log import LOGGED_AFTER_NEWER, in_log
 from checkers.rules.stale_writes.story import BELOW_THE_START, SENT_AFTER_NEWER
@@ -62,6 +62,14 @@ def test_a_read_that_does_not_show_an_acknowledged_stale_write_is_wrong() -> Non
         ("non-linearizable", WENT_BACK, 3, [0, 1]),
     ]
     assert {name for name, *_ in seen(newer, stale, during, missed, again)} == {"stale-write", "lost-write"}
+
+
+def test_a_read_that_shows_when_a_value_had_been_there_is_part_of_the_proof() -> None:
+    slow, early, newer = write(0, 2, 1, 10), read(1, ("v0", 2), 2, 4), write(2, 3, 6, 7)
+
+    assert seen(slow, early, newer, read(1, ("v0", 2), 8, 9), policy="inclusive") == [
+        ("stale-read", OLDER_THAN_ACCEPTED, 3, [2, 1])
+    ]
 
 
 def test_a_timed_out_write_that_was_read_is_held_to_its_place() -> None:
