@@ -116,7 +116,7 @@ def _fenced(zones: ZoneColumns) -> list[Conflict]:
     odd = broken.copy()
     odd[zones.initials :] |= zones.is_ghost
     late = odd.copy()
-    found += by_clients.alone_after_newer(zones, odd, late)
+    found += by_clients.alone_after_newer(zones, broken, late)
     found += stale_reads.older_than_accepted(zones, odd, late)
     odd = late
     found += stale_reads.reads_after_replaced(zones, odd)

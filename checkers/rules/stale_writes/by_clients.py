@@ -135,15 +135,14 @@ def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
             yield _seen(zones, int(suspect), int(newer))
 
 
-def alone_after_newer(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator[Conflict]:
-    """Yield writes that explain all reads of their values if the fence let them in late, and mark them."""
-    suspects, newer = _read_after_newer(zones, odd)
+def alone_after_newer(zones: ZoneColumns, broken: Flags, odd: Flags) -> Iterator[Conflict]:
+    """Yield writes that explain all reads of their values if the fence let them in late; mark them as odd."""
+    suspects, newer = _read_after_newer(zones, broken)
     if not len(suspects):
         return
-    alone = (not_written_late(zones, suspects, odd) == NOWHERE) & (
-        refusals_by_one(zones)[suspects] == NOWHERE
-    )
-    late[suspects[alone]] = True
+    alone = not_written_late(zones, suspects, odd) == NOWHERE
+    alone &= refusals_by_one(zones)[suspects] == NOWHERE
+    odd[suspects[alone]] = True
     pairs = zip(suspects[alone].tolist(), newer[alone].tolist(), strict=True)
     yield from (_seen(zones, *pair) for pair in pairs)
 

@@ -72,6 +72,14 @@ def test_a_read_that_shows_when_a_value_had_been_there_is_part_of_the_proof() ->
     ]
 
 
+def test_a_refused_write_that_took_effect_after_a_newer_one_is_stale_too() -> None:
+    refused, newer, its_read = write(0, 1, 1, 4, "stale"), write(1, 2, 2, 3), read(2, ("v0", 1), 6, 7)
+
+    found = seen(refused, newer, its_read, policy="inclusive")
+
+    assert {(name, accused) for name, _, accused, _ in found} == {("ghost-write", 0), ("stale-write", 0)}
+
+
 def test_a_timed_out_write_that_was_read_is_held_to_its_place() -> None:
     # Testing only ok writes misses it: the newer write was accepted before the older was called.
     found = seen(write(0, 2, 1, 3), read(1, ("v2", 1), 2, 5), write(2, 1, 4, 0, "info"))
