@@ -41,6 +41,7 @@ def assert_fits(folder: Path, lock: str, command: str, engine: str = "local") ->
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok    stop without a lock: ok\n" in done.stdout
     assert done.stdout.endswith("everything fits\n")
 
 

@@ -51,10 +51,11 @@ export async function serve(connect) {
     const { op, resource, owner, wait_ms } = request;
     if (op === "start") {
       lock = await connect(request);
-      return { versions: lock.versions };
+      return { versions: lock.versions, stop: true };
     }
     if (op === "acquire") return lock.acquire(resource, owner, wait_ms);
-    if (op === "release") return lock.release(resource, owner);
+    if (op === "stop" && owner === null) return {}; // it holds nothing
+    if (op === "release" || op === "stop") return lock.release(resource, owner);
     if (op === "revoke" && lock.revoke) return lock.revoke(resource, owner);
     if (op === "reconnect") return lock.reconnect();
     return { outcome: "unsupported" };

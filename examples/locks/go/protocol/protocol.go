@@ -38,12 +38,6 @@ type Lock interface {
 
 var input, output = bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)
 
-// Granted reports that the lock is granted but its token is still to be fetched: a fault may stop us here.
-func Granted() {
-	output.Encode(Fields{"event": "granted", "wait": true})
-	input.Scan() // the line "go-on"
-}
-
 // Serve answers requests until standard input ends.
 func Serve(versions Fields, connect func(Request) (Lock, error)) {
 	lock, timeout := Lock(nil), time.Duration(0)
@@ -58,12 +52,14 @@ func Serve(versions Fields, connect func(Request) (Lock, error)) {
 		switch asked.Op {
 		case "start":
 			timeout = time.Duration(asked.Timeout_ms) * time.Millisecond
-			answer["versions"] = versions
+			answer["versions"], answer["stop"] = versions, true
 			lock, err = connect(asked)
 		case "acquire":
 			err = lock.Acquire(ctx, asked.Resource, asked.Owner, wait, answer)
-		case "release", "revoke":
-			err = lock.Release(ctx, asked.Resource, asked.Owner)
+		case "release", "revoke", "stop":
+			if err = nil; asked.Owner != "" { // a stop names none if nothing is held
+				err = lock.Release(ctx, asked.Resource, asked.Owner)
+			}
 		case "reconnect":
 			err = lock.Reconnect()
 		}

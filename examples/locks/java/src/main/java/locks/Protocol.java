@@ -17,7 +17,6 @@ public final class Protocol {
     /** A line of Fencepost; only the first one, start, has timeout_ms and lock. */
     public record Request(
             long id, String op, String resource, String owner, long wait_ms, int timeout_ms, Server lock) {}
-
     /** The token, the length of the lease, and when it was asked for (System.nanoTime): each null if unknown. */
     public record Grant(Long token, Long ttl_ms, Long attempt_ns) {}
 
@@ -46,7 +45,7 @@ public final class Protocol {
         try {
             Request start = JSON.fromJson(IN.nextLine(), Request.class);
             Lock lock = connect.apply(start);
-            OUT.println(JSON.toJson(Map.of("id", start.id, "outcome", "ok", "versions", versions)));
+            OUT.println(JSON.toJson(Map.of("id", start.id, "outcome", "ok", "versions", versions, "stop", true)));
             while (IN.hasNextLine()) answer(JSON.fromJson(IN.nextLine(), Request.class), lock);
         } catch (Exception error) {
             error.printStackTrace();
@@ -63,6 +62,7 @@ public final class Protocol {
                 case "acquire" -> answer = (JsonObject) JSON.toJsonTree(
                         lock.acquire(asked.resource, asked.owner, asked.wait_ms));
                 case "release" -> lock.release(asked.resource, asked.owner);
+                case "stop" -> { if (asked.owner != null) lock.release(asked.resource, asked.owner); }
                 case "revoke" -> lock.revoke(asked.resource, asked.owner);
                 case "reconnect" -> lock.reconnect();
                 default -> throw new UnsupportedOperationException();
