@@ -37,7 +37,8 @@ PAGE = ROOT / "docs/atlas.md"
 KEYS, MANY_KEYS = 200, 1_000
 """Of each operation in each mode; many where few showed nothing."""
 CLIENTS, SIZE = 16, 1024  # as the command has them
-FAULT_KEYS = {"stopped": 200, "killed": 100}
+STOPPED, KILLED = "stopped", "killed"
+"""The modes in which the server is under a fault."""
 _CELLS = [(operation, mode) for operation in ConditionalRequest for mode in Mode]
 
 
@@ -105,13 +106,13 @@ def _under_faults(
     running: Running, operations: Sequence[ConditionalRequest], histories: str
 ) -> list[dict[str, Any]]:
     """Race while the server is stopped, and while it is killed if it keeps its objects."""
-    faults = {"stopped": running.stopped, **({"killed": running.killed} if running.tried.keeps else {})}
+    faults = {STOPPED: running.stopped, **({KILLED: running.killed} if running.tried.keeps else {})}
     found = []
     with ThreadPoolExecutor(CLIENTS) as pool:
         for name, fault in faults.items():
             racers = Racers(server=running.at, clients=CLIENTS, size=SIZE, pool=pool, fault=fault)
             for operation in operations:
-                keys = [f"{name}-{operation}-{number}" for number in range(FAULT_KEYS[name])]
+                keys = [f"{name}-{operation}-{number}" for number in range(KEYS)]
                 races = [racers.race(operation, Mode.HELD, key) for key in keys]
                 cell = AtlasCell(operation=operation, mode=Mode.HELD, races=races)
                 document = cell.document() | {"mode": name, "history": None, "findings": []}
@@ -159,7 +160,7 @@ def page() -> Iterator[str]:
         shown = " | ".join(_figure(cells, operation, mode) for operation, mode in _CELLS)
         yield f"| {server.name} | {shown} | {atlas['date']} |\n"
     yield FAULTS
-    columns = [(operation, fault) for operation in ConditionalRequest for fault in FAULT_KEYS]
+    columns = [(operation, fault) for operation in ConditionalRequest for fault in (STOPPED, KILLED)]
     yield f"| server | {' | '.join(f'{operation} {fault}' for operation, fault in columns)} |\n"
     yield f"|---|{'---|' * len(columns)}\n"
     for server, atlas in ((each, atlas) for each, atlas in atlases.items() if "faults" in atlas):
@@ -181,10 +182,10 @@ def _figure(
     cell = cells.get((operation, None)) or cells.get((operation, mode))
     if cell is None:
         return missing
-    if cell["mode"] is None or (cell["verdict"] == "unknown" and mode not in FAULT_KEYS):
+    if cell["mode"] is None or (cell["verdict"] == "unknown" and mode not in {STOPPED, KILLED}):
         return str(cell["verdict"])
     figure = f"{cell['keys_with_two_winners']}/{cell['keys']}"
-    if not cell["history"] and mode in FAULT_KEYS and cell["acknowledged_and_gone"]:
+    if not cell["history"] and mode in {STOPPED, KILLED} and cell["acknowledged_and_gone"]:
         figure += f", **{cell['acknowledged_and_gone']} gone**"
     return f"[**{figure}**](atlas/{cell['history']})" if cell["history"] else figure
 
@@ -255,7 +256,7 @@ Keys with more than one winner, of those that 16 clients raced for (one `PUT` an
 
 """  # noqa: E501 - a paragraph is a line
 FAULTS = """
-Two more columns for each operation come from `make atlas` alone, which starts the servers itself. *Stopped*: the mode *held*, with the server stopped by SIGSTOP while the last bytes are sent, so that it finds all requests at once. *Killed*: *held*, with SIGKILL up to 20 ms after the last bytes, and a restart; answers are lost, so what is counted are keys with two acknowledged winners, and acknowledged objects that are not there afterwards. A server that has none of its objects after a restart is not killed: it *keeps nothing*. Servers without a row here have not been raced this way yet.
+Two more columns for each operation come from `make atlas` alone, which starts the servers itself. *Stopped*: the mode *held*, with the server stopped by SIGSTOP while the last bytes are sent, so that it finds all requests at once. *Killed*: *held*, with SIGKILL up to 20 ms after the last bytes, and a restart; answers are lost, so what is counted are keys with two acknowledged winners, and acknowledged objects that are not there afterwards. A server that has none of its objects after a restart is not killed: it *keeps nothing*.
 
 """  # noqa: E501 - as above
 FOOT = """

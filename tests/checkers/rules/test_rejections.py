@@ -80,17 +80,19 @@ def test_if_a_strict_refusal_was_right_a_later_equal_token_was_stale(refused_tok
 
 
 def test_a_write_that_alone_can_have_caused_a_refusal_came_before_it() -> None:
-    unknown, refused, newer = write(0, 2, 1, 0, "info"), write(1, 1, 2, 4, "stale"), write(2, 3, 6, 7)
-    its_read = read(4, ("v0", 2), 8, 9)
+    lower, unknown, refused = write(3, 1, 0, 0), write(0, 3, 1, 0, "info"), write(1, 2, 2, 4, "stale")
+    newer, its_read = write(2, 4, 6, 7), read(4, ("v0", 3), 8, 9)
     stale_write, stale_read = ("stale-write", SEEN_AFTER_NEWER), ("stale-read", OLDER_THAN_ACCEPTED)
 
-    assert judged(unknown, newer, its_read) == [stale_write]
-    assert judged(unknown, refused, newer, its_read) == [stale_read]
-    assert judged(unknown, refused, newer, its_read, write(3, 2, 1, 0, "info")) == [stale_write]
-    assert judged(unknown, refused, replace(newer, called=3), its_read) == [stale_write]
-    assert judged(unknown, replace(refused, token=0), newer, its_read, policy="inclusive") == [stale_read]
-    by_initial = {"policy": "inclusive", "initial": {"value": None, "token": 1}}
-    assert judged(unknown, replace(refused, token=0), newer, its_read, **by_initial) == [stale_write]
+    assert judged(lower, unknown, newer, its_read) == [stale_write]
+    assert seen(unknown, refused, newer, its_read) == [(*stale_read, 3, [2, 1])]
+    assert judged(lower, unknown, refused, newer, its_read) == [stale_read]
+    assert judged(unknown, refused, newer, its_read, write(5, 3, 1, 0, "info")) == [stale_write]
+    assert judged(lower, unknown, refused, replace(newer, called=4), its_read) == [stale_write]
+    earlier = write(1, 2, 2, 3, "stale")
+    assert judged(unknown, earlier, replace(newer, called=4), its_read) == [stale_read]
+    by_initial = {"policy": "inclusive", "initial": {"value": None, "token": 2}}
+    assert judged(unknown, replace(refused, token=1), newer, its_read, **by_initial) == [stale_write]
 
 
 def test_a_rejection_proves_a_timed_out_write_to_later_readers() -> None:

@@ -209,6 +209,18 @@ def in_flight_together(*tokens: int | None, attempts: tuple[int | None, ...] = (
     ]
 
 
+def test_two_grants_in_no_order_are_shown_with_what_set_their_leases() -> None:
+    one, other = in_flight_together(None, None)
+    renewed = [
+        replace(grant, index=2 + grant.index, f="renew", called=61 + grant.index, returned=70, attempt=None)
+        for grant in (one, other)
+    ]
+
+    (found,) = early_grants(locks(one, other, *renewed))
+
+    assert (found.accused, found.because) == (other, (one, *renewed))
+
+
 def test_a_hold_that_is_granted_again_is_early_once() -> None:
     holder = acquire(0, "a", token=4, called=1, returned=3, ttl=90)
     early, again = (acquire(n, "b", token=5, called=7 * n, returned=7 * n + 1, ttl=6) for n in (1, 2))
