@@ -9,6 +9,7 @@ import pytest
 from checkers.facts.evidence import Evidence
 from checkers.facts.hindrances import hindrance_of
 from checkers.history.records import FaultEvent, Header, History, Op
+from checkers.text.limits import SHORTEST_LEASE
 from checkers.verdict.judge import judge
 from checkers.vocabulary.hazards import HazardTable
 from checkers.vocabulary.verdict import Validity, Verdict
@@ -69,6 +70,21 @@ def test_a_promise_in_another_unit_than_ns_is_named(promised: int, named: str) -
         f"grants promise a lease of {named}, but lock.ttl is 2 s: check its unit"
         " (ns in Grant.ttl, ms in ttl_ms of a program)"
     )
+
+
+def test_a_lease_in_another_unit_is_short_and_at_most_a_tenth_of_the_ttl() -> None:
+    def said_of(promised: int, ttl: int) -> str:
+        return advised(acquire(1, 0, 0.1, "ok", ttl=promised), header=replace(HEADER, ttl=ttl))
+
+    assert said_of(SHORTEST_LEASE, TTL) == ""
+    assert said_of(90_000_000, 900_000_000).startswith("grants promise a lease of 90 ms")
+    assert said_of(90_000_001, 900_000_000).startswith("the lease of 90")
+
+
+def test_only_the_leases_of_grants_are_compared_with_the_ttl() -> None:
+    asked = acquire(2, 0.2, 0.3, ttl=TTL)
+
+    assert advised(acquire(1, 0, 0.1, "ok", ttl=2_000), asked).startswith("grants promise a lease of 2 µs")
 
 
 def test_a_run_whose_promises_are_in_another_unit_is_not_valid() -> None:
