@@ -53,7 +53,7 @@ def fitted(
         steps = {part: _stepped(data[part], names) for part, names in GROWING.items()}
         return Drawing(text=script_safe({**data, **steps}), kept=kept)
 
-    most = MOST_OPERATIONS
+    most = MOST_OPERATIONS if len(timeline.operations) <= MOST_OPERATIONS else MOST_OF_A_SAMPLE
     if len(timeline.operations) > _SAMPLE:
         most = min(most, _room(drawn(1), drawn(_SAMPLE), most_bytes))
     while len((found := drawn(most)).text) > most_bytes and most > 1:
@@ -75,6 +75,7 @@ def _room(least: Drawing, sample: Drawing, most_bytes: int) -> int:
 
 
 MOST_OPERATIONS = 100_000
+MOST_OF_A_SAMPLE = 20_000  # of a longer run, which no drawing can have in full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
