@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 
 from workloads.client import GIVES_NONE, Unknown
+from workloads.line_protocol.clients import MILLISECOND, SECOND
 from workloads.line_protocol.disturbances import (
     SHORT_WAIT,
     Silence,
@@ -29,8 +30,6 @@ from workloads.line_protocol.queue_checks import queue_checks
 from workloads.line_protocol.stop_checks import stop_of_a_holder, stop_without_a_lock
 
 LEASES = 3  # TTLs in which the lock of a killed program must become free
-MILLISECOND = 1_000_000  # ns
-SECOND = 1_000_000_000  # ns
 LARGE = 2**62 + 1
 """A token that a floating-point number cannot hold."""
 EXACT = 2**53

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator
 
 from workloads.client import NotApplied, Unknown
+from workloads.line_protocol.clients import MILLISECOND
 from workloads.line_protocol.disturbances import SHORT_WAIT
 from workloads.line_protocol.outcomes import Unsupported
 from workloads.line_protocol.pipe import Deadline, NoAnswer
 from workloads.line_protocol.played import Check, PlayedAnswer, asked, one_of
 from workloads.line_protocol.program_client import ProgramClient
 
-MILLISECOND = 1_000_000  # ns
 UNPROMISED = 4_000  # ms; taken for the rest of a lease without a promised length
 NEXT_OWNER = "1-9"
 _NOT_KNOWN = 'answer it, or leave "stop" out of the answer to start'
