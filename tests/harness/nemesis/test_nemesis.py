@@ -215,10 +215,12 @@ def test_a_pause_until_superseded_ends_with_the_write_of_a_successor(folder: Pat
         successor = SharedProgress(started.state, 1, ("r0", "r1"))
         with nemesis_over(started.state, holders, (HOLDER,), recorded, 600 * SECOND) as nemesis:
             assert wait_for(lambda: recorded)
+            successor.reached("acquired", "r1", "1-1", 99)
             successor.accepted("r1", 99)  # on another resource
             assert nemesis.in_force() == ("pause client:0",)
             assert holders.processes[0].status() == psutil.STATUS_STOPPED
-            successor.accepted("r0", 99)
+            successor.reached("acquired", "r0", "1-2", 100)
+            successor.accepted("r0", 100)
             assert wait_for(lambda: len(recorded) > 1)
         nemesis.check()
 
