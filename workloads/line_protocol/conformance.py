@@ -95,7 +95,7 @@ def _all(
     yield Check(request="start", fits=True, found=f"{ready}; {_versions(first)}")
     second = start(1)
     if "queue" in expected.sides:
-        yield from queue_checks(first, second, expected.ttl // MILLISECOND, fenced=expected.fenced)
+        second = yield from queue_checks(first, second, expected.ttl // MILLISECOND, fenced=expected.fenced)
     elif "lock" in expected.sides:
         yield from _lock(first, second, expected, silence)
     if "storage" in expected.sides:

@@ -115,6 +115,17 @@ def test_a_correct_queue_fits_every_check(begin: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("idle", [0, 1])
+def test_a_library_may_give_each_job_to_one_worker(begin: Any, idle: int) -> None:
+    takes_none = ("self.database.execute(TAKE, values).fetchall()", "()")
+    first, second = (begin(*takes_none) if each == idle else begin() for each in (0, 1))
+
+    wrong = [check for check in queue_checks(first, second, TTL, fenced=True) if not check.fits]
+
+    assert wrong == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "request_of_it", "found"),
     [
