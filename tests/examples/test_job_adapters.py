@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import venv
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +13,16 @@ from tests.support.missing import miss
 from tests.support.repository import ROOT
 
 NODE = ROOT / "examples/jobs/node"
+PYTHON = ROOT / "examples/jobs/python"
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]  # npm may download libraries first
+
+
+def assert_fits(folder: Path, lock: str, command: str) -> None:
+    done = fencepost(folder, "check-client", "--engine=local", "--side=queue", f"--lock={lock}", command)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("everything fits\n")
 
 
 @pytest.mark.parametrize(("lock", "adapter"), [("redis", "bullmq.mjs"), ("postgres", "pg_boss.mjs")])
@@ -22,9 +32,14 @@ def test_an_adapter_in_node_follows_the_protocol(lock: str, adapter: str) -> Non
     installed = ran(["npm", "install", "--no-package-lock"], cwd=NODE, timeout=500)
     assert installed.returncode == 0, installed.stderr
 
-    done = fencepost(
-        NODE, "check-client", "--engine=local", "--side=queue", f"--lock={lock}", f"node {adapter}"
-    )
+    assert_fits(NODE, lock, f"node {adapter}")
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith("everything fits\n")
+
+@pytest.mark.parametrize("release", ["a5", "a6"])
+def test_the_adapter_of_apscheduler_follows_the_protocol(release: str, tmp_path: Path) -> None:
+    venv.create(tmp_path, with_pip=True)
+    requirements = PYTHON / f"requirements-{release}.txt"
+    installed = ran([str(tmp_path / "bin/pip"), "install", "-r", str(requirements)], timeout=500)
+    assert installed.returncode == 0, installed.stderr
+
+    assert_fits(PYTHON, "postgres", f"{tmp_path}/bin/python apscheduler_jobs.py")
