@@ -38,14 +38,12 @@ class Lock(Protocol):
 
 def serve(connect: Callable[[Fields], Lock]) -> None:
     """Answer requests until standard input ends; `connect` gets the first one, with the settings."""
-    lock: Lock | None = None
+    start = json.loads(sys.stdin.readline())
+    lock = connect(start)
+    say(id=start["id"], outcome="ok", versions=lock.versions, stop=True)
     for line in sys.stdin:
         request = json.loads(line)
-        if lock is None:
-            lock = connect(request)
-            say(id=request["id"], outcome="ok", versions=lock.versions)
-        else:
-            say(id=request["id"], **_answer(lock, request))
+        say(id=request["id"], **_answer(lock, request))
 
 
 def granted() -> None:
@@ -65,7 +63,9 @@ def _answer(lock: Lock, request: Fields) -> Fields:
         match request["op"]:
             case "acquire":
                 return {"outcome": "ok", **lock.acquire(resource, owner, request["wait_ms"] / 1000)}
-            case "release":
+            case "stop" if owner is None:
+                pass  # it holds nothing
+            case "release" | "stop":
                 lock.release(resource, owner)
             case "revoke" if hasattr(lock, "revoke"):
                 lock.revoke(resource, owner)
