@@ -79,7 +79,8 @@ def _again(library: dict[str, Any], card: dict[str, Any], name: str) -> dict[str
     others = [each for each in card["runs"] if each["name"] != name]
     runs = [*others, *(each | {"began": made["began"]} for each in made["runs"] if each["name"] == name)]
     (key,) = (each.question for each in series(library["lock"]) if each.name == name)
-    return card | {"runs": runs, "answers": card["answers"] | {key: made["answers"][key]}}
+    answers = card["answers"] | {key: made["answers"][key]}
+    return card | {"runs": runs, "answers": {key: answers[key] for key in made["answers"]}}
 
 
 def _card(library: dict[str, Any], *options: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from harness.card.seen import Seen
 from harness.card.series import EVERY, WITH_FAILOVER, Subject
+from harness.core.duration import NS
 from harness.report.sentences import count
 
 Word = Literal["yes", "no", "none", "not shown"]
@@ -140,6 +141,28 @@ def _failover(subject: Subject, seen: Sequence[Seen]) -> Found:
     return _survived(used, seen)
 
 
+def _hands_over(_: Subject, seen: Sequence[Seen]) -> Found:
+    used = _of(seen, "stop")
+    if bad := _total(run.of_lock for run in used):
+        return used, "no", _named(bad)
+    kept = sum(run.kept_back for run in used)
+    waits = [waited for run in used for waited in run.handed_over]
+    if kept:
+        return (
+            used,
+            "no",
+            f"{kept} of {count(kept + len(waits), 'stopped holder')} did not give the lock back",
+        )
+    if waits:
+        given = f"{count(len(waits), 'stopped holder')} gave the lock back"
+        return used, "yes", f"{given}; it was granted again within {-(-max(waits) // NS['ms'])} ms"
+    return (
+        used,
+        "not shown",
+        _why(used, "no lock of a stopped holder was granted again before its lease ended"),
+    )
+
+
 def _fence(subject: Subject, seen: Sequence[Seen]) -> Found:
     used = [run for run in _of(seen, "pause") if run.experiment.fenced]
     if not subject.gives_token:
@@ -160,6 +183,7 @@ _QUESTIONS: tuple[tuple[str, str, Callable[[Subject, Sequence[Seen]], Found]], .
     ("token", "token?", _token),
     ("strictly_rising", "strictly rising?", _rising),
     ("atomic_with_grant", "atomic with the grant?", _atomic),
+    ("hands_over_in_order", "hands over in order?", _hands_over),
     ("survives_restart", "survives a restart?", lambda _, seen: _survived(_of(seen, "restart"), seen)),
     ("survives_failover", "survives a failover?", _failover),
     ("safe_with_fence", "safe with a fence?", _fence),

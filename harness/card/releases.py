@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.facts.leases import granted
+from checkers.history.faults import Fault
 from checkers.history.records import Op, Outcome
 from harness.core.grouping import grouped
+
+Hold = tuple[str | None, str | None]  # resource and owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,22 @@ def after_moment(operations: Sequence[Op], moment: int) -> Iterator[Op]:
         mine = held.get((op.resource, op.owner))
         if op.f == "release" and mine and op.called > moment and not _has_ended(mine, op.called):
             yield op
+
+
+def by_stopped_holders(operations: Sequence[Op], faults: Iterable[Fault]) -> Iterator[tuple[Op, int | None]]:
+    """Yield the releases of holders that were stopped in order, and how long after each the next grant came.
+
+    In ns; None if it came when the lease had ended, which frees the lock as well, or not at all.
+    """
+    released: dict[Hold, Op] = {(op.resource, op.owner): op for op in operations if op.f == "release"}
+    held: dict[Hold, Op] = {(op.resource, op.owner): op for op in granted(operations)}
+    for fault in faults:
+        release, mine = (found.get((fault.resource, fault.owner)) for found in (released, held))
+        if fault.kind == "stop" and release and mine and release.called >= fault.began:
+            of_others = (op for op in held.values() if op.resource == mine.resource and op is not mine)
+            later = (_returned(op) for op in of_others if _returned(op) > release.called)
+            after = min(later, default=None)
+            yield release, None if after is None or _has_ended(mine, after) else after - release.called
 
 
 def _has_ended(grant: Op, moment: int) -> bool:

@@ -14,7 +14,7 @@ from harness.core.errors import ConfigurationError
 from harness.spec import Target
 from harness.spec.reading import load_text
 
-Kind = Literal["calm", "pause", "partition", "late-renewal", "restart", "failover"]
+Kind = Literal["calm", "pause", "partition", "late-renewal", "stop", "restart", "failover"]
 STOP_POINTS = ("granted", "acquired", "before-write", "write-sent", "before-release")
 EVERY = "all"
 """In place of a stop point: a walk through every dangerous moment."""
@@ -134,6 +134,15 @@ def series(lock: str, *, gives_token: bool = True) -> Iterator[Experiment]:
         faults=(held,),
         require=grants | {"delays": 1},
         settings=("workload.timeout=10s",),
+    )
+    stopped = _fault("stop", at="before-write", every="4s")
+    yield Experiment(
+        kind="stop",
+        faults=(stopped,),
+        require=grants | {"stops": 1},
+        settings=("workload.resources=1",),  # the next holder is of the same lock
+        durations=LONGER,
+        question="hands_over_in_order",
     )
     killed = _fault("kill", target="lock", at="acquired", every="10s", lasts="200ms")
     yield Experiment(

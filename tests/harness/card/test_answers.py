@@ -102,6 +102,25 @@ ANSWERS = {
         ([stopped(**TOKENS, coverage={"pauses": 1})], "yes", "in 9 grants"),
         ([stopped(coverage={"pauses": 1}, anomalies={"early-grant": 1})], "no", "early-grant ×1"),
     ],
+    "hands_over_in_order": [
+        (
+            [run("stop", handed_over=(5_000_000, 7_000_001))],
+            "yes",
+            "2 stopped holders gave the lock back; it was granted again within 8 ms",
+        ),
+        (
+            [run("stop", handed_over=(5_000_000,)), run("stop", kept_back=2)],
+            "no",
+            "2 of 3 stopped holders did not give the lock back",
+        ),
+        ([run("stop", kept_back=1, anomalies={"early-grant": 1})], "no", "early-grant ×1"),
+        (
+            [run("stop")],
+            "not shown",
+            "no lock of a stopped holder was granted again before its lease ended",
+        ),
+        ([calm(handed_over=(1,))], "not shown", "no such run was made"),
+    ],
     "survives_restart": [
         ([restarted(**TOKENS)], "not shown", "no lock that was held then was released afterwards with ok"),
         ([restarted(kept=4, anomalies={"early-grant": 1})], "no", "early-grant ×1"),

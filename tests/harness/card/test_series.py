@@ -1,4 +1,4 @@
-"""The series of runs behind a card, some of them real, and the releases of locks after faults."""
+"""The series of runs behind a card, some of them real."""
 
 import json
 import re
@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history.records import Op, Outcome
 from checkers.vocabulary.hazards import End, Point
 from harness.card.answers import answers
 from harness.card.card import most_runs, planned, run_series
-from harness.card.releases import after_moment, of_expired_locks, of_lost_locks
 from harness.card.seen import Seen
 from harness.card.series import STALE, Experiment, Subject, series, target_of
 from harness.core.errors import ConfigurationError
@@ -47,7 +45,7 @@ def test_every_run_of_the_series_is_a_target(lock: str) -> None:
     subject = replace(SUBJECT, lock=lock)
     targets = {each.name: target_of(subject, each) for each in series(lock)}
 
-    assert len(targets) == 17 + (lock == "redis")
+    assert len(targets) == 18 + (lock == "redis")
     for name, target in targets.items():
         assert target.name == f"redis-py-{name}"
         assert target.fenced == name.endswith("-fenced")
@@ -55,10 +53,10 @@ def test_every_run_of_the_series_is_a_target(lock: str) -> None:
     assert {name for name, target in targets.items() if target.expected == ("stale-write",)} == unfenced
 
 
-def test_a_walk_a_restart_and_a_failover_get_four_times_as_long() -> None:
+def test_runs_that_need_it_get_four_times_as_long() -> None:
     lengths = {each.name: target_of(SUBJECT, each).workload.duration // 10**9 for each in series("redis")}
 
-    longer = ("pause-all-fenced", "restart", "failover")
+    longer = ("pause-all-fenced", "stop", "restart", "failover")
     assert {name: length for name, length in lengths.items() if length != 6} == dict.fromkeys(longer, 24)
 
 
@@ -77,7 +75,7 @@ def test_a_lock_without_tokens_has_no_fenced_runs() -> None:
     subject = replace(SUBJECT, gives_token=False)
     targets = [target_of(subject, each) for each in series("redis", gives_token=False)]
 
-    assert len(targets) == 12
+    assert len(targets) == 13
     assert not any(target.fenced for target in targets)
     assert {target.lock.token for target in targets} == {"none"}
 
@@ -190,125 +188,3 @@ def test_an_expired_lock_taken_again_does_not_tell(
         ("release", "ok"),
     ]
     assert shown[0]["owner"] == shown[2]["owner"] != shown[1]["owner"]
-
-
-def op(f: str, owner: str, called: int, returned: int, outcome: Outcome = Outcome.OK) -> Op:
-    return Op(
-        index=called,
-        process=0,
-        f=f,
-        resource="r0",
-        owner=owner,
-        called=called,
-        returned=None if outcome is Outcome.INFO else returned,
-        outcome=outcome,
-    )
-
-
-def refused_and_ok(history: list[Op]) -> tuple[int, int]:
-    answers = [each.release.outcome for each in of_lost_locks(history)]
-    return answers.count(Outcome.FAIL), answers.count(Outcome.OK)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "counted"), [(Outcome.FAIL, (1, 0)), (Outcome.OK, (0, 1)), (Outcome.INFO, (0, 0))]
-)
-def test_a_refused_release_shows_that_the_lock_was_lost(outcome: Outcome, counted: tuple[int, int]) -> None:
-    history = [
-        op("acquire", "a", 1, 2),
-        op("acquire", "b", 1, 5),
-        op("release", "a", 6, 7, outcome),
-        op("release", "b", 8, 9),
-    ]
-
-    assert refused_and_ok(history) == counted
-
-
-def test_a_holder_that_nobody_followed_has_lost_nothing() -> None:
-    history = [
-        op("acquire", "a", 1, 2),
-        op("release", "a", 3, 4, Outcome.FAIL),
-        op("acquire", "b", 5, 6),
-        op("release", "c", 7, 8, Outcome.FAIL),
-    ]
-
-    assert refused_and_ok(history) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("acquires", "counted"),
-    [
-        ([{"attempt": 1, "token": 2}, {"attempt": 3, "token": 1}], (0, 1)),  # after the first had returned
-        ([{"attempt": 1, "token": 1}, {"attempt": 2, "token": 2}], (0, 0)),  # neither is certainly later
-        ([{"token": 1}, {"token": 2}], (0, 1)),
-        ([{"token": 2}, {"token": 1}], (0, 0)),  # the second was paused before its acquire returned
-    ],
-)
-def test_only_a_grant_that_surely_came_later_takes_the_lock_away(
-    acquires: list[dict[str, int]], counted: tuple[int, int]
-) -> None:
-    first, second = acquires
-    history = [
-        replace(op("acquire", "a", 0, 2), **first),
-        replace(op("acquire", "b", 1, 5), **second),
-        op("release", "a", 6, 7),
-    ]
-
-    assert refused_and_ok(history) == counted
-
-
-@pytest.mark.parametrize(("moment", "found"), [(2, []), (3, ["a"]), (8, ["a"]), (9, [])])
-def test_releases_after_a_fault_are_of_locks_held_at_its_beginning(moment: int, found: list[str]) -> None:
-    history = [op("acquire", "a", 1, 2), op("release", "a", 9, 10), op("acquire", "b", 11, 12)]
-
-    assert [release.owner for release in after_moment(history, moment)] == found
-
-
-@pytest.mark.parametrize(
-    ("lease", "counts"),
-    [({"ttl": None}, True), ({"ttl": 8}, True), ({"ttl": 7}, False), ({"ttl": 7, "attempt": 2}, True)],
-)
-def test_a_release_after_the_end_of_its_lease_shows_nothing(lease: dict[str, int], counts: bool) -> None:
-    history = [replace(op("acquire", "a", 1, 3), **lease), op("release", "a", 9, 10, Outcome.FAIL)]
-
-    assert bool([*after_moment(history, 5)]) is counts
-
-
-def test_a_lost_release_names_the_grants_that_show_it() -> None:
-    history = [
-        op("acquire", "a", 1, 2),
-        op("acquire", "b", 3, 4),
-        op("release", "b", 5, 6),
-        op("release", "a", 7, 8),
-    ]
-
-    (lost,) = of_lost_locks(history)
-
-    assert (lost.grant, lost.later, lost.release) == (history[0], history[1], history[3])
-
-
-EXPIRED = [replace(op("acquire", "a", 1, 2), ttl=5), op("release", "a", 9, 10)]
-
-
-@pytest.mark.parametrize(
-    ("others", "counts"),
-    [
-        ([], True),
-        ([replace(op("acquire", "b", 3, 8), resource="r1")], True),
-        ([op("acquire", "b", 3, 8, Outcome.FAIL)], True),
-        ([op("acquire", "b", 11, 12)], True),
-        ([op("acquire", "b", 10, 12)], False),  # it may have been granted before
-        ([op("acquire", "b", 3, 8, Outcome.INFO)], False),
-        ([op("renew", "a", 3, 4)], False),
-    ],
-)
-def test_an_expired_lock_is_one_that_nothing_renewed_and_nobody_took(others: list[Op], counts: bool) -> None:
-    history = [*EXPIRED, *others]
-
-    assert list(of_expired_locks(history)) == EXPIRED[1:] * counts
-
-
-def test_a_lock_has_not_expired_while_its_lease_lasts() -> None:
-    history = [EXPIRED[0], op("release", "a", 6, 7)]
-
-    assert list(of_expired_locks(history)) == []

@@ -1,0 +1,187 @@
+"""The releases of locks that tell something: of lost ones, of expired ones, and after faults."""
+
+from dataclasses import replace
+
+import pytest
+
+from checkers.history.faults import Fault
+from checkers.history.records import Op, Outcome
+from checkers.vocabulary.fault_kinds import words_of
+from harness.card.releases import after_moment, by_stopped_holders, of_expired_locks, of_lost_locks
+
+
+def op(f: str, owner: str, called: int, returned: int, outcome: Outcome = Outcome.OK) -> Op:
+    return Op(
+        index=called,
+        process=0,
+        f=f,
+        resource="r0",
+        owner=owner,
+        called=called,
+        returned=None if outcome is Outcome.INFO else returned,
+        outcome=outcome,
+    )
+
+
+def refused_and_ok(history: list[Op]) -> tuple[int, int]:
+    answers = [each.release.outcome for each in of_lost_locks(history)]
+    return answers.count(Outcome.FAIL), answers.count(Outcome.OK)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counted"), [(Outcome.FAIL, (1, 0)), (Outcome.OK, (0, 1)), (Outcome.INFO, (0, 0))]
+)
+def test_a_refused_release_shows_that_the_lock_was_lost(outcome: Outcome, counted: tuple[int, int]) -> None:
+    history = [
+        op("acquire", "a", 1, 2),
+        op("acquire", "b", 1, 5),
+        op("release", "a", 6, 7, outcome),
+        op("release", "b", 8, 9),
+    ]
+
+    assert refused_and_ok(history) == counted
+
+
+def test_a_holder_that_nobody_followed_has_lost_nothing() -> None:
+    history = [
+        op("acquire", "a", 1, 2),
+        op("release", "a", 3, 4, Outcome.FAIL),
+        op("acquire", "b", 5, 6),
+        op("release", "c", 7, 8, Outcome.FAIL),
+    ]
+
+    assert refused_and_ok(history) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("acquires", "counted"),
+    [
+        ([{"attempt": 1, "token": 2}, {"attempt": 3, "token": 1}], (0, 1)),  # after the first had returned
+        ([{"attempt": 1, "token": 1}, {"attempt": 2, "token": 2}], (0, 0)),  # neither is certainly later
+        ([{"token": 1}, {"token": 2}], (0, 1)),
+        ([{"token": 2}, {"token": 1}], (0, 0)),  # the second was paused before its acquire returned
+    ],
+)
+def test_only_a_grant_that_surely_came_later_takes_the_lock_away(
+    acquires: list[dict[str, int]], counted: tuple[int, int]
+) -> None:
+    first, second = acquires
+    history = [
+        replace(op("acquire", "a", 0, 2), **first),
+        replace(op("acquire", "b", 1, 5), **second),
+        op("release", "a", 6, 7),
+    ]
+
+    assert refused_and_ok(history) == counted
+
+
+@pytest.mark.parametrize(("moment", "found"), [(2, []), (3, ["a"]), (8, ["a"]), (9, [])])
+def test_releases_after_a_fault_are_of_locks_held_at_its_beginning(moment: int, found: list[str]) -> None:
+    history = [op("acquire", "a", 1, 2), op("release", "a", 9, 10), op("acquire", "b", 11, 12)]
+
+    assert [release.owner for release in after_moment(history, moment)] == found
+
+
+@pytest.mark.parametrize(
+    ("lease", "counts"),
+    [({"ttl": None}, True), ({"ttl": 8}, True), ({"ttl": 7}, False), ({"ttl": 7, "attempt": 2}, True)],
+)
+def test_a_release_after_the_end_of_its_lease_shows_nothing(lease: dict[str, int], counts: bool) -> None:
+    history = [replace(op("acquire", "a", 1, 3), **lease), op("release", "a", 9, 10, Outcome.FAIL)]
+
+    assert bool([*after_moment(history, 5)]) is counts
+
+
+def test_a_lost_release_names_the_grants_that_show_it() -> None:
+    history = [
+        op("acquire", "a", 1, 2),
+        op("acquire", "b", 3, 4),
+        op("release", "b", 5, 6),
+        op("release", "a", 7, 8),
+    ]
+
+    (lost,) = of_lost_locks(history)
+
+    assert (lost.grant, lost.later, lost.release) == (history[0], history[1], history[3])
+
+
+EXPIRED = [replace(op("acquire", "a", 1, 2), ttl=5), op("release", "a", 9, 10)]
+
+
+@pytest.mark.parametrize(
+    ("others", "counts"),
+    [
+        ([], True),
+        ([replace(op("acquire", "b", 3, 8), resource="r1")], True),
+        ([op("acquire", "b", 3, 8, Outcome.FAIL)], True),
+        ([op("acquire", "b", 11, 12)], True),
+        ([op("acquire", "b", 10, 12)], False),  # it may have been granted before
+        ([op("acquire", "b", 3, 8, Outcome.INFO)], False),
+        ([op("renew", "a", 3, 4)], False),
+    ],
+)
+def test_an_expired_lock_is_one_that_nothing_renewed_and_nobody_took(others: list[Op], counts: bool) -> None:
+    history = [*EXPIRED, *others]
+
+    assert list(of_expired_locks(history)) == EXPIRED[1:] * counts
+
+
+def test_a_lock_has_not_expired_while_its_lease_lasts() -> None:
+    history = [EXPIRED[0], op("release", "a", 6, 7)]
+
+    assert list(of_expired_locks(history)) == []
+
+
+def stopped(owner: str, began: int, kind: str = "stop") -> Fault:
+    return Fault(
+        kind=kind,
+        target="client:0",
+        began=began,
+        healed=90,
+        owner=owner,
+        resource="r0",
+        lines=(),
+        words=words_of(kind, None),
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "next_grant", "waited"),
+    [
+        (Outcome.OK, op("acquire", "b", 2, 15), 5),
+        (Outcome.OK, op("acquire", "b", 11, 15), 5),
+        (Outcome.OK, op("acquire", "b", 11, 22), None),  # the lease had ended
+        (Outcome.OK, op("acquire", "b", 11, 15, Outcome.FAIL), None),
+        (Outcome.OK, replace(op("acquire", "b", 11, 15), resource="r1"), None),
+        (Outcome.FAIL, op("acquire", "b", 11, 15), 5),
+    ],
+)
+def test_a_stopped_holder_hands_its_lock_over(release: Outcome, next_grant: Op, waited: int | None) -> None:
+    history = [
+        replace(op("acquire", "a", 1, 2), ttl=20),
+        op("release", "a", 10, 12, release),
+        next_grant,
+    ]
+
+    assert list(by_stopped_holders(history, [stopped("a", 5)])) == [(history[1], waited)]
+
+
+@pytest.mark.parametrize(
+    "fault", [stopped("a", 11), stopped("b", 5), stopped("a", 5, "pause")], ids=["later", "another", "pause"]
+)
+def test_only_a_release_after_the_stop_of_its_holder_counts(fault: Fault) -> None:
+    history = [op("acquire", "a", 1, 2), op("release", "a", 10, 12)]
+
+    assert list(by_stopped_holders(history, [fault])) == []
+
+
+def test_the_first_of_several_grants_ends_the_wait() -> None:
+    history = [
+        op("acquire", "a", 1, 2),
+        op("release", "a", 10, 12),
+        op("acquire", "b", 20, 22),
+        op("acquire", "c", 13, 14),
+        op("acquire", "d", 3, 9),
+    ]
+
+    assert [waited for _, waited in by_stopped_holders(history, [stopped("a", 5)])] == [4]
