@@ -197,6 +197,8 @@ class ProgramClient:
                 return
             if has_ended:
                 raise Unknown(f"the program {self._program.ending()}")
+            if self._unheard is not None and not isinstance(self._unheard, Closed):
+                raise Unknown(str(self._unheard))  # nothing more is read
 
     def _next_poll(self, deadline: Deadline) -> float:
         """Return how long to wait for the listening thread; in the end, raise what was wrong with a line."""

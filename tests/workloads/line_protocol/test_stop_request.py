@@ -152,3 +152,14 @@ def test_an_unsupported_stop_is_known_to_have_released_nothing(speak: Any) -> No
 
     with pytest.raises(NotApplied):
         client.stop("r0", "3-1")
+
+
+@pytest.mark.parametrize("said", ["released", '{"outcome": "ok"}', '{"id": 99, "outcome": "ok"}'])
+def test_an_unusable_answer_to_a_stop_leaves_the_release_unknown(speak: Any, said: str) -> None:
+    body = f'print({said!r}, flush=True) if op == "stop" else say(id=number, outcome="ok", token=1, ttl_ms=9)'
+    leaving = Leaving(speak(source(body), SOON))
+    leaving.lock.acquire("r0", "3-1")
+    leaving.event.set()
+
+    assert not leaving.lock.leave_in_order()
+    assert leaving.recorded() == [("release", "3-1", "info")]
