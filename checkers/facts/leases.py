@@ -78,13 +78,12 @@ def lease_of(grant: Op, own: Iterable[Op]) -> Lease:
 def leases_of(own: Iterable[Op]) -> list[Lease]:
     """Return the leases of an owner's grants, by call; `own` is what it did with one lock, by call."""
     own = list(own)
-    holds = _holds(own)
     renews = _Renews(own)
-    last = [renews.last_promise(hold) for hold in holds]
-    promised = _promised_from(own, {setter.sent for setter in last if setter is not None})
+    set_last = [(hold, renews.last_promise(hold)) for hold in _holds(own)]
+    promised = _promised_from(own, {setter.sent for _, setter in set_last if setter is not None})
     ends = deque(op for op in own if op.f in ENDS)
     leases = []
-    for hold, setter in zip(holds, last, strict=True):
+    for hold, setter in set_last:
         while ends and ends[0].precedes(hold.acquires[0]):
             ends.popleft()
         given_up = ends[0].called if ends else math.inf
@@ -152,32 +151,33 @@ class _Renews:
     def last_promise(self, hold: _Hold) -> Op | None:
         """Return the ok setter of a hold that carries a ttl and has the latest start."""
         place = bisect_left(self._returned, hold.other)
-        renewed = self._latest[place - 1 : place] if place else []
+        renewed = self._latest[place - 1 : place]  # the first place is after none
         setters = [op for op in hold.acquires if op.ttl is not None]
         setters += [op for op in renewed if op.called >= hold.since]
         return max(setters, key=lambda op: op.sent, default=None)
 
 
 def _later(one: Op, other: Op) -> Op:
-    return other if other.sent >= one.sent else one
+    return max(one, other, key=attrgetter("sent"))
 
 
-def _promised_from(own: Sequence[Op], starts: Iterable[int]) -> dict[int, float]:
-    """Return, for each start (ns), the earliest end promised by setters that had not returned before it."""
+def _promised_from(own: Sequence[Op], starts: Iterable[int]) -> dict[int, int]:
+    """Return, for each start (ns), the earliest end promised by setters that had not returned before it.
+
+    Each start is that of one of these setters, so at least one has begun by then and has not returned.
+    """
     setters = [op for op in own if op.f in ("acquire", "renew") and op.outcome is not Outcome.FAIL]
-    coming = sorted((op for op in setters if op.ttl is not None), key=lambda op: op.sent, reverse=True)
-    ends = (op.sent + (op.ttl or 0) for op in coming)
-    first_end = [*accumulate(ends, min, initial=math.inf)]  # by how many are still to come
+    coming = sorted(((op.sent, op.ttl, op.over) for op in setters if op.ttl is not None), reverse=True)
+    first_end = [*accumulate((sent + ttl for sent, ttl, _ in coming), min)]  # of each, and all sent later
     begun: list[tuple[int, float]] = []  # ttl and return
     found = {}
     for start in sorted(starts):
-        while coming and coming[-1].sent <= start:
-            op = coming.pop()
-            heappush(begun, (op.ttl or 0, op.over))
-        while begun and begun[0][1] < start:
+        while coming and coming[-1][0] <= start:
+            _, ttl, returned = coming.pop()
+            heappush(begun, (ttl, returned))
+        while begun[0][1] < start:
             heappop(begun)
-        shortest = begun[0][0] if begun else math.inf
-        found[start] = min(start + shortest, first_end[len(coming)])
+        found[start] = min(start + begun[0][0], first_end[len(coming)])  # the last one that began is in both
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -26,6 +27,25 @@ def test_a_renew_that_returned_at_the_next_acquire_or_later_may_be_of_that(
 
     assert lease_of(first, [first, renew(1, 2, returned, ttl=100), second, *more]).end == 10
     assert lease_of(first, [first, renew(1, 2, 14, ttl=100), second, *more]).end == 25
+
+
+def test_a_renew_of_the_next_hold_hides_none_before_it() -> None:
+    first, second = acquire(0, "a", 1, 0, 1, ttl=10), acquire(2, "a", 2, 15, 16, ttl=10)
+
+    assert lease_of(first, [first, renew(1, 2, 3, ttl=10), second, renew(3, 20, 21, ttl=10)]).end == 12
+
+
+@pytest.mark.parametrize(("called", "end"), [(4, -math.inf), (5, 105)])
+def test_a_renew_called_before_the_acquire_is_of_the_hold_before(called: int, end: float) -> None:
+    first, second = acquire(0, "a", 1, 0, 1), acquire(2, "a", 2, 5, 6)
+
+    assert lease_of(second, [first, renew(1, called, 8, ttl=100), second]).end == end
+
+
+def test_of_two_renews_the_one_that_was_called_last_counts() -> None:
+    grant, slow, quick = acquire(0, "a", 1, 0, 1, ttl=10), renew(1, 2, 30, ttl=10), renew(2, 20, 25, ttl=10)
+
+    assert lease_of(grant, [grant, slow, quick]).end == 30
 
 
 def test_a_renew_between_two_acquires_is_of_the_one_before_it() -> None:
@@ -86,6 +106,14 @@ def test_an_unanswered_renewal_counts_with_the_ttl_that_it_asked_for(asked: int 
     unanswered = replace(renew(1, 2, 0, ttl=0), outcome=Outcome.INFO, returned=None, ttl=asked)
 
     assert lease_of(grant, [grant, unanswered, renew(2, 15, 16, ttl=100)]).end == end
+
+
+@pytest.mark.parametrize("f", ["acquire", "renew"])
+def test_what_failed_does_not_shorten_a_lease(f: str) -> None:
+    grant = acquire(0, "a", 1, 0, 1, ttl=100)
+    failed = replace(renew(1, 1, 20, ttl=3), f=f, outcome=Outcome.FAIL)
+
+    assert lease_of(grant, [grant, failed]).end == 100
 
 
 def test_nothing_renews_a_hold_that_was_asked_for_during_another_acquire() -> None:
