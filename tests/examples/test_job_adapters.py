@@ -12,14 +12,17 @@ from tests.support.command import fencepost, ran
 from tests.support.missing import miss
 from tests.support.repository import ROOT
 
+GO = ROOT / "examples/jobs/go"
 NODE = ROOT / "examples/jobs/node"
 PYTHON = ROOT / "examples/jobs/python"
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]  # npm may download libraries first
 
 
-def assert_fits(folder: Path, lock: str, command: str) -> None:
-    done = fencepost(folder, "check-client", "--engine=local", "--side=queue", f"--lock={lock}", command)
+def assert_fits(folder: Path, lock: str, command: str, *options: str) -> None:
+    done = fencepost(
+        folder, "check-client", "--engine=local", "--side=queue", f"--lock={lock}", *options, command
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("everything fits\n")
@@ -43,3 +46,13 @@ def test_the_adapter_of_apscheduler_follows_the_protocol(release: str, tmp_path:
     assert installed.returncode == 0, installed.stderr
 
     assert_fits(PYTHON, "postgres", f"{tmp_path}/bin/python apscheduler_jobs.py")
+
+
+def test_the_adapter_of_river_follows_the_protocol(tmp_path: Path) -> None:
+    if not shutil.which("go"):
+        miss("the adapter of River needs Go")
+    program = tmp_path / "river-jobs"
+    built = ran(["go", "build", "-o", str(program), "."], cwd=GO, timeout=500)
+    assert built.returncode == 0, built.stderr
+
+    assert_fits(GO, "postgres", str(program), "--set=lock.ttl=5s")
