@@ -7,6 +7,7 @@ the lease may have ended in between. Grants without a token are not compared.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -23,7 +24,7 @@ from checkers.facts.evidence import Evidence
 from checkers.facts.high_water import HighWater
 from checkers.facts.leases import ENDS, by_owner, granted
 from checkers.facts.narrowing import narrowed, of_lower_tokens, of_shared_tokens
-from checkers.history.ranges import Above
+from checkers.history.ranges import Above, AboveOfOthers
 from checkers.history.records import Op, Outcome
 
 
@@ -54,10 +55,9 @@ def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
             found = reached.before(grant.sent)
             if found is None or grant.token is None or found[0] < grant.token:
                 continue
-            other: Op | None = found[1]
-            if holds.are_one(found[1], grant):
-                other = holds.first_of_others(grant)
-            if other is not None and other.token is not None and other.token >= grant.token:
+            may_be_one = (found[1].owner, found[1].token) == (grant.owner, grant.token)
+            other = holds.first_of_others(grant) if may_be_one else found[1]
+            if other is not None:
                 yield TOKEN_NOT_ABOVE.conflict(grant, other)
 
 
@@ -72,42 +72,29 @@ class _OfTokens:
         self._of_token: dict[int | None, list[Op]] = defaultdict(list)
         for grant in grants:
             self._of_token[grant.token].append(grant)
-        self._others: dict[int | None, tuple[Sequence[Op], dict[str | None, int], Sequence[Above]]] = {}
-
-    def are_one(self, earlier: Op, later: Op) -> bool:
-        """Are these grants one hold: same owner, same token, and no known end in between?"""
-        is_before = (earlier.returned or 0) < self._last_end(later)
-        return (earlier.owner, earlier.token) == (later.owner, later.token) and not is_before
+        self._indexed: dict[int | None, tuple[Sequence[Op], AboveOfOthers, Above]] = {}
 
     def first_of_others(self, grant: Op) -> Op | None:
         """Return the first other hold with the same token that was granted before the attempt."""
-        own, owners, sides = self._prepared(grant.token)
-        number = owners[grant.owner]
-        higher, same, lower = sides
-        found = (
-            higher.first((number, -grant.sent)),
-            lower.first((-number, -grant.sent)),
-            same.first((number - 1, -number - 1, -min(grant.sent, self._last_end(grant)))),
-        )
+        grants, of_others, of_all = self._prepared(grant.token)
+        found = of_others.first(grant.owner, (-grant.sent,)), of_all.first((-self._last_end(grant),))
         places = [place for place in found if place is not None]
-        return own[min(places)] if places else None
+        return grants[min(places)] if places else None
 
     def _last_end(self, later: Op) -> float:
         """Return the call of the owner's last end that had returned before a grant was sent."""
         ends = self._ended.get(later.owner)
         last = None if ends is None else ends.before(later.sent)
-        return -1 if last is None else last[0]
+        return -math.inf if last is None else last[0]
 
-    def _prepared(self, token: int | None) -> tuple[Sequence[Op], dict[str | None, int], Sequence[Above]]:
-        """Return the grants of a token that returned, the owners' numbers, and the grants by these."""
-        if token not in self._others:
-            own = [grant for grant in self._of_token[token] if grant.returned is not None]
-            owners = {owner: number for number, owner in enumerate(dict.fromkeys(op.owner for op in own))}
-            number = np.array([owners[grant.owner] for grant in own], dtype=np.int64)
-            returned = np.array([-(grant.returned or 0) for grant in own], dtype=np.int64)
-            sides = Above(number, returned), Above(number, -number, returned), Above(-number, returned)
-            self._others[token] = own, owners, sides
-        return self._others[token]
+    def _prepared(self, token: int | None) -> tuple[Sequence[Op], AboveOfOthers, Above]:
+        """Return the grants of a token that returned, and indexes by their returns, negated."""
+        if token not in self._indexed:
+            grants = [grant for grant in self._of_token[token] if grant.returned is not None]
+            returned = np.array([-(grant.returned or 0) for grant in grants])
+            of_others = AboveOfOthers([grant.owner for grant in grants], returned)
+            self._indexed[token] = grants, of_others, Above(returned)
+        return self._indexed[token]
 
 
 def _token_of_another(n: Narrator, conflict: Conflict) -> Story:

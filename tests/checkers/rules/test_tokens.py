@@ -70,3 +70,12 @@ def test_a_hold_is_not_ended_by_a_release_that_failed_or_by_an_acquire() -> None
     once_more = acquire(3, "a", token=5, called=7, returned=8)
 
     assert list(token_regressions(locks(first, refused, again, once_more))) == []
+
+
+def test_a_grant_at_the_start_of_the_run_comes_before_the_next() -> None:
+    first, again = acquire(0, "a", 5, 0, 0), acquire(2, "a", 5, 1, 2)
+    other, touching = (acquire(1, "b", 5, 0, returned) for returned in (0, 1))
+
+    (conflict,) = token_regressions(locks(first, other, again))
+    assert (conflict.accused, conflict.because) == (again, (other,))
+    assert list(token_regressions(locks(first, touching, again))) == []
