@@ -27,7 +27,7 @@ from checkers.facts.held_values import not_written_late, replaced_by
 from checkers.facts.rejection_causes import refusals_by_one
 from checkers.history.columns import Flags, Ints, indices
 from checkers.history.ranges import NOWHERE
-from checkers.history.ranks import Summit, distinct, is_repeated, places_in, stable_order
+from checkers.history.ranks import distinct, is_repeated, places_in, stable_order
 from checkers.history.records import Op, Outcome
 from checkers.text.printable import content
 
@@ -43,8 +43,8 @@ def older_than_accepted(zones: ZoneColumns, odd: Flags, late: Flags) -> Iterator
     stale = stale[np.lexsort((reads[stale], of[stale]))]
     entries = zones.mark.entries_before(called[stale])
     others, refusals = not_written_late(zones, of[stale], odd), refusals_by_one(zones)[of[stale]]
-    columns = (each.tolist() for each in (reads[stale], of[stale], entries, others, refusals))
-    for read, place, entry, other, refusal in zip(*columns, strict=True):
+    columns = np.column_stack((reads[stale], of[stale], entries, others, refusals))
+    for read, place, entry, other, refusal in columns.tolist():
         newer, own = zones.proof(entry), zones.zone(place)
         if zones.settled[place] < zones.ranks.called[zones.ops.row(newer[0])]:
             shown: tuple[Op | None, ...] = () if own.settled_by is own.write else (own.settled_by,)
@@ -63,8 +63,9 @@ def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     """Yield the reads that contradict a value that should not have been there.
 
     Two values contradict each other if each must have been there before the other was read
-    or written. The reads of one of the two are what closes the contradiction. If that
-    value should have been there, only the first of them is accused.
+    or written. The reads of the one that was called last close the contradiction; if both were
+    called at once, the reads of the value that should not have been there. If those of a value
+    that should have been there close it, only the first of them is accused.
     """
     if not np.any(odd) and zones.bare == len(zones.level):
         return
@@ -76,10 +77,14 @@ def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
         asked = asked[np.lexsort((reads[asked], of[asked]))]
         by = replaced_by(zones, of[asked], zones.ranks.called[reads[asked]], among)
         asked, by = asked[by != NOWHERE], by[by != NOWHERE]
-        for row, place, other in zip(reads[asked].tolist(), of[asked].tolist(), by.tolist(), strict=True):
+        for row, place, other in np.column_stack((reads[asked], of[asked], by)).tolist():
             read, zone, newer = zones.ops[row], zones.zone(place), zones.zone(other)
             first, before = _first_after(zone, newer), _first_after(newer, zone)
-            if before.called <= first.called and (is_odd[place] or read == first):
+            if is_odd[place]:
+                is_last = before.called <= first.called
+            else:
+                is_last = before.called < first.called and read == first
+            if is_last:
                 because = each_once(read, zone.settled_by, before, *newer.proof)
                 yield _went_back_to(zone, newer, read, because)
 
@@ -113,10 +118,8 @@ def any_flip_flop(zones: ZoneColumns) -> bool:
 
 def flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[Conflict]:
     """Run algorithm R on the zones of equal keys; yield one pair for each read that closes a flip-flop."""
-    different, numbers = distinct(key[places])
-    shared = np.bincount(numbers, minlength=len(different))[numbers] > 1
-    first = np.zeros(len(different), dtype=np.int64)
-    first[numbers[::-1]] = places[::-1]
+    _, numbers = distinct(key[places])
+    shared = np.bincount(numbers)[numbers] > 1
     places, numbers = places[shared], numbers[shared]
     if not len(places):
         return
@@ -124,20 +127,19 @@ def flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[Conflict
     places, numbers = places[by_time], numbers[by_time]
     by_group = stable_order(numbers)
     places, numbers = places[by_group], numbers[by_group]
-    base = numbers * (zones.ranks.size + 1)
+    base = numbers * zones.ranks.size
     settled, claimed = zones.settled[places], zones.claimed[places]
     reach = np.minimum(np.arange(len(places)), places_in(base + settled, base + claimed))
-    latest = Summit(len(places) + 1, np.arange(len(places)) + 1, base + claimed + 1)
-    ahead = latest.before(reach + 1) - 1 - base
+    latest = np.maximum.accumulate(np.append(0, base + claimed))
+    ahead = latest[reach] - base
     pairs = indices(settled < ahead)
     if not len(pairs):
         return
-    pairs = pairs[stable_order(first[numbers[pairs]])]
-    one, other = places[latest.entries_before(reach[pairs] + 1)], places[pairs]
+    one, other = places[np.searchsorted(latest, latest[reach[pairs]]) - 1], places[pairs]
     late = np.where(zones.claimed[one] >= zones.claimed[other], one, other)
     is_older = zones.token[late] < zones.token[one + other - late]
     first_of_each = ~is_repeated(2 * late + is_older)  # the others would accuse the same read again
-    for pair in zip(one[first_of_each].tolist(), other[first_of_each].tolist(), strict=True):
+    for pair in np.column_stack((one, other))[first_of_each].tolist():
         yield went_back(*map(zones.zone, pair))
 
 
