@@ -57,9 +57,9 @@ class Causes:
 
     @cached_property
     def cause(self) -> Ints:
-        """The level that can have caused each; -1 if none had started, or one that started later hides it."""
+        """The level that can have caused each; NOWHERE if none had started, or a later one hides it."""
         can_be = (self.in_time <= self.definite) & (self.in_time < len(self.levels.height))
-        return np.where(can_be, self.in_time, -1)
+        return np.where(can_be, self.in_time, NOWHERE)
 
     @property
     def is_without(self) -> Flags:

@@ -34,10 +34,9 @@ from checkers.text.printable import request
 
 def early_grants(evidence: Evidence) -> Iterator[Conflict]:
     """Yield grants to one owner while another's lease was still promised."""
-    involved = list(promises(narrowed(evidence, of_promised_leases)))
-    untrusted = _with_misleading_tokens(evidence) if involved else set()
-    for held in involved:
+    for held in promises(narrowed(evidence, of_promised_leases)):
         if held:
+            untrusted = _with_misleading_tokens(evidence)
             yield from _in_turn(held, are_trusted=held[0].grant.resource not in untrusted)
 
 

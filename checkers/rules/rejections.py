@@ -28,6 +28,7 @@ from checkers.facts.evidence import Evidence
 from checkers.facts.log_order import order_of
 from checkers.facts.rejection_causes import called_of_zones, causes, first_call, refused_heights, unlogged
 from checkers.history.columns import Flags, indices
+from checkers.history.ranges import NOWHERE
 from checkers.history.ranks import UNRANKED, stable_order
 from checkers.history.records import Op
 from checkers.rules.non_linearizable import commit_order
@@ -51,7 +52,7 @@ def of_unfenced(zones: ZoneColumns) -> Iterator[Conflict]:
 def of_fenced(zones: ZoneColumns, broken: Flags, odd: Flags) -> Iterator[Conflict]:
     """Yield rejections without a cause, and what contradicts the cause that a rejection must have had."""
     found = causes(zones, broken)
-    for place in indices(found.cause < 0).tolist():
+    for place in indices(found.cause == NOWHERE).tolist():
         rejected = zones.ops[int(zones.rejected[place])]
         if found.is_without[place]:
             yield NO_CAUSE.conflict(rejected)

@@ -35,8 +35,8 @@ def against_the_log(evidence: Evidence) -> Iterator[Conflict]:
 
 def conflicts_of(order: LogOrder, late: Late) -> Iterator[Conflict]:
     """Yield each late operation with its evidence, or the refusal that alone makes it late."""
-    columns = (late.rows, late.reached, late.by, late.refusals)
-    for row, reached, by, refusal in zip(*(each.tolist() for each in columns), strict=True):
+    columns = np.column_stack((late.rows, late.reached, late.by, late.refusals))
+    for row, reached, by, refusal in columns.tolist():
         if refusal != NOWHERE:
             yield false_or_stale(order.as_stored(row), order.recorded.ops[refusal])
         elif order.recorded.columns.f[row] != READ:

@@ -23,6 +23,7 @@ from checkers.facts.cluster_columns import ZoneColumns
 from checkers.facts.log_order import order_of
 from checkers.facts.rejection_causes import Causes, first_call, refused_heights
 from checkers.history.columns import READ, Flags, Ints, indices
+from checkers.history.ranges import NOWHERE
 from checkers.history.ranks import Summit
 from checkers.history.records import WRITES, Op
 
@@ -42,7 +43,7 @@ class _Proved:
 
 def below_proved_marks(zones: ZoneColumns, found: Causes, odd: Flags) -> Iterator[Conflict]:
     """Yield operations with an older token, called after a rejection that proves a newer one had returned."""
-    caused = indices(found.cause >= 0)
+    caused = indices(found.cause != NOWHERE)
     if not len(caused):
         return
     rejected, returned = zones.rejected, zones.ranks.returned[zones.rejected]

@@ -27,8 +27,7 @@ def misfound(evidence: Evidence) -> Iterator[Conflict]:
     zones, log = zones_of(evidence), evidence.log
     unmatched = () if log is None else log.unmatched
     unsent = {(each.commit.resource, each.commit.value) for each in unmatched}
-    rows = zones.columns.rows(APPEND)
-    appends = zones.operations(rows) if len(rows) else ()
+    appends = zones.operations(zones.columns.rows(APPEND))
     writers, before = {(op.resource, op.value): op for op in appends}, as_list(zones.header.initial_value)
     for append in appends:
         if append.seen is None or append.seen == before or (append.resource, append.seen) in unsent:

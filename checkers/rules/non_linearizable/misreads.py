@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator
@@ -21,13 +23,13 @@ from checkers.text.printable import content
 
 def misreads(zones: ZoneColumns) -> Iterator[Conflict]:
     """Yield reads of a value not written, not with that token, or not yet, in the order of their calls."""
-    found = [(row, UNWRITTEN, -1) for row in zones.unwritten_reads.tolist()]
+    found: dict[int, tuple[Breach, list[int]]]
+    found = {row: (UNWRITTEN, []) for row in zones.unwritten_reads.tolist()}
     for breach, pair in ((WRONG_TOKEN, zones.wrong_token_reads), (READ_EARLY, zones.early_reads)):
-        rows, writes = (each.tolist() for each in pair)
-        found += [(row, breach, write) for row, write in zip(rows, writes, strict=True)]
-    for row, breach, write in sorted(found, key=lambda each: each[0]):
-        because = () if write < 0 else (zones.ops[write],)
-        yield breach.conflict(zones.ops[row], *because)
+        found |= {row: (breach, [write]) for row, write in np.column_stack(pair).tolist()}
+    for row in sorted(found):
+        breach, writes = found[row]
+        yield breach.conflict(zones.ops[row], *(zones.ops[write] for write in writes))
 
 
 def reads_not_logged(evidence: Evidence) -> Iterator[Conflict]:

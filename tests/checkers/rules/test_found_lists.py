@@ -61,6 +61,7 @@ def test_a_failed_append_whose_list_was_found_took_effect() -> None:
 def test_a_list_that_nobody_wrote_cannot_be_found() -> None:
     assert accused(append(0, 1, 2, "z", "a")) == [("non-linearizable", (2, 3))]
     assert accused(append(0, 1, 2, "", "a")) == []
+    assert accused(append(0, 1, 2, "z", "a"), initial="z") == []
 
 
 def test_a_list_cannot_be_found_before_its_append_is_called() -> None:

@@ -126,6 +126,12 @@ def test_a_rejections_proof_is_compared_with_each_later_value() -> None:
     ]
 
 
+def test_a_read_of_a_write_without_a_token_is_not_held_against_a_rejection() -> None:
+    lost, refused, bare = write(0, 3, 0, 9, "info"), write(1, 2, 1, 2, "stale"), write(2, 0, 3, 4)
+
+    assert judged(lost, refused, *(replace(op, token=None) for op in (bare, read(3, ("v2", 0), 5, 6)))) == []
+
+
 def test_a_fence_may_have_caused_a_rejection_and_leaves_the_value() -> None:
     older, refused = write(0, 1, 0, 1), write(2, 2, 4, 5, "stale")
     ahead = replace(fenced(write(1, 9, 2, 3)), process=1)

@@ -329,3 +329,7 @@ def test_a_ttl_counts_that_may_have_been_the_last_one_that_the_service_saw() -> 
 
     assert lease_of(grant, [grant, renew]).end == 8
     assert lease_of(grant, [grant, later]).end == 14
+
+
+def test_a_lock_that_was_only_released_was_granted_to_no_one_too_early() -> None:
+    assert list(early_grants(locks(RELEASE))) == []
