@@ -132,15 +132,24 @@ def _was_in_progress(n: Narrator, first: Op, heartbeat: Op | None = None) -> Ste
 def _cause(n: Narrator, first: Op, again: Op) -> Cause | None:
     """Return the fault that made a worker late, or else one on the queue.
 
-    An older attempt that began later was late itself. Otherwise the first execution was, unless its end
-    was acknowledged: by a fault that was in force when the job ran again, or had lasted for a lease.
+    An older attempt that began later was late itself, and so was an execution that began within a lease of a
+    fault in which the end of the first was acknowledged: its worker may have got the job before. Otherwise
+    the first execution was late, unless its end was acknowledged: by a fault that was in force when the job
+    ran again, or had lasted for a lease.
     """
     began_late = None not in {first.token, again.token} and (again.token or 0) < (first.token or 0)
     was_over = first.outcome is Outcome.OK and first.over < again.called
-    worker, ttl = client_of((again if began_late else first).process, n.history.header), n.history.header.ttl
+    late, ttl = again if began_late or was_over else first, n.history.header.ttl
+    worker = client_of(late.process, n.history.header)
     for fault in n.faults_on(f"client:{worker}", first.called, again.called):
-        is_long = fault.healed >= again.called or (ttl is not None and fault.healed - fault.began >= ttl)
-        if began_late or (is_long and not was_over):
+        if began_late:
+            return Cause(fault=fault)
+        if was_over:
+            is_cause = fault.overlaps(first.over, first.over) and again.called <= fault.healed + (ttl or 0)
+        else:
+            is_long = ttl is not None and fault.healed - fault.began >= ttl
+            is_cause = fault.healed >= again.called or is_long
+        if is_cause:
             return Cause(fault=fault)
     fault_on_queue = n.fault_on_queue(first.called, again.called)
     return None if fault_on_queue is None else Cause(fault=fault_on_queue)

@@ -181,3 +181,18 @@ def test_after_an_acknowledged_end_no_fault_on_its_worker_is_the_cause() -> None
 
     assert finding.account.rule == "acknowledged"
     assert finding.account.cause is None
+
+
+@pytest.mark.parametrize(
+    ("began", "healed", "is_cause"),
+    [(3, 29, True), (5, 20, True), (3, 19, False), (6, 29, False), (1, 4, False)],
+)
+def test_a_worker_that_was_stopped_while_the_job_ended_was_late(
+    began: int, healed: int, *, is_cause: bool
+) -> None:
+    run = history(execute("a", 1, 1, 5), execute("a", 2, 30, 40), fault("client:2", began, healed))
+
+    (finding,) = judge(run).findings
+
+    assert finding.account.rule == "acknowledged"
+    assert (finding.account.cause is not None) == is_cause
