@@ -38,14 +38,23 @@ def test_an_adapter_in_node_follows_the_protocol(lock: str, adapter: str) -> Non
     assert_fits(NODE, lock, f"node {adapter}")
 
 
-@pytest.mark.parametrize("release", ["a5", "a6"])
-def test_the_adapter_of_apscheduler_follows_the_protocol(release: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("library", "lock", "adapter"),
+    [
+        ("a5", "postgres", "apscheduler_jobs.py"),
+        ("a6", "postgres", "apscheduler_jobs.py"),
+        ("redbeat", "redis", "redbeat_jobs.py"),
+    ],
+)
+def test_an_adapter_in_python_follows_the_protocol(
+    library: str, lock: str, adapter: str, tmp_path: Path
+) -> None:
     venv.create(tmp_path, with_pip=True)
-    requirements = PYTHON / f"requirements-{release}.txt"
+    requirements = PYTHON / f"requirements-{library}.txt"
     installed = ran([str(tmp_path / "bin/pip"), "install", "-r", str(requirements)], timeout=500)
     assert installed.returncode == 0, installed.stderr
 
-    assert_fits(PYTHON, "postgres", f"{tmp_path}/bin/python apscheduler_jobs.py")
+    assert_fits(PYTHON, lock, f"{tmp_path}/bin/python {adapter}", "--set=lock.ttl=3s")
 
 
 def test_the_adapter_of_river_follows_the_protocol(tmp_path: Path) -> None:
