@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 
 from checkers.facts.evidence import Evidence, in_columns
@@ -11,6 +9,7 @@ from checkers.facts.hits import HoldHit, hits_of
 from checkers.facts.holds import holds_of
 from checkers.history.columns import ABSENT, ACQUIRE, OK, Ints
 from checkers.history.faults import Fault, faults_of
+from checkers.history.ranks import distinct
 from checkers.text.limits import SHORTEST_LEASE, brief
 from checkers.vocabulary.hazards import End, Hit
 
@@ -101,11 +100,7 @@ def _waited(evidence: Evidence, fault: Fault, hit: HoldHit) -> int:
         (columns.f == ACQUIRE)
         & (columns.resource == columns.resource[hit.hold])
         & ~np.isin(holds.client, [each for each in others if each is not None])
-        & (columns.called < healed)
-        & (holds.learned > over)
     )
-    waited: Counter[int] = Counter()
-    for row in asked.tolist():
-        until, since = min(int(holds.learned[row]), healed), max(int(columns.called[row]), over)
-        waited[int(holds.client[row])] += until - since
-    return max(waited.values(), default=0)
+    _, client = distinct(holds.client[asked])
+    since, until = np.maximum(columns.called[asked], over), np.minimum(holds.learned[asked], healed)
+    return int(np.bincount(client, weights=np.maximum(until - since, 0)).max(initial=0))

@@ -28,8 +28,10 @@ def acquire(client: int, called: float, returned: float, outcome: str = "fail", 
     return operation("acquire", client, *moments, outcome, owner=f"{client}-{called}", token=token, ttl=ttl)
 
 
-def pause(began: float, healed: float, target: str = "client:1") -> tuple[FaultEvent, ...]:
-    return tuple(fault(target, round(began * SECOND), round(healed * SECOND)))
+def pause(
+    began: float, healed: float, target: str = "client:1", kind: str = "pause"
+) -> tuple[FaultEvent, ...]:
+    return tuple(fault(target, round(began * SECOND), round(healed * SECOND), kind))
 
 
 def advised(*operations: Op, faults: tuple[FaultEvent, ...] = (), header: Header = HEADER) -> str:
@@ -117,6 +119,20 @@ def test_a_client_that_asks_again_and_again_asked_all_the_time() -> None:
     assert advised(HELD, *asked, faults=PAUSED) == KEEPS_LEASES
 
 
+@pytest.mark.parametrize(("until", "said"), [(4.999, ""), (5, KEEPS_LEASES)])
+def test_a_client_must_have_asked_for_a_whole_ttl(until: float, said: str) -> None:
+    assert advised(HELD, acquire(2, 3, until), faults=PAUSED) == said
+
+
+def test_however_short_the_ttl_a_client_must_have_asked_after_the_lease() -> None:
+    shortest, too_early, too_late = replace(HEADER, ttl=1), acquire(2, 0.1, 2), acquire(2, 6.2, 7)
+
+    assert advised(HELD, too_early, too_late, faults=PAUSED, header=shortest) == ""
+    assert advised(HELD, faults=PAUSED, header=shortest) == ""
+    under_fault = tuple(sorted((*PAUSED, *pause(1, 5, "lock")), key=lambda each: each.time))
+    assert advised(HELD, ASKED, faults=under_fault, header=shortest) == ""
+
+
 @pytest.mark.parametrize(
     ("operations", "faults"),
     [
@@ -127,6 +143,7 @@ def test_a_client_that_asks_again_and_again_asked_all_the_time() -> None:
         pytest.param((HELD, ASKED), (*PAUSED, *pause(1, 5, "client:2")), id="who asked was paused too"),
         pytest.param((HELD, ASKED), (*PAUSED, *pause(1, 5, "lock")), id="the lock service was paused"),
         pytest.param((HELD, replace(ASKED, resource="r1")), PAUSED, id="for another lock"),
+        pytest.param((HELD, ASKED), pause(0.2, 6.2, kind="delay"), id="only its messages were late"),
     ],
 )
 def test_what_may_have_another_reason_is_not_blamed_on_the_lease(
