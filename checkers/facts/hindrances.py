@@ -66,7 +66,7 @@ def _kept_lease(evidence: Evidence) -> str | None:
     Requests count only if no server was under a fault, and their client was under none.
     """
     ttl = evidence.history.header.ttl
-    if ttl is None:
+    if not ttl:
         return None
     paused = (each for each in hits_of(evidence) if each.counts and each.fault.kind == "pause")
     hits = ((each.fault, hit) for each in paused for hit in each.holds)

@@ -124,8 +124,9 @@ def test_a_client_must_have_asked_for_a_whole_ttl(until: float, said: str) -> No
     assert advised(HELD, acquire(2, 3, until), faults=PAUSED) == said
 
 
-def test_however_short_the_ttl_a_client_must_have_asked_after_the_lease() -> None:
-    shortest, too_early, too_late = replace(HEADER, ttl=1), acquire(2, 0.1, 2), acquire(2, 6.2, 7)
+@pytest.mark.parametrize("ttl", [0, 1])
+def test_however_short_the_ttl_a_client_must_have_asked_after_the_lease(ttl: int) -> None:
+    shortest, too_early, too_late = replace(HEADER, ttl=ttl), acquire(2, 0.1, 2), acquire(2, 6.2, 7)
 
     assert advised(HELD, too_early, too_late, faults=PAUSED, header=shortest) == ""
     assert advised(HELD, faults=PAUSED, header=shortest) == ""
