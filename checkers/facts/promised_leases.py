@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -25,42 +24,42 @@ class PromisedLeases:
 
     def sent_before(self, later: Lease) -> Lease | None:
         """Return the longest lease of a grant that had returned before the later one was sent."""
-        found = self._after.before(later.grant.sent)
-        if found is None or found[0] <= later.returned:
-            return None
-        if found[1].grant.owner != later.grant.owner:
-            return found[1]
+        longest = _if_promised(self._after.before(later.grant.sent), later)
+        if longest is None or longest.grant.owner != later.grant.owner:
+            return longest
         return self._of_another(later, self._by_time, (-later.grant.sent,))
 
     def below(self, later: Lease) -> Lease | None:
-        """Return the longest lease with a lower token, unless real time contradicts: a token-regression."""
+        """Return the longest lease with a lower token, which came first if tokens can be trusted."""
         token = later.grant.token
-        found = None if token is None else self._above.before(token)
-        if token is None or found is None or found[0] <= later.returned:
-            return None
-        if found[1].grant.owner != later.grant.owner and later.returned >= found[1].grant.sent:
-            return found[1]
-        return self._of_another(later, self._by_token, (-token, -later.returned - 1))
+        longest = None if token is None else _if_promised(self._above.before(token), later)
+        if token is None or longest is None or longest.grant.owner != later.grant.owner:
+            return longest
+        return self._of_another(later, self._by_token, (-token,))
 
     def in_no_order(self, later: Lease, *, are_trusted: bool) -> Lease | None:
-        """Return the longest lease of a grant that returned first, where both were in flight at one time."""
-        if later.end == -math.inf or (are_trusted and not self._is_any_without_token):
+        """Return the longest lease of a grant that returned first, if neither surely came second.
+
+        No lease that was sent before the later one, or is below it, was still promised.
+        """
+        if are_trusted and not self._is_any_without_token:
             return None
-        longest = self._by_return.before(self._place[later.grant.index])
-        if longest is None or longest[0] <= later.returned:
+        place = self._place[later.grant.index]
+        if _if_promised(self._by_return.before(place), later) is None:
             return None
-        limits = (later.grant.sent - 1, -later.end, -self._place[later.grant.index])
         token = self._token_or_place[later.grant.index]
         sides = [(side, side * token) for side in (1, -1)]
         if are_trusted and later.grant.token is not None:
             sides = [(-1, 0)]  # only leases without a token
+        limits = (-later.end, -place)
         found = [self._of_another(later, self._by_flight[side], (limit, *limits)) for side, limit in sides]
-        return next((lease for lease in found if lease and later.returned < lease.end), None)
+        return next(filter(None, found), None)
 
     def _of_another(self, later: Lease, leases: AboveOfOthers, limits: Sequence[float]) -> Lease | None:
         """Return the longest lease above these limits of another owner."""
         place = leases.first(later.grant.owner, limits)
-        return None if place is None else self._longest_first[place]
+        longest = None if place is None else self._longest_first[place]
+        return None if longest is None else _if_promised((longest.end, longest), later)
 
     @cached_property
     def _is_any_without_token(self) -> bool:
@@ -93,16 +92,15 @@ class PromisedLeases:
         """Leases without a token are above no limit."""
         grants = [lease.grant for lease in self._longest_first]
         tokens = [ABSENT if grant.token is None else -grant.token for grant in grants]
-        return self._indexed(tokens, [-grant.sent for grant in grants])
+        return self._indexed(tokens)
 
     @cached_property
     def _by_flight(self) -> Mapping[int, AboveOfOthers]:
         """Indexes for higher tokens (1) and for lower ones (-1)."""
         tokens = [self._token_or_place[lease.grant.index] for lease in self._longest_first]
         places = [-self._place[lease.grant.index] for lease in self._longest_first]
-        late = [-returned for returned in self._returned]
         return {
-            side: self._indexed([side * token for token in tokens], late, self._returned, places)
+            side: self._indexed([side * token for token in tokens], self._returned, places)
             for side in (1, -1)
         }
 
@@ -113,4 +111,9 @@ class PromisedLeases:
 
     def _indexed(self, *columns: Sequence[int]) -> AboveOfOthers:
         owners = [lease.grant.owner for lease in self._longest_first]
-        return AboveOfOthers(owners, *(np.array(column, dtype=np.int64) for column in columns))
+        return AboveOfOthers(owners, *map(np.array, columns))
+
+
+def _if_promised(found: tuple[float, Lease] | None, later: Lease) -> Lease | None:
+    """Return the lease that ends then, if that is after the later grant returned."""
+    return found[1] if found is not None and later.returned < found[0] else None

@@ -49,7 +49,7 @@ def _in_turn(held: Sequence[Lease], *, are_trusted: bool) -> Iterator[Conflict]:
             continue
         before = promised.sent_before(later)
         below = promised.below(later) if later.grant.token is not None and are_trusted else None
-        holders = [lease for lease in (before, below) if lease and later.returned < lease.end]
+        holders = [lease for lease in (before, below) if lease]
         if holders:
             holder = max(holders, key=lambda lease: lease.end)
             breach = LEASE_STILL_PROMISED if before in holders else PROMISED_BY_TOKENS
