@@ -116,7 +116,7 @@ def _levels(zones: ZoneColumns, broken: Flags) -> Levels:
         used_up = raising[~may_raise]
         raising, raised = raising[may_raise], raised[may_raise]
     firsts, first_levels = _possible_firsts(zones, sure, level, len(height))
-    start = np.full(len(height), UNRANKED, dtype=np.int64)
+    start = np.full(len(height), UNRANKED)
     np.minimum.at(start, first_levels, called_of_zones(zones, firsts))
     np.minimum.at(start, raised, zones.ranks.called[raising])
     start[level[: zones.initials]] = zones.ranks.start
@@ -135,13 +135,13 @@ def _possible_firsts(zones: ZoneColumns, places: Ints, level: Ints, count: int) 
     if len(places) == count:  # one each
         return places, level
     settled, claimed = zones.settled[places], zones.claimed[places]
-    earliest = np.full(count, UNRANKED, dtype=np.int64)
+    earliest = np.full(count, UNRANKED)
     np.minimum.at(earliest, level, settled)
-    one = np.zeros(count, dtype=np.int64)
+    one = np.zeros_like(earliest)
     at_earliest = indices(settled == earliest[level])
     one[level[at_earliest]] = at_earliest
     is_one = one[level] == np.arange(len(level))
-    next_earliest = np.full(count, UNRANKED, dtype=np.int64)
+    next_earliest = np.full_like(earliest, UNRANKED)
     np.minimum.at(next_earliest, level[~is_one], settled[~is_one])
     possible = claimed <= np.where(is_one, next_earliest[level], earliest[level])
     any_possible = np.zeros(count, dtype=np.bool_)
@@ -176,7 +176,7 @@ def refusals_by_one(zones: ZoneColumns) -> Ints:
 
     By the return of that refusal the write had been accepted.
     """
-    found = np.full(len(zones.level), NOWHERE, dtype=np.int64)
+    found = np.full(len(zones.level), NOWHERE)
     rows = np.concatenate((zones.fenced_write, zones.optional, zones.fences))
     if not len(zones.rejected) or not len(rows):
         return found
@@ -191,7 +191,8 @@ def refusals_by_one(zones: ZoneColumns) -> Ints:
     by_call = np.argsort(called)
     cause = rows[by_call[np.searchsorted(called[by_call], first[last[is_one]])]]
     zone, refused = zones.zone_of_row[cause], zones.rejected[is_one]
-    found[zone[zone >= 0]] = refused[zone >= 0]
+    took_effect = zone != NOWHERE
+    found[zone[took_effect]] = refused[took_effect]
     return found
 
 

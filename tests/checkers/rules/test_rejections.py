@@ -116,6 +116,12 @@ def test_a_token_that_was_accepted_too_late_hides_those_above_it() -> None:
     assert seen(refused, lower, higher) == [("non-linearizable", FALSE_OR_STALE, 2, [1])]
 
 
+def test_a_stale_write_hides_no_token_above_it() -> None:
+    higher, refused, stale = write(0, 5, 0, 1), write(1, 3, 2, 3, "stale"), write(2, 3, 4, 5)
+
+    assert [anomaly for anomaly, _ in judged(higher, refused, stale)] == ["stale-write"]
+
+
 def test_a_rejections_proof_is_compared_with_each_later_value() -> None:
     lost, refused = write(0, 9, 0, 1, "info"), write(1, 5, 2, 3, "stale")
     first, second = write(2, 3, 4, 5), write(3, 4, 6, 7)
