@@ -61,7 +61,7 @@ def test_the_only_possible_cause_of_a_refusal_was_called_by_its_return(
     assert proved(REFUSED, cause, its_read, *lower, *higher) == expected
 
 
-def test_a_refusal_that_nothing_or_an_unread_write_can_have_caused_proves_no_value() -> None:
+def test_a_refusal_without_a_cause_that_took_effect_proves_no_value() -> None:
     assert proved(REFUSED) == proved(REFUSED, write(2, 3, 0, 9, "info")) == []
 
 

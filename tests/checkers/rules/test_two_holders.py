@@ -197,20 +197,6 @@ def test_a_shorter_lease_counts_too_up_to_its_end() -> None:
     assert early(ttl=20) == [1, 2]
 
 
-@pytest.mark.parametrize(("tokens", "called"), [([None] * 5, 5), ([1, 2, 3, 4, 5], 4)])
-def test_behind_a_lease_of_its_own_the_longest_other_one_counts(
-    tokens: list[int | None], called: int
-) -> None:
-    ends = {"a": 50, "c": 12, "d": 30}
-    others = [acquire(n, owner, 0, n, 4, ttl=ends[owner]) for n, owner in enumerate(ends)]
-    own, later = acquire(3, "b", 0, 3, 4, ttl=100), acquire(4, "b", 0, called, 20)
-    grants = [replace(each, token=token) for each, token in zip([*others, own, later], tokens, strict=True)]
-
-    found = [each for each in early_grants(locks(*grants)) if each.accused.index == 4]
-
-    assert [each.because[0].owner for each in found] == ["a"]
-
-
 def in_flight_together(*tokens: int | None, attempts: tuple[int | None, ...] = (None, None)) -> list[Op]:
     """Two grants, neither sent after the other had returned, each promised until 100."""
     grants = (
