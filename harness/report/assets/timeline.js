@@ -28,6 +28,8 @@ class Swimlane {
     this.unseen = new Set(ops.waiting);
     this.longest = ops.from.reduce((most, from, i) => Math.max(most, ops.to[i] - from), 0);
     this.isWrite = ops.kinds.map((kind) => ["write", "append", "fence"].includes(kind));
+    const isOfQueue = ops.kinds.map((kind) => ["submit", "take", "execute", "heartbeat"].includes(kind));
+    this.queues = new Set(ops.resource.filter((_, i) => isOfQueue[ops.kind[i]])); // where there are some, no lock is recorded
     this.stored = new Map();
     data.accepted.operation.forEach((operation, i) => this.stored.set(operation, [...(operation < 0 ? [] : this.stored.get(operation) ?? []), i]));
     this.wrong = new Set(data.scenes.filter((scene) => scene.wrong).flatMap((scene) => scene.accused));
@@ -220,11 +222,12 @@ class Swimlane {
       return (top += high) - high;
     };
     this.shown = this.lanes();
-    this.stacks = new Map(this.stores().map((store) => [store, this.stacked(store)]));
+    const [stored, locked] = [this.stores().filter((store) => !this.queues.has(store)), this.queues.size ? [] : this.stores()];
+    this.stacks = new Map(locked.map((store) => [store, this.stacked(store)]));
     this.locks = new Map([...this.stacks].map(([store, { rows }]) => [store, row(this.wrongWords(store) + this.leasesHeight(rows)) + this.wrongWords(store)]));
     this.row = new Map(this.shown.map((lane) => [lane, row(SIZES.lane + this.words(lane))]));
     this.below = top;
-    this.shelves = new Map(this.stores().map((store) => [store, row(SIZES.store + this.words(STORAGE))]));
+    this.shelves = new Map(stored.map((store) => [store, row(SIZES.store + this.words(STORAGE))]));
     this.racks = new Map(this.servers().map((server) => [server, row(SIZES.server)]));
     this.height = top;
   }

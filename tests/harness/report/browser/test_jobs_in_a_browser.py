@@ -44,6 +44,22 @@ def test_two_bars_of_one_job_overlap(visitor: Visitor, tmp_path: Path) -> None:
     assert first.left < accused.left < accused.right < last_mark(first, patches)
 
 
+def test_a_queue_has_no_lane_of_a_lock_or_a_storage(visitor: Visitor, tmp_path: Path) -> None:
+    page = visitor.open(report_of("double-run/and-its-result-is-stale", tmp_path), own_page=True).page
+    page.add_init_script(RECORD)
+    page.reload()
+    drawn(page)
+    of_queue = {each.words for each in painted(page)}
+
+    page.keyboard.press("n")
+    page.wait_for_function("window.painted.some(([, words]) => words === 'storage')")
+    of_result = {each.words for each in painted(page)}
+
+    assert "client 1" in of_queue & of_result
+    assert "storage" in of_result - of_queue
+    assert not [words for words in of_queue | of_result if words.startswith("lock")]
+
+
 def test_hovering_over_a_bar_names_the_job_and_its_attempt(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open(report_of(NAME, tmp_path), own_page=True).page
     page.add_init_script(RECORD)
