@@ -9,6 +9,7 @@ from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
+from checkers.rules.non_linearizable.mismatched_commits import LOGGED_OTHERWISE
 from checkers.vocabulary.anomalies import RANK
 from checkers.vocabulary.verdict import Account, CheckerResult, Finding, ProofStep
 
@@ -55,7 +56,22 @@ def _first(same: Sequence[_Candidate]) -> Finding:
     implied = tuple(name for name in also if name not in apart)
     late = next((each.finding for each in named if each.finding.anomaly == "stale-write"), None)
     tell = first.tell if late is None else partial(_with_lateness, first.tell, late.tell)
+    logged = next((each.finding for each in named if each.finding.anomaly == "non-linearizable"), None)
+    tell = tell if logged is None else partial(_with_what_was_sent, tell, logged.tell)
     return replace(first, also=also, implied=implied, tell=tell)
+
+
+def _with_what_was_sent(tell: Callable[[], Account], tell_logged: Callable[[], Account]) -> Account:
+    """Return the account of a write; if it was not stored as it was sent, say that first."""
+    own, logged = tell(), tell_logged()
+    if logged.rule != LOGGED_OTHERWISE.rule:
+        return own
+    return replace(
+        own,
+        story=(*logged.story, *own.story),
+        steps=(*logged.steps, *own.steps),
+        operations=tuple(sorted({*own.operations, *logged.operations})),
+    )
 
 
 def _with_lateness(tell: Callable[[], Account], tell_late: Callable[[], Account]) -> Account:
