@@ -16,9 +16,10 @@ import numpy as np
 
 from checkers.facts.cluster_columns import was_rejected, zones_of
 from checkers.facts.evidence import Evidence, in_columns
-from checkers.history.columns import ABSENT, ACQUIRE, APPEND, FAIL, OK, WRITE, Columns, Flags, Ints, indices
+from checkers.facts.narrowing import keys
+from checkers.history.columns import ABSENT, ACQUIRE, APPEND, OK, WRITE, Columns, Flags, Ints, indices
 from checkers.history.memoized import memoized
-from checkers.history.ranks import UNRANKED, Summit, distinct
+from checkers.history.ranks import UNRANKED, Summit, distinct, stable_order
 from checkers.history.records import Op
 
 
@@ -43,10 +44,9 @@ class HoldOrder:
         self.grants: Ints = acquires[columns.owner[acquires] != ABSENT]
         writes = columns.rows(WRITE, APPEND)
         writes = writes[(columns.token[writes] == ABSENT) & (columns.owner[writes] != ABSENT)]
-        grant = _last_granted(columns, self.grants, writes) if len(self.grants) else writes[:0]
-        self.writes: Ints = writes[indices(grant >= 0)]  # with a known hold
-        self._grant_of_row = np.full(len(columns), -1, dtype=np.int64)
-        self._grant_of_row[self.writes] = grant[grant >= 0]
+        self.writes, grant = _of_known_holds(columns, self.grants, writes)
+        self._grant_of_row = np.full(len(columns), -1)
+        self._grant_of_row[self.writes] = grant
 
     def grant_of(self, rows: Ints) -> Ints:
         """Return the row of the grant behind each write, or -1."""
@@ -54,7 +54,9 @@ class HoldOrder:
 
     def grant_behind(self, write: Op) -> Op | None:
         """Return the grant of the hold that a write belongs to, if it is known."""
-        row = int(self._grant_of_row[self._operations.row(write)]) if write.index >= 0 else -1
+        if write.index < 0:  # no client sent it
+            return None
+        row = int(self._grant_of_row[self._operations.row(write)])
         return None if row < 0 else self._operations[row]
 
     def operations(self, grants: Ints) -> tuple[Op, ...]:
@@ -79,19 +81,18 @@ class HoldOrder:
         return base + numbers[: len(grants)], base + numbers[len(grants) :]
 
 
-def _last_granted(columns: Columns, grants: Ints, writes: Ints) -> Ints:
-    """Return, for each write, its owner's last grant that had returned when it was called, or -1."""
+def _of_known_holds(columns: Columns, grants: Ints, writes: Ints) -> tuple[Ints, Ints]:
+    """Return the writes whose owner had been granted the lock by their call, and its last grant by then."""
     rows = np.concatenate((grants, writes))
-    _, owner = distinct(columns.owner[rows])
-    _, hold = distinct(columns.resource[rows] * (int(owner.max(initial=0)) + 1) + owner)
-    different, moment = distinct(np.concatenate((columns.returned[grants], columns.called[writes])))
-    key = hold * len(different) + moment
-    of_grants, of_writes = key[: len(grants)], key[len(grants) :]
-    order = np.argsort(of_grants, kind="stable")
-    place = np.searchsorted(of_grants[order], of_writes, side="right") - 1
-    found = order[np.maximum(place, 0)]
-    is_own = (place >= 0) & (hold[: len(grants)][found] == hold[len(grants) :])
-    return np.where(is_own, grants[found], -1)
+    (key,) = keys((columns.resource[rows], columns.owner[rows]))
+    _, lock = distinct(key)
+    granted, own = lock[: len(grants)], lock[len(grants) :]
+    returned, called = keys((granted, columns.returned[grants]), (own, columns.called[writes]))
+    order = stable_order(returned)
+    first = np.searchsorted(granted[order], own)
+    end = np.searchsorted(returned[order], called, side="right")
+    known = indices(first < end)
+    return writes[known], grants[order[end[known] - 1]]
 
 
 def came_before(earlier: Op, later: Op) -> bool:
@@ -109,7 +110,7 @@ class Writes:
         called = zones.ranks.called[self.rows]
         answered = holds.answered(self.grant)
         self._zone = zones.zone_of_row[self.rows]  # or -1
-        self.accepted: Flags = self._zone >= 0
+        self.accepted: Flags = self._zone != -1
         settled = np.where(self.accepted, zones.settled[self._zone], UNRANKED)
         self._known = indices(settled != UNRANKED)
         asked = holds.asked(self.grant[self._known])
@@ -122,8 +123,8 @@ class Writes:
         returned = zones.ranks.returned[self._grants]
         self._granted = Summit(zones.ranks.size, returned, holds.asked(self._grants))
         self.is_late: Flags = self._granted.before(called) > answered
-        has_failed = (zones.columns.outcome[self.rows] == FAIL) & ~was_rejected(zones.columns, self.rows)
-        self.reached_storage: Flags = self.accepted | ~has_failed  # as far as that is known
+        self.rejected: Flags = was_rejected(zones.columns, self.rows) & ~self.accepted
+        self.is_answered: Flags = self.rejected | (zones.columns.outcome[self.rows] == OK)
 
     def with_newest(self, places: Ints) -> Iterator[tuple[int, int, tuple[int, int]]]:
         """Yield row and grant of writes called after an accepted one, and (zone, grant) of the newest."""
@@ -134,14 +135,14 @@ class Writes:
         return self._newest_before(self._claimed, indices(self._is_seen_after))
 
     def _newest_before(self, moments: Ints, places: Ints) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        by = self._known[self._mark.entries_before(moments[places])] if len(places) else places
+        by = self._known[self._mark.entries_before(moments[places])]
         for place, newer in zip(places.tolist(), by.tolist(), strict=True):
             later = (int(self._zone[newer]), int(self.grant[newer]))
             yield int(self.rows[place]), int(self.grant[place]), later
 
     def with_latest_grant(self, places: Ints) -> Iterator[tuple[int, int, int]]:
         """Yield row and grant of late writes, with the latest grant before each was called."""
-        by = self._granted.entries_before(self._called[places]) if len(places) else places
+        by = self._granted.entries_before(self._called[places])
         rows, grants, later = self.rows[places], self.grant[places], self._grants[by]
         return zip(rows.tolist(), grants.tolist(), later.tolist(), strict=True)
 

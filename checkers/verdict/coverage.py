@@ -95,24 +95,24 @@ def attempts(evidence: Evidence) -> dict[str, int]:
     rejected = may_be_below(evidence, zones.rejected[zones.columns.f[zones.rejected] != FENCE])
     lost = zones.optional[zones.columns.outcome[zones.optional] == OK]  # not in the log
     tried = np.concatenate((accepted, rejected, _below(zones, mark, lost)))
-    late_tried, stale_tried, stale_accepted = _without_tokens(evidence, stale)
+    late_tried, stale_tried, stale_rejected, stale_accepted = _without_tokens(evidence, stale)
     return {
         "late_writes_attempted": int(np.count_nonzero(late)) + late_tried,
         "stale_writes_attempted": int(np.count_nonzero(tried)) + stale_tried,
-        "stale_writes_rejected": int(np.count_nonzero(rejected)),
+        "stale_writes_rejected": int(np.count_nonzero(rejected)) + stale_rejected,
         "stale_writes_accepted": int(np.count_nonzero(accepted)) + stale_accepted,
     }
 
 
-def _without_tokens(evidence: Evidence, stale: Flags) -> tuple[int, int, int]:
-    """Count late writes tried in holds without tokens, stale ones, and stale ones that took effect."""
+def _without_tokens(evidence: Evidence, stale: Flags) -> tuple[int, int, int, int]:
+    """Count, in holds without tokens, late writes, stale ones, and of these the refused and accepted ones."""
     writes = writes_of(evidence)
     if writes is None:
-        return 0, 0, 0
-    tried = (writes.is_after_accepted & writes.reached_storage) | stale[writes.rows]
-    counted = (writes.is_late, tried, tried & writes.accepted)
-    late, attempted, accepted = map(int, map(np.count_nonzero, counted))
-    return late, attempted, accepted
+        return 0, 0, 0, 0
+    tried = (writes.is_after_accepted & writes.is_answered) | stale[writes.rows]
+    counted = (writes.is_late, tried, tried & writes.rejected, tried & writes.accepted)
+    late, attempted, rejected, accepted = map(int, map(np.count_nonzero, counted))
+    return late, attempted, rejected, accepted
 
 
 def _logged_after_higher(evidence: Evidence) -> Ints:

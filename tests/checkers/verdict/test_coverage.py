@@ -42,12 +42,12 @@ class Run:
     def _add(self, time: float, rank: int, **event: object) -> None:
         self._events.append((time, rank, {"time": int(time * SECOND), **event}))
 
-    def counts(self, commits: Sequence[tuple[str, int]] = ()) -> dict[str, int]:
+    def counts(self, commits: Sequence[tuple[str, int | None]] = ()) -> dict[str, int]:
         events = [event for _, _, event in sorted(self._events, key=lambda each: each[:2])]
         entries = log(*((token, value) for value, token in commits))
         return coverage(gather(recorded(*events, **self._header), entries or None))
 
-    def stale(self, commits: Sequence[tuple[str, int]] = ()) -> tuple[int, int, int]:
+    def stale(self, commits: Sequence[tuple[str, int | None]] = ()) -> tuple[int, int, int]:
         counts = self.counts(commits)
         return (
             counts["stale_writes_attempted"],
@@ -61,6 +61,14 @@ def held(run: Run, **grant: object) -> Run:
     own = {"ttl": 2 * SECOND, **grant}
     run.op(0, "acquire", 0, 0.1, owner="0-1", token=33, **own)
     return run.op(1, "acquire", 0, 5, owner="1-1", token=34, ttl=2 * SECOND, attempt=int(4.9 * SECOND))
+
+
+def without_tokens(kind: str) -> Run:
+    """Process 0 is answered like this when it writes after process 1, which got the lock later."""
+    run = Run(fenced=False)
+    for client in (0, 1):
+        run.op(client, "acquire", client, client + 0.5, owner=f"{client}", token=None)
+    return run.op(1, "write", 2, 3, owner="1", value="b").op(0, "write", 4, 5, kind, owner="0", value="a")
 
 
 def test_a_write_below_an_accepted_one_is_an_attempt_if_it_was_answered() -> None:
@@ -81,6 +89,32 @@ def test_a_write_that_failed_otherwise_challenged_no_fence() -> None:
 
     assert run.stale() == run.stale([("b", 34)]) == (0, 0, 0)
     assert run.stale([("b", 34), ("a", 33)]) == (1, 0, 1)  # it took effect all the same
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_read", "expected"),
+    [
+        ("ok", False, (1, 0, 1)),
+        ("stale", False, (1, 1, 0)),
+        ("fail", False, (0, 0, 0)),
+        ("info", False, (0, 0, 0)),
+        ("stale", True, (1, 0, 1)),
+        ("fail", True, (1, 0, 1)),
+        ("info", True, (1, 0, 1)),
+    ],
+)
+def test_without_tokens_an_attempt_was_answered_or_took_effect(
+    kind: str, *, is_read: bool, expected: tuple[int, ...]
+) -> None:
+    run = without_tokens(kind)
+    if is_read:
+        run.op(2, "read", 6, 7, value="a", token=None)
+
+    assert run.stale() == expected
+
+
+def test_without_tokens_a_write_that_was_lost_is_an_attempt() -> None:
+    assert without_tokens("ok").stale([("b", None)]) == (1, 0, 0)
 
 
 def test_a_concurrent_write_is_an_attempt_only_if_refused_or_later() -> None:
