@@ -53,7 +53,7 @@ class HoldIndex:
             self._leases[key] = {self.operations.row(each.grant): each for each in leases}
         return self._leases[key][hold]
 
-    def promised_under(self, hold: int, began: int, ended: int) -> float:
+    def promised_under(self, hold: int, began: int, ended: int = ABSENT) -> float:
         """Return the end of a hold's promise, by requests called by `began` or answered by `ended`.
 
         Its owner's releases and revokes are ignored. -infinity if nothing promised the hold.
@@ -70,30 +70,28 @@ class HoldIndex:
         lease = self.lease(hold)
         if lease.given_up <= moment or (lease.set_by is not None and lease.end <= moment):
             return False
-        return not self._is_superseded(hold, moment)
+        return not len(self._successors(hold, moment))
 
     def was_lost_before(self, hold: int, moment: int) -> bool:
         """Was a hold lost through anything that had happened before a moment?"""
         columns, own = self.columns, self.of_lock(hold)
         ended = (columns.f[own] == RELEASE) | (columns.f[own] == REVOKE)
         ended &= (columns.returned[own] >= columns.called[hold]) & (columns.called[own] < moment)
-        promised = self.promised_under(hold, moment - 1, moment - 1)
-        return bool(np.any(ended)) or -math.inf < promised < moment or self._is_superseded(hold, moment - 1)
-
-    def _is_superseded(self, hold: int, moment: int) -> bool:
-        """Had another owner's later grant returned by a moment?"""
-        columns = self.columns
-        rows = self.granted_between(int(columns.resource[hold]), int(self.sent[hold]), moment)
-        rows = rows[columns.owner[rows] != columns.owner[hold]]
-        return bool(np.any(self.came_after(rows, hold, int(columns.returned[hold]))))
+        is_over = -math.inf < self.promised_under(hold, moment - 1) < moment
+        return bool(np.any(ended)) or is_over or len(self._successors(hold, moment - 1)) > 0
 
     def superseded_at(self, hold: int) -> float:
         """Return when another owner's first later grant returned; infinity if there was none."""
+        rows = self._successors(hold, NEVER)
+        return int(self.columns.returned[rows[0]]) if len(rows) else math.inf
+
+    def _successors(self, hold: int, moment: int) -> Ints:
+        """Return the later grants of other owners that had returned by a moment, by return."""
         columns = self.columns
-        rows = self.granted_between(int(columns.resource[hold]), int(self.sent[hold]), NEVER)
+        rows = self.granted_between(int(columns.resource[hold]), int(self.sent[hold]), moment)
         rows = rows[columns.owner[rows] != columns.owner[hold]]
-        rows = rows[self.came_after(rows, hold, int(columns.returned[hold]))]
-        return int(columns.returned[rows[0]]) if len(rows) else math.inf
+        later: Ints = rows[self.came_after(rows, hold, int(columns.returned[hold]))]
+        return later
 
     def came_after(self, rows: Ints, hold: int, granted_by: int) -> Flags:
         """Which of these grants came after this hold, which had been granted by `granted_by`?"""
@@ -112,7 +110,7 @@ class HoldIndex:
 
     def of_owner(self, owner: str, resource: str | None) -> Ints:
         """Return the acquires of an owner, granted or not, on one resource or on all."""
-        rows = self._by_owner.of(self._numbers.get(owner, NEVER - 1))
+        rows = self._by_owner.of(self._numbers.get(owner, len(self._numbers)))
         rows = rows[self.columns.f[rows] == ACQUIRE]
         names = map(self.columns.resources.__getitem__, self.columns.resource[rows].tolist())
         chosen: Ints = rows[[resource in {None, name} for name in names]]
@@ -130,7 +128,7 @@ class HoldIndex:
         """Return the rows of what a hold's client did on its resource before its next acquire."""
         columns, client = self.columns, int(self.client[hold])
         rows, acquires = self._by_client.of(client), self._acquires.of(client)
-        following = acquires[np.searchsorted(acquires, hold, side="right") :][:1]
+        following = acquires[np.searchsorted(acquires, hold, side="right") :]
         end = np.searchsorted(rows, following[0]) if len(following) else len(rows)
         rows = rows[np.searchsorted(rows, hold, side="right") : end]
         own: Ints = rows[columns.resource[rows] == columns.resource[hold]]
@@ -144,7 +142,7 @@ class HoldIndex:
         """
         if op.token is None:
             return hold_order(self._evidence).grant_behind(op)
-        resource = self._resources.get(op.resource, NEVER - 1)
+        resource = self._resources.get(op.resource, len(self._resources))
         rows = self._by_token.of(resource)
         tokens = self.columns.token[rows]
         first, last = np.searchsorted(tokens, op.token), np.searchsorted(tokens, op.token, side="right")

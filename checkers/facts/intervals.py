@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import itemgetter
 
 Interval = tuple[float, float]
@@ -28,13 +28,8 @@ def without(stretches: Iterable[Interval], holes: Sequence[Interval]) -> list[In
     for start, end in stretches:
         first = bisect_left(holes, start, key=itemgetter(1))
         last = bisect_right(holes, end, key=itemgetter(0))
-        free = start
-        for hole in holes[first:last]:
-            if free < hole[0]:
-                left.append((free, hole[0]))
-            free = max(free, hole[1])
-        if free < end:
-            left.append((free, end))
+        bounds = [(start, start), *holes[first:last], (end, end)]
+        left += [(free, until) for (_, free), (until, _) in pairwise(bounds) if free < until]
     return left
 
 
@@ -74,17 +69,21 @@ class Cover:
         self._last = list(accumulate(order, self._later))  # the one that ends last, up to each place
 
     def fewest(self, start: float, end: float) -> Iterator[int]:
-        """Yield their places: at each step, the interval that continues without a gap and ends last."""
+        """Yield their places: at each step, the interval that continues without a gap and ends last.
+
+        The stretch is longer than a gap, but may start or end in one.
+        """
         reached, began = start, bisect_right(self._starts, start)
-        if not began or self._intervals[self._last[began - 1]][1] <= start:
-            began = bisect_right(self._starts, self._starts[began]) if began < len(self._starts) else began
-        while began and reached < end:
-            place = self._last[began - 1]
-            if self._intervals[place][0] >= end or self._intervals[place][1] <= reached:
-                return
-            yield place
-            reached = self._intervals[place][1]
+        if self._reach(began) <= start:
+            began = bisect_right(self._starts, self._starts[began])
+        while reached < min(end, self._reach(began)):
+            yield self._last[began - 1]
+            reached = self._reach(began)
             began = min(bisect_right(self._starts, reached + self._gap), bisect_left(self._starts, end))
+
+    def _reach(self, count: int) -> float:
+        """Return until when the first ones last, if this many have begun."""
+        return self._intervals[self._last[count - 1]][1]
 
     def _later(self, one: int, other: int) -> int:
         """Return the one of two that ends last; if they end together, the one that starts first."""

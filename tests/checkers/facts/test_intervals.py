@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import islice
 
 import pytest
 
@@ -31,6 +32,22 @@ def test_a_cover_takes_intervals_of_which_none_is_to_spare(seed: int, cases: Cas
                 assert joined(chosen[:place] + chosen[place + 1 :], GAP) != [(start, end)], intervals
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "places"),
+    [
+        (0, 10, [0, 4]),  # of the two that end at 10, the one that starts first
+        (0, 5, [0]),
+        (0, 12, [0, 4]),  # it ends in a gap
+        (10, 20, [2]),  # what ended as it starts is no part of it
+        (11, 15, [2]),  # it starts in a gap
+    ],
+)
+def test_a_cover_of_a_part_takes_nothing_before_or_after_it(start: int, end: int, places: list[int]) -> None:
+    cover = Cover([(0, 5), (4, 10), (12, 20), (19, 29), (3, 10)], gap=2)
+
+    assert [*islice(cover.fewest(start, end), 9)] == places
+
+
 @pytest.mark.parametrize("seed", seeds(2))
 def test_without_a_link_the_intervals_fall_in_two(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
@@ -40,6 +57,10 @@ def test_without_a_link_the_intervals_fall_in_two(seed: int, cases: Cases) -> No
             before, behind = intervals[:place], intervals[place + 1 :]
 
             assert joined(before + behind, GAP) == joined(before, GAP) + joined(behind, GAP)
+
+
+def test_holes_that_share_an_end_with_a_stretch_leave_nothing_there() -> None:
+    assert without([(0, 9), (9, 12)], [(0, 3), (7, 9), (9, 12)]) == [(3, 7)]
 
 
 @pytest.mark.parametrize("seed", seeds(2))
