@@ -68,7 +68,7 @@ def _with_what_was_sent(tell: Callable[[], Account], tell_logged: Callable[[], A
         return own
     return replace(
         own,
-        story=(*logged.story, *own.story),
+        story=(*logged.story, *own.story[-1:]),
         steps=(*logged.steps, *own.steps),
         operations=tuple(sorted({*own.operations, *logged.operations})),
     )
