@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -78,13 +79,13 @@ class HistoryIndex:
         """Return the reads that returned a write's value, by return."""
         same = self._with_value_of(write, ("read",))
         same = same[self._columns.outcome[same] == OK]
-        return sorted(self._ops.at(same), key=lambda read: read.returned or 0)
+        return sorted(self._ops.at(same), key=attrgetter("over"))
 
     def raising(self, resource: str, least: int, before: float) -> Iterator[Op]:
         """Yield operations sent by `before` (ns) that can have raised the mark to `least` or more, by token.
 
-        Writes that failed, or that were never acknowledged and are missing from the commit log, count
-        only if they were read.
+        Writes that failed, or that were never acknowledged, count only if they were read or the commit log
+        has them; without a log, the unanswered ones count, too.
         """
         return self._that_can_raise(self._raising_of(resource).sent_by(least, before))
 
@@ -100,9 +101,8 @@ class HistoryIndex:
         """Return the first logged operation that can have raised the mark to `least` or more."""
         if self._log is None:
             return None
-        number = self._numbers_of_resources.get(resource, -1)
-        rows, first = self._log.row, int(self._log.first[number])
-        found = _rows(rows, self._sent_tokens, least - 1, np.int64(first)) if number >= 0 else iter(())
+        number = self._numbers_of_resources[resource]
+        found = _rows(self._log.row, self._sent_tokens, least - 1, self._log.first[number])
         own = takewhile(lambda row: self._columns.resource[row] == number, found)
         return next(self._that_can_raise(own), None)
 
@@ -114,7 +114,7 @@ class HistoryIndex:
 
     def was_sent(self, rejected: Op, least: int) -> bool:
         """Was another operation of `least` or more sent before a rejection returned, even a failed one?"""
-        sent = self._raising_of(rejected.resource, or_failed=True).sent_by(least, rejected.returned or 0)
+        sent = self._raising_of(rejected.resource, or_failed=True).sent_by(least, rejected.over)
         return any(row != self._ops.row(rejected) for row in sent)
 
     def has_fence(self, resource: str, least: int) -> bool:
@@ -124,22 +124,23 @@ class HistoryIndex:
     def _raising_of(self, resource: str, *, or_failed: bool = False) -> Raising:
         """Return the writes and fences of a resource that can have raised the mark, or all of them."""
         if (resource, or_failed) not in self._raising:
-            number, columns = self._numbers_of_resources.get(resource, -1), self._columns
+            number, columns = self._numbers_of_resources[resource], self._columns
             order, resources = self._raising_by_resource
             first, last = np.searchsorted(resources, (number, number + 1))
             rows = order[first:last]
-            if not or_failed:  # it did not fail, or wrote a value that was read
-                rows = rows[(columns.outcome[rows] != FAIL) | self._was_read[columns.value[rows]]]
+            if not or_failed:  # it did not fail, or is logged, or wrote a value that was read
+                rows = rows[(columns.outcome[rows] != FAIL) | self._was_seen[rows]]
             self._raising[resource, or_failed] = Raising(self._columns, rows)
         return self._raising[resource, or_failed]
 
     @cached_property
-    def _was_read(self) -> Flags:
-        """Which values were read?"""
+    def _was_seen(self) -> Flags:
+        """Which rows are logged, or have a value that was read?"""
         columns = self._columns
         was_read = np.zeros(len(columns.values), dtype=np.bool_)
         was_read[columns.value[columns.rows(READ)]] = True
-        return was_read
+        seen: Flags = was_read[columns.value]
+        return seen if self._log is None else seen | (self._log.first_of_row >= 0)
 
     @cached_property
     def _raising_by_resource(self) -> tuple[Ints, Ints]:

@@ -161,3 +161,14 @@ def test_an_acknowledged_fence_says_how_far_the_log_had_got_by_then() -> None:
         "Process 2 called its read only later, at 6 ns (line 5).",
         "So the read returned nothing although 'v1' had replaced it.",
     )
+
+
+def test_a_refusal_without_a_cause_says_why_a_ghost_write_came_too_late() -> None:
+    ghost = replace(write(0, 5, 0, 1, "stale"), error="broken")
+    verdict = judged(ghost, write(1, 3, 2, 3, "stale"), write(2, 4, 4, 5), commits=log((4, "v2"), (5, "v0")))
+
+    steps = the(verdict, "the storage refused").steps
+
+    assert "or cannot have been accepted by then" in steps[2]
+    assert steps[3].startswith("The write of 'v0' was sent ")
+    assert "in the storage's own order it comes after the write of 'v2'" in steps[3]
