@@ -53,7 +53,7 @@ class HoldIndex:
             self._leases[key] = {self.operations.row(each.grant): each for each in leases}
         return self._leases[key][hold]
 
-    def promised_under(self, hold: int, began: int, ended: int = ABSENT) -> float:
+    def promised_under(self, hold: int, began: int, ended: float = ABSENT) -> float:
         """Return the end of a hold's promise, by requests called by `began` or answered by `ended`.
 
         Its owner's releases and revokes are ignored. -infinity if nothing promised the hold.

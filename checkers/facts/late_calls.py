@@ -6,7 +6,7 @@ A late release or renewal may have let another owner in.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, groupby
@@ -35,15 +35,13 @@ class ByCall:
 
         Those of the owner of `but` are skipped, since there may be many in a row.
         """
-        first = bisect_right(self._last_first, -called - 1, key=lambda op: -op.called)
-        place = self._over.first((returned - 1,), first)
-        while place is not None:
+        following = bisect_left(self._last_first, -called, key=lambda op: -op.called)
+        while (place := self._over.first((returned - 1,), following)) is not None:
             op, following = self._last_first[place], place + 1
             if but is not None and op.owner == but.owner:
                 following = self._next_of_another[place]
             else:
                 yield op
-            place = self._over.first((returned - 1,), following)
 
     @cached_property
     def _next_of_another(self) -> list[int]:
@@ -76,17 +74,17 @@ class LateCalls:
         """
         if holder.resource not in self._calls:
             return
-        for op in self._calls[holder.resource].backwards(grant.returned or 0, holder.sent, but=holder):
-            is_in_flight = op.f in ENDS and op.over > (holder.returned or 0)
+        for op in self._calls[holder.resource].backwards(grant.over, holder.sent, but=holder):
+            is_in_flight = op.f in ENDS and op.over > holder.over
             if is_in_flight or self.had_lost(op, holder):
                 yield op
 
     def had_lost(self, op: Op, holder: Op) -> bool:
         """Had the owner of an operation lost the lock by its call, or by another holder's grant?"""
-        hold, moment = self._hold_of(op), holder.returned or 0
+        hold = self._hold_of(op)
         if hold is None or self._holds.was_lost_before(hold, op.called):
             return True
-        return -math.inf < self._holds.promised_under(hold, op.called, moment) < moment
+        return -math.inf < self._holds.promised_under(hold, op.called, holder.over) <= holder.over
 
     def came_too_late(self, op: Op) -> bool:
         """Had the owner of an operation lost the lock by its call, or never been granted it?"""
