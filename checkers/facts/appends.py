@@ -22,10 +22,8 @@ from checkers.history.records import Commit, Element, History, List, Op, Outcome
 
 def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
     """Return the history with a list for each append that has none."""
-    operations = Operations.of(history.operations, history.header.initial_value)
-    if operations is not history.operations:
-        history = replace(history, operations=operations)
-    without_list = {(op.resource, op.element): op for op in operations.named("append") if op.value is None}
+    appends = Operations.of(history.operations).named("append")
+    without_list = {(op.resource, op.element): op for op in appends if op.value is None}
     if not without_list:
         return history
     lists = {op.index: _unseen(op) for op in without_list.values()}
@@ -35,8 +33,8 @@ def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
         for resource, shown in reversed(list(_shown(history, commits)))  # the first of several wins
         if (resource, shown[-1]) in without_list
     }
-    completed = [replace(op, value=lists[op.index]) if op.index in lists else op for op in operations]
-    return replace(history, operations=Operations.of(completed, history.header.initial_value))
+    completed = (replace(op, value=lists[op.index]) if op.index in lists else op for op in history.operations)
+    return replace(history, operations=tuple(completed))
 
 
 def _beginnings(
@@ -69,8 +67,8 @@ def read_by(op: Op) -> List | None:
     """Return the list that an operation is known to have read; None if it read none, or it is unknown."""
     if op.f == "append":
         return op.seen
-    is_list = op.f == "read" and op.outcome is Outcome.OK and isinstance(op.value, tuple)
-    return op.value if is_list and isinstance(op.value, tuple) else None
+    is_read = op.f == "read" and op.outcome is Outcome.OK
+    return op.value if is_read and isinstance(op.value, tuple) else None
 
 
 def _unseen(op: Op) -> List:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -62,8 +63,8 @@ class Lists:
     found_by: Mapping[int, Op] = field(default_factory=dict)  # the first reader of each append's element
 
     def asked(self, append: Op) -> int:
-        """Return when the hold of an append was asked for, in ns; -1 if tokens order the holds."""
-        return self.grants[append.index].sent if append.index in self.grants else -1
+        """Return when the hold of an append was asked for, in ns; if that is unknown, when it was called."""
+        return self.grants[append.index].sent if append.index in self.grants else append.called
 
     @cached_property
     def appender(self) -> Mapping[Element, Op]:
@@ -86,7 +87,7 @@ class Lists:
                 yield op.returned, op, (op.element,)
         seen: dict[List, int] = {}
         for op, shown in self.readings:
-            if op.learned is not None and op.learned < seen.get(shown, op.learned + 1):
+            if op.learned is not None and op.learned < seen.get(shown, math.inf):
                 seen[shown] = op.learned
                 yield op.learned, op, shown
 
@@ -146,7 +147,7 @@ class Lists:
             return not came_before(self.grants[op.index], self.grants[lost.index])
         if op.token is None or lost.token is None:
             return False
-        return lost.token == op.token or (lost.token < op.token and not self.header.fence_on_acquire)
+        return lost.token == op.token if self.header.fence_on_acquire else lost.token <= op.token
 
     def back(self, found: List) -> Iterator[Step]:
         """Yield the append that wrote a list, then the append that wrote the list it had read, and so on."""
@@ -162,7 +163,7 @@ class Lists:
 
         If the append does not say what it read, assume everything before its own element.
         """
-        op = self._writer(found)
+        op = self.writer.get(found)
         return None if op is None else (op, found[:-1] if op.seen is None else op.seen)
 
     @cached_property
@@ -174,15 +175,6 @@ class Lists:
             before=lambda step: self._step(step[1]),
             name=lambda step: (step[0].index, step[1]),
         )
-
-    def _writer(self, found: List) -> Op | None:
-        """Return the append that wrote a list, if need be by its last element; None if it is not known."""
-        op = self.writer.get(found)
-        if op is None and found:
-            last = self.appender.get(found[-1])
-            may_be = last is not None and last.outcome is Outcome.INFO and last.index not in self.found_by
-            op = last if may_be else None
-        return op
 
     def _came_before(self, op: Op, lost: Op, known: Known) -> bool:
         if op.precedes(lost):
@@ -251,7 +243,7 @@ def _spans(tops: list[Hashable], below: dict[Hashable, list[Hashable]]) -> dict[
     """Number all items so that the items below each one have the numbers of one span."""
     first: dict[Hashable, int] = {}
     spans: dict[Hashable, tuple[int, int]] = {}
-    left = tops[::-1]
+    left = [*tops]
     while left:
         thing = left[-1]
         if thing not in first:

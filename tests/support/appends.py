@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from checkers.facts.evidence import gather
 from checkers.history.records import Header, History, Op
+from checkers.rules.lost_updates import lost_updates
 from tests.support.brute_force import operation
 
 
@@ -31,3 +34,9 @@ def history(*operations: Op, initial: str = "", **header: object) -> History:
             for index, op in enumerate(ordered)
         ),
     )
+
+
+def judged(*operations: Op, **header: Any) -> list[tuple[object, object, bool]]:
+    """Of each conflict: the element of the accused (or "read"), the one that was lost, is it only counted?"""
+    conflicts = lost_updates(gather(history(*operations, **header)))
+    return [(each.accused.element or "read", each.because[0].element, each.counted) for each in conflicts]

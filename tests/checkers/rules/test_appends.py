@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from checkers.explain.conflict import Conflict
-from checkers.facts.appends import with_lists
+from checkers.facts.appends import read_by, with_lists
 from checkers.facts.evidence import gather
-from checkers.history.records import Commit, Op
+from checkers.history.records import Commit, Op, Outcome
 from checkers.rules.registers import observed
 from checkers.verdict.judge import judge
 from tests.support.brute_force import history_of, random_register_history, read, renumbered, write
@@ -104,3 +104,25 @@ def test_an_unseen_list_does_not_count_as_read() -> None:
     nothing = replace(read(1, (None, 0), 2, 3))
 
     assert not judge(history_of(renumbered([unknown, nothing]))).findings
+
+
+@pytest.mark.parametrize(
+    "more", [[], [replace(write(1, 1, 2, 3, "info"), f="append", element="a", value=None)]]
+)
+def test_a_read_of_the_initial_list_is_right_whatever_is_appended(more: list[Op]) -> None:
+    plain = history_of([replace(read(0, ("", 0), 0, 1), value=("x",)), *more])
+    history = replace(plain, header=replace(plain.header, initial_value=("x",)))
+
+    assert not observed(gather(history))
+
+
+@pytest.mark.parametrize(
+    ("op", "shown"),
+    [
+        (read(0, ("", 1), 0, 1), True),
+        (replace(read(0, ("", 1), 0, 1), outcome=Outcome.INFO), False),
+        (write(0, 1, 0, 1), False),
+    ],
+)
+def test_only_an_answered_read_shows_a_list(op: Op, shown: bool) -> None:
+    assert read_by(replace(op, value=("a",))) == (("a",) if shown else None)

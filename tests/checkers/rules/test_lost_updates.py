@@ -23,18 +23,12 @@ from checkers.rules.lost_updates.initial_elements import (
 )
 from checkers.rules.lost_updates.story import SAME_LIST_READ
 from tests.oracles.lists import lost_elements, overwritten
-from tests.support.appends import append, history, read
+from tests.support.appends import append, history, judged, read
 from tests.support.commit_logs import log
 from tests.support.selection import examples
 
 OF_THE_FIRST = (INITIAL_READ_WITHOUT, INITIAL_WRITTEN_WITHOUT)
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
-
-
-def judged(*operations: Op, **header: Any) -> list[tuple[object, object, bool]]:
-    """Of each conflict: the element of the accused (or "read"), the one that was lost, is it only counted?"""
-    conflicts = lost_updates(gather(history(*operations, **header)))
-    return [(each.accused.element or "read", each.because[0].element, each.counted) for each in conflicts]
 
 
 def test_a_late_write_between_a_new_holders_read_and_write_is_counted() -> None:

@@ -40,7 +40,7 @@ def before_losses(history: History) -> list[Conflict]:
     """What is wrong if nothing was lost."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(registers, "with_losses", lambda _values, _storage, conflicts: conflicts)
-        return found(history)
+        return found(replace(history))  # a copy, since a history is only judged once
 
 
 def values_of(history: History) -> list[Zone]:
