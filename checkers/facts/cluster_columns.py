@@ -109,7 +109,7 @@ class ZoneColumns:
         took_effect[self._shown[0]] = True
         write = self.writes[took_effect[self.writes]]
         bare = columns.token[write] == ABSENT
-        self.write = np.concatenate((write[~bare], write[bare])) if bare.any() else write
+        self.write = np.concatenate((write[~bare], write[bare]))
         self.initials = len(columns.resources)
         self.bare = self.initials + len(write) - int(np.count_nonzero(bare))
         self.is_ghost = columns.outcome[self.write] == FAIL
@@ -118,7 +118,7 @@ class ZoneColumns:
         self.optional = others[columns.outcome[others] == (INFO if log is None else OK)]
         fences = columns.rows(FENCE)
         fences = fences[~took_effect[fences] & (columns.token[fences] != ABSENT)]
-        refused = np.concatenate((others, fences)) if len(fences) else others
+        refused = np.concatenate((others, fences))
         self.rejected = np.sort(refused[was_rejected(columns, refused)])
 
     def _bound_zones(self) -> None:
@@ -265,7 +265,7 @@ class ZoneColumns:
             return initial_zone(self.header, reads)
         row = int(self.write[place - self.initials])
         write = self.ops[row]
-        shown_by = [by for by in [self.shown.by.get(write.index)] if by is not None and by not in reads]
+        shown_by = self.shown.by.get(write.index)
         return written_zone(write, reads, shown_by=shown_by, acknowledged=bool(self.acknowledged[row]))
 
     def operations(self, rows: Ints) -> Sequence[Op]:

@@ -59,13 +59,13 @@ def initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
     )
 
 
-def written_zone(write: Op, reads: Sequence[Op], *, acknowledged: bool, shown_by: Sequence[Op] = ()) -> Zone:
+def written_zone(write: Op, reads: Sequence[Op], *, acknowledged: bool, shown_by: Op | None = None) -> Zone:
     """Return a write's zone; `acknowledged`: its own ok proves that the value was there when it returned.
 
-    `shown_by` are other operations that prove it: they read a list that was built on this append's list.
+    `shown_by` proves it, too: it read a list that was built on this append's list.
     """
-    answers = [*reads, *shown_by, *((write,) if acknowledged else ())]
-    returns = [(op.returned, op) for op in answers if op.returned is not None]
+    answers = (*reads, shown_by, write if acknowledged else None)
+    returns = [(op.returned, op) for op in answers if op is not None and op.returned is not None]
     settled, settled_by = min(returns, key=lambda each: each[0], default=(math.inf, None))
     claimed_by = max((write, *reads), key=lambda op: op.called)
     return Zone(

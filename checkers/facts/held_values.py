@@ -78,7 +78,7 @@ class Values:
         """
         counts = np.searchsorted(self._settled, moments)
         firsts = np.searchsorted(self._settled, self._latest_call[counts - 1])
-        tokens = self.token[self.order] if fenced else np.zeros(len(self.order), dtype=np.int64)
+        tokens = self.token[self.order] if fenced else np.zeros_like(self.order)
         place = np.empty(len(self.order), dtype=np.int64)
         place[np.lexsort((self.called[self.order], tokens))] = np.arange(len(self.order))
         return self.order[highest_places(place, firsts, counts)]
@@ -167,8 +167,7 @@ def _first_lasting(zones: ZoneColumns, places: Ints, among: Ints, *, by: Ints) -
     found = first_at_most(lasted, start, past)
     found = np.where(place[found] == places, first_at_most(lasted, found + 1, past), found)
     other = place[np.minimum(found, len(among))]
-    is_of_it = (other != NOWHERE) & (zones.resource[other] == zones.resource[places])
-    return np.where(is_of_it, other, NOWHERE)
+    return np.where(zones.resource[other] == zones.resource[places], other, NOWHERE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,5 +258,4 @@ def _witness(
 def is_after_restart(values: Values, storage: StorageFacts, read: Relapse) -> bool:
     """Was the storage restarted after the last value had been sent, and before the read returned?"""
     write = values.zone(read.last).write
-    restarts, end = storage.restarts, read.op.returned or 0
-    return write is not None and restarts.first_between(write.called, end) is not None
+    return write is not None and storage.restarts.first_between(write.called, read.op.over) is not None

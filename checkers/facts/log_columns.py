@@ -46,9 +46,9 @@ class LogColumns:
         self.fence = log.fence[self.place]
         self.has_fences = bool(self.fence.any())
         self.stored_token = log.token[self.place]  # or ABSENT
-        numbers = np.arange(len(self.resources) + 1)
-        bounds = np.searchsorted(self.resource, numbers)
-        self.first, self.end = bounds[:-1], bounds[1:]  # each resource's first position, and the next one's
+        numbers = np.arange(len(self.resources))
+        self.first = np.searchsorted(self.resource, numbers)  # each resource's first position
+        self.end = np.searchsorted(self.resource, numbers, side="right")  # and the one after its last
 
     @classmethod
     def matched(cls, operations: Operations, commits: Commits) -> Self:

@@ -61,6 +61,18 @@ def test_a_clients_own_next_hold_is_no_hazard(kind: str, began: int) -> None:
     assert not [name for name in hit if "superseded" in name or "regranted" in name]
 
 
+def test_what_was_hit_is_listed_from_the_grant_to_the_release() -> None:
+    paused = struck("pause", "client:0", 20, 30), struck("pause", "client:0", 60, 70)
+
+    verdict = judged(FIRST, *paused, call(0, "write", 40, 50, token=1, value="a"), clients=2)
+
+    assert verdict.hazards is not None
+    assert list(verdict.hazards.hit) == [
+        "before-write/before-expiry/holder",
+        "before-release/before-expiry/holder",
+    ]
+
+
 def test_a_grant_counts_only_in_a_pause_that_outlived_the_lease() -> None:
     other = call(1, "acquire", 25, 28, owner="1-1", token=2, ttl=100)
 

@@ -11,15 +11,16 @@ import pytest
 
 import fencepost
 from checkers.facts.cluster_columns import ZoneColumns, zones_of
-from checkers.facts.clusters import written_zone
+from checkers.facts.clusters import initial_zone, written_zone
 from checkers.facts.evidence import gather
 from checkers.history.commit_log import UNRECORDED
 from checkers.history.ranks import UNRANKED
-from checkers.history.records import Commit, Op
+from checkers.history.records import Commit, Header, Op
 from checkers.rules.non_linearizable.misreads import UNWRITTEN, misreads
 from checkers.rules.stale_reads import went_back
 from checkers.verdict.judge import judge
-from tests.support.brute_force import history_of, read, renumbered, write
+from tests.support.appends import append, history
+from tests.support.brute_force import fenced, history_of, read, renumbered, write
 from tests.support.commit_logs import log
 from tests.support.events import event, history_file
 
@@ -173,6 +174,11 @@ def test_a_read_that_returned_when_its_write_was_called_may_have_seen_it(tmp_pat
     assert judge(fencepost.read(path)).findings == ()
 
 
+@pytest.mark.parametrize(("returned", "reads"), [(2, [0]), (1, [])])
+def test_a_read_can_only_have_seen_what_was_called_by_its_return(returned: int, reads: list[int]) -> None:
+    assert zones([read(0, ("v1", 1), 0, returned), write(1, 1, 2, 3)]).reads.tolist() == reads
+
+
 def test_a_value_that_returns_over_a_higher_token_is_a_stale_read(tmp_path: Path) -> None:
     lines = [
         event(1, "invoke", 0, "r0", "v1") | {"token": 1},
@@ -194,3 +200,30 @@ def test_the_initial_value_has_the_initial_token(tmp_path: Path, seen: dict[str,
     )
 
     assert [each.anomaly for each in judge(fencepost.read(path)).findings] == ["non-linearizable"]
+
+
+def test_no_value_surely_precedes_an_initial_one_that_nobody_read() -> None:
+    before = initial_zone(Header(target="t"), [])
+
+    assert not written_zone(write(0, 1, 0, 1), [], acknowledged=True).surely_before(before)
+
+
+def test_a_list_that_was_built_on_an_unanswered_append_settles_it() -> None:
+    unanswered = append(0, 1, 1, None, "a", "info")
+    reader = append(4, 6, 2, "a", "b")
+    found = zones_of(gather(history(unanswered, reader)))
+
+    assert [op.element for op in (found.ops[int(row)] for row in found.write)] == ["a", "b"]
+    assert [found.zone(place).settled for place in (1, 2)] == [6, 6]
+
+
+@pytest.mark.parametrize(
+    ("refused", "commits"),
+    [
+        (replace(fenced(write(0, 5, 0, 1, "stale")), token=None), None),
+        (fenced(write(0, 5, 0, 1, "stale")), log((5, None))),
+    ],
+    ids=["without a token", "logged all the same"],
+)
+def test_a_fence_that_no_mark_can_have_refused_was_not_rejected(refused: Op, commits: list[Commit]) -> None:
+    assert zones([refused, write(1, 1, 2, 3)], commits).rejected.tolist() == []

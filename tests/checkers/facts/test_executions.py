@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from checkers.facts.evidence import gather
-from checkers.facts.executions import executions_past_lease
+from checkers.facts.executions import executions_of, executions_past_lease
 from checkers.verdict.judge import judge
 from checkers.vocabulary.counts import OF_JOBS
 from checkers.vocabulary.verdict import Validity
-from tests.support.job_events import LEASE, Event, execute, fault, history, submit, take
+from tests.support.job_events import LEASE, Event, execute, fault, heartbeat, history, submit, take
 
 RAN = execute("a", 1, 10, 50)
 
@@ -76,3 +76,14 @@ def test_a_run_with_jobs_is_valid_if_a_fault_outlived_a_lease() -> None:
     assert challenged.validity is Validity.VALID
     assert too_easy.validity is Validity.UNKNOWN
     assert "no fault outlived the lease of an execution" in too_easy.reasons[0]
+
+
+@pytest.mark.parametrize(("called", "end", "seen"), [(10, 10, None), (11, 11, 11)])
+def test_only_a_heartbeat_after_its_call_shows_that_an_execution_went_on(
+    called: int, end: int, seen: int | None
+) -> None:
+    run = gather(history(execute("a", 1, 10), heartbeat(1, 10, called, called + 1)))
+
+    ((found,),) = executions_of(run).values()
+
+    assert (found.end, found.seen and found.seen.called) == (end, seen)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import gather
-from checkers.facts.held_values import Values, of_columns
+from checkers.facts.held_values import StaleWrites, StorageFacts, Values, of_columns, replaced_by
+from checkers.history.faults import Faults
+from checkers.history.ranges import NOWHERE
+from checkers.history.ranks import UNRANKED
 from checkers.history.records import Op
 from checkers.rules.registers import observed
 from tests.support.brute_force import history_of, read, renumbered, write
@@ -85,3 +89,52 @@ def test_a_stale_read_of_another_value_is_not_the_mark_that_went_back() -> None:
     higher, back, again = read(4, ("v2", 4), 21, 22), read(5, ("v0", 2), 24, 25), read(6, ("v0", 2), 26, 27)
 
     assert went_back(first, before, second, stale, higher, back, again) == [5]
+
+
+def test_a_read_that_returned_when_another_was_called_came_no_earlier() -> None:
+    long, higher = read(1, ("v0", 5), 2, 6), read(2, ("v0", 5), 3, 4)
+    probe = read(3, INITIAL, 6, 7)
+    values = held([write(0, 5, 0, 1), long, higher, probe])
+
+    assert values.higher_read(0, values.moments(probe)[0]) == higher
+
+
+def test_only_a_later_value_of_the_same_register_replaced_one() -> None:
+    elsewhere = [replace(write(i, 1, i, i), resource="r1") for i in (5, 6)]
+    zones = zones_of(gather(history_of([write(0, 1, 0, 1), write(1, 2, 2, 3), *elsewhere])))
+    of_r0 = zones.of_resource(0)
+
+    found = replaced_by(zones, of_r0, np.full(len(of_r0), UNRANKED), np.arange(len(zones.level)))
+
+    assert found.tolist() == [*of_r0[1:], NOWHERE]
+
+
+@pytest.mark.parametrize(
+    ("strict", "tokens"),
+    [(True, [3, 4]), (False, [2, 3])],
+)
+def test_a_stale_write_shows_a_loss_if_only_the_past_lets_it_through(strict: bool, tokens: list[int]) -> None:
+    shown = [token for token in range(7) if first_stale([(token, 6, 7)], strict=strict) is not None]
+
+    assert shown == tokens
+
+
+def test_token_0_shows_a_loss_of_token_1() -> None:
+    assert first_stale([(0, 6, 7)], strict=False, past=0, mark=1) == 0
+
+
+def test_the_stale_write_that_was_sent_first_shows_the_loss() -> None:
+    assert first_stale([(3, 6, 20), (3, 7, 8)], strict=True) == 0
+    assert first_stale([(3, 4, 20), (3, 7, 8)], strict=True) == 1
+
+
+def first_stale(
+    spans: Sequence[tuple[int, int, int]], *, strict: bool, past: int = 2, mark: int = 4
+) -> int | None:
+    """Which of these stale writes (token, call, return) shows that the mark fell to `past` by the moment 5?"""
+    writes = [write(index, token, called, returned) for index, (token, called, returned) in enumerate(spans)]
+    values = held([*writes, write(len(writes), 9, 5, 30)])
+    moment, _ = values.moments(write(len(writes), 9, 5, 30))
+    storage = StorageFacts(fenced=True, strict=strict, restarts=Faults(()))
+    found = StaleWrites(storage, values, writes).first_after(moment, past, mark)
+    return None if found is None else found.index

@@ -202,7 +202,7 @@ def test_each_commit_has_what_sent_it(whole: LogColumns, is_part: bool) -> None:
     assert log.row.tolist() == [1, 2, -1, -1, 3, 4, -1]
     assert log.fits.tolist() == [True, True, False, False, False, False, False]
     assert log.token.tolist() == [2, 3, 7, 1, 4, 6, 9]
-    assert [None if value < 0 else values[value] for value in log.value] == [
+    assert [None if value == -1 else values[value] for value in log.value] == [
         "v1",
         None,
         None,

@@ -32,6 +32,8 @@ def lost(*operations: list[Event], **header: object) -> list[tuple[int, ...]]:
         (LOST, take(1, 3, 5 + LONG), False),
         (submit("a", 1, 8, due=5), take(1, 3, 8 + LONG + 1), True),  # accepted later than it was due
         (submit("a", 1, 8, due=5), take(1, 3, 8 + LONG), False),
+        (submit("a", 0, 0), take(1, 0, 1 + LONG), True),
+        (submit("a", 0, 0), take(1, 0, LONG), False),
         (LOST, take(1, 9, 9 + LONG + 1), True),
         (LOST, take(1, 9, 9 + LONG), False),
         (LOST, take(1, 3, 90, "ok", job="b"), True),
@@ -44,7 +46,7 @@ def lost(*operations: list[Event], **header: object) -> list[tuple[int, ...]]:
 def test_a_job_is_lost_if_a_worker_waits_for_too_long(
     job: list[Event], idle: list[Event], *, is_lost: bool
 ) -> None:
-    assert lost(job, idle) == ([(1, idle[0]["time"])] if is_lost else [])
+    assert lost(job, idle) == ([(job[0]["time"], idle[0]["time"])] if is_lost else [])
 
 
 def test_a_job_that_began_is_not_lost_whatever_became_of_it() -> None:
@@ -66,6 +68,18 @@ def test_a_take_may_get_a_job_that_is_not_acknowledged_yet(called: int, *, is_lo
     job = submit("a", called, 40, due=0)
 
     assert lost(job, unknown, take(1, 41, 90)) == ([(called, 41)] if is_lost else [])
+
+
+def test_a_take_may_get_a_job_that_is_due_at_the_very_start() -> None:
+    job, idle = submit("a", 0, 0), take(1, 1, 90)
+
+    assert lost(job, idle, grace=0) == [(0, 1)]
+    assert lost(job, idle, take(2, 0, 0, "info"), grace=0) == []
+
+
+@pytest.mark.parametrize(("until", "found"), [(5 + GRACE + 1, [(1, 3)]), (5 + GRACE, [])])
+def test_without_a_lease_a_job_may_only_wait_for_the_grace(until: int, found: list[tuple[int, int]]) -> None:
+    assert lost(LOST, take(1, 3, until), ttl=None) == found
 
 
 @pytest.mark.parametrize(

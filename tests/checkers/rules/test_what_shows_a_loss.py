@@ -164,6 +164,25 @@ def test_only_what_a_value_surely_replaced_is_older(returned: int, is_lost: bool
     assert ("lost-write" in {each.anomaly for each in conflicts}) == is_lost
 
 
+@pytest.mark.parametrize(("returned", "is_lost"), [(2, True), (3, False)])
+def test_a_value_whose_write_returned_as_another_was_sent_may_replace_it(
+    returned: int, is_lost: bool
+) -> None:
+    writes = write(0, 1, 1, returned), write(1, 3, 3, 3)
+    reads = read(2, ("v1", 3), 6, 6), read(3, ("v0", 1), 8, 11), read(4, INITIAL, 17, 17)
+
+    assert ("lost-write" in {each.anomaly for each in found([*writes, *reads])}) == is_lost
+
+
+def test_a_write_that_one_in_flight_with_it_may_have_replaced_was_not_lost() -> None:
+    old, one, other = write(0, 1, 0, 1), write(1, 1, 2, 5), write(2, 1, 3, 5)
+    gone, back = read(3, ("v0", 1), 6, 7), read(4, ("v1", 1), 8, 9)
+
+    for more, is_lost in ([], True), ([back], False):
+        conflicts = after_restart(5, old, one, other, gone, *more, fenced=False)
+        assert ("lost-write" in {each.anomaly for each in conflicts}) == is_lost
+
+
 @pytest.mark.parametrize(("kind", "did"), [("kill", "was killed"), ("script", "was hit by script")])
 def test_a_loss_names_what_happened_to_the_storage(kind: str, did: str) -> None:
     operations = history_of(renumbered([write(0, 1, 0, 1), write(1, 2, 8, 9)])).operations
