@@ -16,10 +16,9 @@ import numpy as np
 
 from checkers.facts.cluster_columns import was_rejected, zones_of
 from checkers.facts.evidence import Evidence, in_columns
-from checkers.facts.narrowing import keys
 from checkers.history.columns import ABSENT, ACQUIRE, APPEND, OK, WRITE, Columns, Flags, Ints, indices
 from checkers.history.memoized import memoized
-from checkers.history.ranks import UNRANKED, Summit, distinct, stable_order
+from checkers.history.ranks import UNRANKED, Summit, distinct, keys, stable_order
 from checkers.history.records import Op
 
 

@@ -19,7 +19,7 @@ from checkers.facts.stored_values import numbers_of_stored, places_of
 from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, WRITE, Flags, Ints, Operations, indices
 from checkers.history.commit_columns import Commits
 from checkers.history.commit_log import UNRECORDED, Entry, of_another_run
-from checkers.history.ranks import Scale, distinct, stable_order
+from checkers.history.ranks import Scale, keys, stable_order
 from checkers.history.records import Op
 
 
@@ -324,9 +324,7 @@ def _fenced(operations: Operations, resource: Ints, token: Ints) -> Ints:
     columns, rows = operations.columns, operations.columns.rows(FENCE)
     if not len(rows):
         return np.full(len(resource), -1, dtype=np.int64)
-    different, numbers = distinct(np.concatenate((columns.token[rows], token)))
-    key = np.concatenate((columns.resource[rows], resource)) * (len(different) + 1) + numbers
-    own, asked = key[: len(rows)], key[len(rows) :]
+    own, asked = keys((columns.resource[rows], columns.token[rows]), (resource, token))
     order = np.lexsort((rows, columns.outcome[rows] == FAIL, own))
     found = order[np.minimum(np.searchsorted(own[order], asked), len(rows) - 1)]
     return np.where(own[found] == asked, rows[found], -1)

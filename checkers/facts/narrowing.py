@@ -17,7 +17,7 @@ import numpy as np
 from checkers.facts.evidence import Evidence, in_columns
 from checkers.history.columns import ABSENT, ACQUIRE, FAIL, NEVER, OK, RELEASE, RENEW, REVOKE, Flags, Ints
 from checkers.history.memoized import memoized
-from checkers.history.ranks import distinct, is_repeated, stable_order
+from checkers.history.ranks import distinct, is_repeated, keys, stable_order
 
 FEW = 256  # operations; for fewer, the rules take less time than choosing among them
 
@@ -120,7 +120,7 @@ class GrantColumns:
         """
         time, ask = keys((self.resource, times), (self.resource, asked))
         different, number = distinct(heights)
-        base = self.resource * (len(different) + 1)
+        base = self.resource * len(different)
         order = stable_order(time)
         highest = np.maximum.accumulate((base + number + 1)[order])
         place = np.searchsorted(time[order], ask)
@@ -233,16 +233,7 @@ class Groups:
 
 def _after(start: Ints, ttl: Ints) -> Ints:
     """Return when a promise ends; ABSENT if there is none, NEVER if it lasts beyond all times."""
-    end = start + np.where(ttl == ABSENT, 0, np.minimum(ttl, NEVER - start))
-    return np.where(ttl == ABSENT, ABSENT, end)
-
-
-def keys(*parts: tuple[Ints, Ints]) -> list[Ints]:
-    """Return pairs of (resource, number) as single numbers in the same order, comparable across parts."""
-    different, numbers = distinct(np.concatenate([number for _, number in parts]))
-    split = np.split(numbers, np.cumsum([len(number) for _, number in parts])[:-1])
-    span = len(different) + 1
-    return [resource * span + number for (resource, _), number in zip(parts, split, strict=True)]
+    return np.where(ttl == ABSENT, ABSENT, start + np.minimum(ttl, NEVER - start))
 
 
 def of_long_waits(holds: GrantColumns, least: Callable[[int], float], gap: float) -> Ints:
@@ -281,7 +272,8 @@ def of_starved(holds: GrantColumns, least: int, clients: int | None) -> Ints:
     (key,) = keys((columns.resource[acquires], client))
     acquires = acquires[stable_order(key)]
     refused = columns.outcome[acquires] == FAIL
-    is_new = np.append(True, np.diff(np.sort(key)) > 0) | ~refused
+    is_new = ~refused
+    is_new[1:] |= np.diff(np.sort(key)) > 0
     stretch = np.cumsum(is_new)
     first = np.full(stretch[-1] + 1, NEVER, dtype=np.int64)
     last = np.zeros(stretch[-1] + 1, dtype=np.int64)
@@ -303,6 +295,6 @@ def _longest_stretch(starts: Ints, ends: Ints, gap: float) -> int:
 
 def _longest_gap(starts: Ints, ends: Ints, first: int, last: int) -> int:
     """Return the length of the longest stretch from `first` to `last` that no interval covers."""
-    order = np.argsort(starts, kind="stable")
+    order = stable_order(starts)
     reached = np.maximum.accumulate(np.append(first, ends[order]))
     return int((np.minimum(np.append(starts[order], last), last) - reached).max())

@@ -239,6 +239,13 @@ def distinct(numbers: Ints) -> tuple[Ints, Ints]:
     return ordered[is_new], which
 
 
+def keys(*parts: tuple[Ints, Ints]) -> list[Ints]:
+    """Return pairs of (resource, number) as single numbers in the same order, comparable across parts."""
+    different, numbers = distinct(np.concatenate([number for _, number in parts]))
+    of_all = np.concatenate([resource for resource, _ in parts]) * len(different) + numbers
+    return np.split(of_all, np.cumsum([len(number) for _, number in parts])[:-1])
+
+
 def is_repeated(numbers: Ints) -> Flags:
     """Which numbers also come earlier?"""
     order = stable_order(numbers)

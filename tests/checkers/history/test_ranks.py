@@ -18,6 +18,7 @@ from checkers.history.ranks import (
     distinct,
     heights,
     is_repeated,
+    keys,
     places_in,
     rank,
     stable_order,
@@ -238,3 +239,9 @@ def test_lines_of_one_register_are_ranked_by_the_first_of_their_time(tmp_path: P
     assert ranks.start.tolist() == [0]
     assert ranks.called.tolist() == [2, 3, 7, 8, 11]
     assert ranks.returned.tolist() == [3, 3, 8, 10, UNRANKED]
+
+
+def test_a_key_is_above_those_of_lower_numbers_and_of_earlier_resources() -> None:
+    one, other = keys((np.array([0, 1, 1]), np.array([7, 5, 5])), (np.array([0, 1]), np.array([5, 7])))
+
+    assert other[0] < one[0] < one[1] == one[2] < other[1]
