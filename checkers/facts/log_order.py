@@ -29,7 +29,7 @@ from checkers.facts.evidence import Evidence
 from checkers.facts.log_columns import LogColumns
 from checkers.facts.read_places import ReadPlaces, read_places
 from checkers.facts.recorded import Recorded, recorded
-from checkers.history.columns import ABSENT, FENCE, NO_ROWS, OK, READ, Flags, Ints, indices
+from checkers.history.columns import ABSENT, FENCE, NO_ROWS, OK, READ, Ints, indices
 from checkers.history.memoized import memoized
 from checkers.history.ranges import NOWHERE
 from checkers.history.ranks import UNRANKED, Summit, stable_order
@@ -88,16 +88,12 @@ class LogOrder:
         misplaced = np.zeros(len(self.recorded.columns) + 1, dtype=np.bool_)
         rows, _ = self._late
         misplaced[rows[self.recorded.columns.f[rows] != READ]] = True
-        return self._latest_call((self.log.row >= 0) & ~misplaced[self.log.row])
+        return np.maximum.accumulate(np.where(misplaced[self.log.row], 0, self._called))
 
     @cached_property
     def _called(self) -> Ints:
-        """The rank at which all operations up to each position had been called."""
-        return self._latest_call(self.log.row >= 0)
-
-    def _latest_call(self, counted: Flags) -> Ints:
-        called: Ints = np.where(counted, np.append(self.recorded.ranks.called, 0)[self.log.row], 0)
-        return np.maximum.accumulate(called)
+        """The rank at which each position's operation was called; 0 if no client sent it there."""
+        return np.append(self.recorded.ranks.called, 0)[self.log.row]
 
     def late_by_refusals(self, rows: Ints, positions: Ints) -> Late:
         """Return the operations that only these refusals show to be late, by the positions they prove."""
@@ -139,8 +135,7 @@ class LogOrder:
         """
         log, ranks = self.log, self.recorded.ranks
         before = np.append(ranks.start, np.full(len(log.resources) - len(ranks.start), UNRANKED))
-        called = np.where(log.row >= 0, np.append(ranks.called, 0)[log.row], 0)
-        starts = np.maximum(np.maximum(self.starts, called), before[log.resource])
+        starts = np.maximum(np.maximum(self.starts, self._called), before[log.resource])
         order = stable_order(log.height)
         ever = np.append(np.minimum.accumulate(starts[order][::-1])[::-1], UNRANKED)
         return ever[np.searchsorted(log.height[order], log.scale.above(resource, tokens))]
@@ -185,7 +180,7 @@ class LogOrder:
         resource, tokens = columns.resource[rows], columns.token[rows]
         found = self.first_mark(resource, tokens, above=False)
         raised = indices((found >= log.first[resource]) & (found < len(log)))
-        too_late = self._called[found[raised]] > ranks.returned[rows[raised]]
+        too_late = np.maximum.accumulate(self._called)[found[raised]] > ranks.returned[rows[raised]]
         found[raised[too_late]] = len(log)
         fences = indices(log.fence)
         if not len(fences):  # this part of a log has none; another part does
@@ -289,8 +284,8 @@ class LogOrder:
             above = int(self._above[columns.resource[row]])
             places = repeated[row]
             free = bisect_right(places, reached - above, key=lambda place: self.log.following[place + 1])
-            place = places[free] if free < len(places) else places[0]
-            levels[row] = place + above
-            if place != places[0]:
-                refusals[row] = refusals[by]
+            if free < len(places):  # otherwise the read came too late, and shows nothing more
+                levels[row] = places[free] + above
+                if free:
+                    refusals[row] = refusals[by]
         return _Sightings(levels=levels, refusals=refusals)

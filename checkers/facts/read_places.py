@@ -76,7 +76,7 @@ class _Values:
         if not self._is_unique:
             key = log.resource[entries] * values + log.value[entries]
             order = stable_order(key)
-            self._key, self._entries = key[order], entries[order]
+            self._key, self._entries = key[order], np.append(entries[order], NOWHERE)
 
     def first_and_last(self, resource: Ints, value: Ints) -> tuple[Ints, Ints]:
         """Return the first and the last position of each value on a resource, or NOWHERE."""
@@ -89,8 +89,8 @@ class _Values:
         first = np.searchsorted(self._key, asked)
         last = np.searchsorted(self._key, asked, side="right") - 1
         absent = last < first
-        first, last = (self._entries[np.where(absent, 0, each)] for each in (first, last))
-        return np.where(absent, NOWHERE, first), np.where(absent, NOWHERE, last)
+        first[absent] = last[absent] = -1
+        return self._entries[first], self._entries[last]
 
     def positions(self, resource: int, value: int) -> Ints:
         """Return all positions of a value on a resource."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from checkers.facts.evidence import Evidence, gather
@@ -253,3 +254,91 @@ def test_a_fence_was_sent_to_its_own_resource() -> None:
     log = matched(fences, *((f"r{i}", 1 if i else 2, None) for i in range(4)))
 
     assert log.sender.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("refused", [0, 1])
+def test_a_logged_fence_was_sent_by_the_first_that_was_not_refused(refused: int) -> None:
+    outcomes = ["stale" if place == refused else "ok" for place in range(3)]
+    fences = [fenced(write(i, 1, 2 * i, 2 * i + 1, outcome)) for i, outcome in enumerate(outcomes)]
+
+    assert matched(fences, ("r0", 1, None)).sender.tolist() == [1 - refused]
+
+
+def test_a_logged_fence_was_sent_by_no_client_without_fences() -> None:
+    assert matched([write(0, 1, 0, 1)], ("r0", 1, "v0"), ("r0", 2, None)).sender.tolist() == [0, -1]
+
+
+def test_only_what_was_logged_on_the_resource_was_sent_before() -> None:
+    sent = [write(0, 1, 0, 1), on("r1", write(1, 2, 2, 3))]
+    foreign = [("r0", 8, "v8"), ("r1", 9, "v9")]
+
+    log = matched(sent, ("r0", 1, "v0"), foreign[1], ("r1", 2, "v1"))
+    assert log.sent_last_before(log._ops[1]) is None
+
+    log = matched(sent, foreign[0], ("r0", 1, "v0"))
+    assert log.sent_last_before(log._ops[0]) is None
+
+
+SENT = write(0, 1, 0, 1), write(1, 2, 2, 3), on("r1", write(2, 3, 4, 5))
+
+
+@pytest.mark.parametrize(
+    ("commits", "near"),
+    [
+        ([("r1", 1, "v0"), ("r0", 2, "v1"), ("r1", 3, "v2")], 1),
+        ([("r0", 1, "v0"), ("r1", 3, "v2"), ("r0", 9, "v9")], 0),
+        ([("r0", 1, "v0"), ("r0", 5, "v0")], None),
+    ],
+    ids=["of the resource it was sent to", "of its resource", "another write"],
+)
+def test_an_unmatched_commit_is_shown_with_a_write_that_fits(
+    commits: list[tuple[str, int | None, str | None]], near: int | None
+) -> None:
+    (unmatched,) = matched(SENT, *commits).unmatched
+
+    assert (unmatched.near and unmatched.near.index) == near
+
+
+NEVER_REACHED = 3
+
+
+@pytest.mark.parametrize(
+    ("resource", "token", "at", "above"),
+    [
+        (0, 0, -1, 0),
+        (0, 1, 0, 1),
+        (0, 2, 1, NEVER_REACHED),
+        (0, 3, NEVER_REACHED, NEVER_REACHED),
+        (1, 0, 1, 2),
+        (1, 7, 2, NEVER_REACHED),
+    ],
+)
+def test_the_mark_of_a_resource_is_reached_at_its_own_writes(
+    resource: int, token: int, at: int, above: int
+) -> None:
+    sent = [write(0, 1, 0, 1), write(1, 2, 2, 3), on("r1", write(2, 7, 4, 5))]
+    commits = [
+        Commit(seq=seq, resource=name, token=token, value=f"v{seq}")
+        for seq, (name, token) in enumerate([("r0", 1), ("r0", 2), ("r1", 7)])
+    ]
+    order = ordered(gather(history_of(sent), commits))
+
+    found = [
+        int(order.first_mark(np.array([resource]), np.array([token]), above=each)[0])
+        for each in (False, True)
+    ]
+
+    assert found == [at, above]
+
+
+def test_refusals_show_only_what_is_not_known_to_be_late_without_them() -> None:
+    known = write(0, 1, 6, 7)
+    sent = [write(1, 2, 0, 1), write(2, 3, 0, 20, "info"), read(3, ("v1", 2), 8, 9)]
+    first, refused = read(5, (None, 0), 0, 0), write(4, 2, 2, 3, "stale")
+    operations = renumbered([*sent, first, refused, known])
+    order = ordered(gather(history_of(operations), log((1, "v0"), (2, "v1"), (3, "v2"))))
+
+    late = order.late_by_refusals(np.array([3]), np.array([2]))
+
+    assert [operations[row].value for row in order.late.rows] == ["v0"]
+    assert [operations[row].value for row in late.rows] == ["v1"]
