@@ -10,6 +10,7 @@ Resources with writes other than appends are left out, since a write may replace
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ def shown_appends(evidence: Evidence) -> ShownAppends:
 
 def _appenders(operations: Sequence[Op]) -> dict[object, Op]:
     """Return the append of each element, except for elements that several operations appended."""
-    appends = [op for op in operations if op.f == "append" and op.element is not None]
+    appends = [op for op in operations if op.element is not None]
     times = Counter(op.element for op in appends)
     return {op.element: op for op in appends if times[op.element] == 1}
 
@@ -70,7 +71,7 @@ def _first_readers(operations: Sequence[Op], appender: Mapping[object, Op]) -> d
 
 
 def _learned(reader: Op) -> float:
-    return float("inf") if reader.learned is None else reader.learned
+    return math.inf if reader.learned is None else reader.learned
 
 
 def _pairs(
@@ -90,4 +91,4 @@ def _built_on(append: Op, shown: List) -> List:
     """Return the list that an append read: as it says, or as shown by a list that has its element."""
     if append.seen is not None:
         return append.seen
-    return shown[: shown.index(append.element)] if append.element in shown else ()
+    return shown[: shown.index(append.element)]
