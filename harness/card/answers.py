@@ -143,8 +143,11 @@ def _failover(subject: Subject, seen: Sequence[Seen]) -> Found:
 
 def _hands_over(_: Subject, seen: Sequence[Seen]) -> Found:
     used = _of(seen, "stop")
-    if bad := _total(run.of_lock for run in used):
-        return used, "no", _named(bad)
+    wrong = {
+        name: times for name, times in _total(run.of_lock for run in used).items() if name not in _OF_TOKENS
+    }
+    if wrong:
+        return used, "no", _named(wrong)
     kept = sum(run.kept_back for run in used)
     waits = [waited for run in used for waited in run.handed_over]
     if kept:

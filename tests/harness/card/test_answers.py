@@ -115,6 +115,11 @@ ANSWERS = {
         ),
         ([run("stop", kept_back=1, anomalies={"early-grant": 1})], "no", "early-grant ×1"),
         (
+            [run("stop", handed_over=(5,), anomalies={"duplicate-token": 9})],
+            "yes",
+            "1 stopped holder gave the lock back; it was granted again within 1 ms",
+        ),
+        (
             [run("stop")],
             "not shown",
             "no lock of a stopped holder was granted again before its lease ended",
