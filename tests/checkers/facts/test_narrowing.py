@@ -78,13 +78,13 @@ def test_the_greatest_before_a_moment_is_of_its_resource() -> None:
         grant("a", 0, 1, 5),
         grant("b", 2, 3, 4),
         grant("c", 4, 5, 3),
-        on("r1", grant("d", 6, 7, 7)),
-        on("r1", grant("e", 8, 9, 8)),
+        on("r1", grant("d", 6, 7, 1)),
+        on("r1", grant("e", 8, 9, 2)),
     )
 
     greatest = found.greatest_before(found.returned, found.token, asked=found.sent)
 
-    assert greatest.tolist() == [ABSENT, 5, 5, ABSENT, 7]
+    assert greatest.tolist() == [ABSENT, 5, 5, ABSENT, 1]
 
 
 @pytest.mark.parametrize(("returned", "rows"), [(9, [2, 3]), (10, [])])
@@ -119,7 +119,7 @@ def test_a_grant_before_an_earlier_one_was_given_up_is_judged_with_it(returned: 
         ([lock("revoke", "a", 8, 9, "info")], [8]),
         ([lock("release", "a", 3, 4)], [15]),
         ([lock("release", "a", 3, 5)], [3]),
-        ([lock("release", "a", 7, 8), grant("a", 9, 10, ttl=10)], [19, 19]),
+        ([grant("a", 9, 10, ttl=10), lock("release", "a", 11, 12)], [19, 19]),
         ([lock("renew", "a", 8, 9, ttl=9)], [17]),
     ],
     ids=["lease", "release", "revoke", "release before", "release until then", "two grants", "renew"],

@@ -37,11 +37,12 @@ WITHOUT = replace(FIRST, token=None)
     ("operations", "commits", "pairs"),
     [
         ([FIRST, AGAIN, LATER], [("r0", 2, "a"), ("r0", 5, "b"), ("r0", 2, "c")], [(0, 0), (1, 2), (2, 1)]),
-        ([FIRST, AGAIN, LATER], [("r0", 2, "a"), ("r0", 2, "b"), ("r0", 2, "c")], [(0, 0), (1, 1)]),
+        ([FIRST, AGAIN, LATER], [("r0", 1, "d"), *[("r0", 2, "a")] * 3], [(1, 0), (2, 1)]),
         ([FIRST, LATER], [("r0", 5, "b"), ("r0", 4, "c"), ("r0", 9, "d")], [(0, 1)]),
         ([replace(FIRST, f="append"), LATER], [("r0", 2, "a")], [(0, 0)]),
         ([write(0, 2, 0, 1, "stale"), AGAIN], [("r0", 2, "a")], [(0, 1)]),
         ([FIRST], [("r0", 2, None)], []),
+        ([replace(FIRST, token=0)], [("r0", 0, "a")], [(0, 0)]),
         ([WITHOUT], [("r0", None, "a"), ("r0", 2, None)], []),
         (
             [replace(write(i, FAR, 0, 1), resource=f"r{i}") for i in range(5)],
@@ -49,7 +50,17 @@ WITHOUT = replace(FIRST, token=None)
             [(i, i) for i in range(5)],
         ),
     ],
-    ids=["in turn", "more commits", "no write", "an append", "refused", "a fence", "no token", "far apart"],
+    ids=[
+        "in turn",
+        "more commits",
+        "no write",
+        "an append",
+        "refused",
+        "a fence",
+        "token 0",
+        "no token",
+        "far apart",
+    ],
 )
 def test_a_commit_is_compared_with_the_write_that_has_its_token(
     operations: list[Op], commits: list[tuple[str, int | None, str | None]], pairs: list[tuple[int, int]]
