@@ -21,6 +21,7 @@ from harness.processes.duty_cycle import PERIOD, Throttled
 END_TIMEOUT = 10  # s
 KILLED = 137  # the status of a container whose process got SIGKILL
 REASON_TIMEOUT = 5.0  # s; on a busy machine, Docker learns why only after it has seen the end
+SETTLING = 5.0  # s; of a status after a request
 POLL = 0.05  # s
 FREEZE_TIMEOUT = 30.0  # s
 UNFROZEN = "unable to freeze"  # in the error of a pause that may be tried again
@@ -185,10 +186,16 @@ class Container:
         return str(seen["State"]["Status"])
 
     def _expect(self, status: str) -> None:
-        seen = self._status()
-        if seen != status:
-            self.check()  # says more about one that has ended
-            raise InfrastructureError(f"{self.name} should be {status}, but is {seen}")
+        """Wait until Docker shows a status; InfrastructureError if it does not.
+
+        Docker may see what its runtime did only after its answer, and shows the status before for that long.
+        """
+        deadline = time.monotonic() + SETTLING
+        while (seen := self._status()) != status:
+            if time.monotonic() > deadline:
+                self.check()  # says more about one that has ended
+                raise InfrastructureError(f"{self.name} should be {status}, but is {seen}")
+            time.sleep(POLL)
 
     def log(self) -> str:
         """Return its log, as far as Docker has kept it (see docker_compose); or why it cannot be read.

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import pytest
 import requests
 
-from harness.core.errors import ServerNotReadyError
+from harness.core.errors import InfrastructureError, ServerNotReadyError
 from harness.engines import docker_containers
 from harness.engines.docker_containers import Container
 
@@ -98,3 +98,27 @@ def test_a_log_that_docker_does_not_give_says_why() -> None:
         ServerNotReadyError, match=r"status 137\), .*\n  \| .this log could not be read: Docker: Read timed"
     ):
         stopped.check()
+
+
+def shown_as(*statuses: str) -> Container:
+    """A container that Docker shows so, one after the other, whatever it is asked to do."""
+    each = iter(statuses)
+
+    def inspected(_id: str) -> dict[str, Any]:
+        return {"State": {"OOMKilled": False, "Running": True, "Status": next(each)}, "Config": {}}
+
+    api = SimpleNamespace(inspect_container=inspected, pause=lambda _id: None, unpause=lambda _id: None)
+    client: Any = SimpleNamespace(api=api)
+    return Container("etcd-1", "1234", (), client)
+
+
+def test_docker_may_show_the_former_status_for_a_moment() -> None:
+    shown_as("paused", "paused", "running").thaw()
+    shown_as("running", "paused").freeze()
+
+
+def test_a_container_that_stays_as_it_was_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docker_containers, "SETTLING", -1.0)
+
+    with pytest.raises(InfrastructureError, match="etcd-1 should be running, but is paused"):
+        shown_as("paused", "paused", "paused").thaw()
