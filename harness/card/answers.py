@@ -143,27 +143,19 @@ def _failover(subject: Subject, seen: Sequence[Seen]) -> Found:
 
 def _hands_over(_: Subject, seen: Sequence[Seen]) -> Found:
     used = _of(seen, "stop")
-    wrong = {
-        name: times for name, times in _total(run.of_lock for run in used).items() if name not in _OF_TOKENS
-    }
-    if wrong:
+    found = _total(run.of_lock for run in used)
+    if wrong := {name: times for name, times in found.items() if name not in _OF_TOKENS}:
         return used, "no", _named(wrong)
     kept = sum(run.kept_back for run in used)
-    waits = [waited for run in used for waited in run.handed_over]
+    given_back = [waited for run in used for waited in run.given_back]
     if kept:
-        return (
-            used,
-            "no",
-            f"{kept} of {count(kept + len(waits), 'stopped holder')} did not give the lock back",
-        )
-    if waits:
+        stopped = count(kept + len(given_back), "stopped holder")
+        return used, "no", f"{kept} of {stopped} did not give the lock back"
+    if waits := [waited for waited in given_back if waited is not None]:
         given = f"{count(len(waits), 'stopped holder')} gave the lock back"
         return used, "yes", f"{given}; it was granted again within {-(-max(waits) // NS['ms'])} ms"
-    return (
-        used,
-        "not shown",
-        _why(used, "no lock of a stopped holder was granted again before its lease ended"),
-    )
+    nothing = "no lock of a stopped holder was granted again before its lease ended"
+    return used, "not shown", _why(used, nothing)
 
 
 def _fence(subject: Subject, seen: Sequence[Seen]) -> Found:

@@ -66,16 +66,24 @@ def after_moment(operations: Sequence[Op], moment: int) -> Iterator[Op]:
             yield op
 
 
-def by_stopped_holders(operations: Sequence[Op], faults: Iterable[Fault]) -> Iterator[tuple[Op, int | None]]:
-    """Yield the releases of holders that were stopped in order, and how long after each the next grant came.
+def by_stopped_holders(
+    operations: Sequence[Op], faults: Iterable[Fault]
+) -> Iterator[tuple[Op | None, int | None]]:
+    """Yield the release of each holder that was stopped in order, and how long after it the next grant came.
 
-    In ns; None if it came when the lease had ended, which frees the lock as well, or not at all.
+    The release is None if none was sent. The time is in ns, and None if the grant came when the lease had
+    ended, which frees the lock as well, or not at all. A holder that released its lock before the stop is
+    left out.
     """
     released: dict[Hold, Op] = {(op.resource, op.owner): op for op in operations if op.f == "release"}
     held: dict[Hold, Op] = {(op.resource, op.owner): op for op in granted(operations)}
     for fault in faults:
         release, mine = (found.get((fault.resource, fault.owner)) for found in (released, held))
-        if fault.kind == "stop" and release and mine and release.called >= fault.began:
+        if fault.kind != "stop" or mine is None:
+            continue
+        if release is None:
+            yield None, None
+        elif release.called >= fault.began:
             of_others = (op for op in held.values() if op.resource == mine.resource and op is not mine)
             later = (_returned(op) for op in of_others if _returned(op) > release.called)
             after = min(later, default=None)

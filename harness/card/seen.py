@@ -41,9 +41,7 @@ class Seen:
     expired_refused: int = 0  # releases of locks that had expired, and that nobody else had had
     expired_accepted: int = 0  # likewise
     kept_back: int = 0  # locks whose holders were stopped in order, and did not release them with ok
-    handed_over: tuple[
-        int, ...
-    ] = ()  # likewise, but with ok: ns until the next grant, before the lease ended
+    given_back: tuple[int | None, ...] = ()  # the others: ns until the next grant; None: not before its end
     finding: FindingDocument | None = None  # the first one
     versions: Mapping[str, str] = field(default_factory=dict)  # of the libraries, as the program named them
 
@@ -66,6 +64,7 @@ def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
         for release in releases.after_moment(operations, fault.began)
     )
     of_stopped = list(releases.by_stopped_holders(operations, faults_of(judged.history.faults)))
+    given_back = tuple(waited for op, waited in of_stopped if op is not None and op.outcome is Outcome.OK)
     with_token = sum(grant.token is not None for grant in grants)
     return Seen(
         experiment=experiment,
@@ -84,10 +83,8 @@ def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
         accepted=next((each for each in lost if each.release.outcome is Outcome.OK), None),
         expired_refused=of_expired[Outcome.FAIL],
         expired_accepted=of_expired[Outcome.OK],
-        kept_back=sum(release.outcome is not Outcome.OK for release, _ in of_stopped),
-        handed_over=tuple(
-            waited for op, waited in of_stopped if waited is not None and op.outcome is Outcome.OK
-        ),
+        kept_back=len(of_stopped) - len(given_back),
+        given_back=given_back,
         finding=next(iter(document.findings), None),
         versions=json.loads((judged.folder / ENVIRONMENT).read_text())["program"]["versions"],
     )

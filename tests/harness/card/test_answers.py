@@ -104,18 +104,18 @@ ANSWERS = {
     ],
     "hands_over_in_order": [
         (
-            [run("stop", handed_over=(5_000_000, 7_000_001))],
+            [run("stop", given_back=(5_000_000, 7_000_001))],
             "yes",
             "2 stopped holders gave the lock back; it was granted again within 8 ms",
         ),
         (
-            [run("stop", handed_over=(5_000_000,)), run("stop", kept_back=2)],
+            [run("stop", given_back=(5_000_000, None)), run("stop", kept_back=2)],
             "no",
-            "2 of 3 stopped holders did not give the lock back",
+            "2 of 4 stopped holders did not give the lock back",
         ),
         ([run("stop", kept_back=1, anomalies={"early-grant": 1})], "no", "early-grant ×1"),
         (
-            [run("stop", handed_over=(5,), anomalies={"duplicate-token": 9})],
+            [run("stop", given_back=(5,), anomalies={"duplicate-token": 9})],
             "yes",
             "1 stopped holder gave the lock back; it was granted again within 1 ms",
         ),
@@ -124,7 +124,7 @@ ANSWERS = {
             "not shown",
             "no lock of a stopped holder was granted again before its lease ended",
         ),
-        ([calm(handed_over=(1,))], "not shown", "no such run was made"),
+        ([calm(given_back=(1,))], "not shown", "no such run was made"),
     ],
     "survives_restart": [
         ([restarted(**TOKENS)], "not shown", "no lock that was held then was released afterwards with ok"),

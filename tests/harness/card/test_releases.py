@@ -167,12 +167,20 @@ def test_a_stopped_holder_hands_its_lock_over(release: Outcome, next_grant: Op, 
 
 
 @pytest.mark.parametrize(
-    "fault", [stopped("a", 11), stopped("b", 5), stopped("a", 5, "pause")], ids=["later", "another", "pause"]
+    "fault",
+    [stopped("a", 11), stopped("b", 5), stopped("a", 5, "pause")],
+    ids=["later", "no holder", "pause"],
 )
 def test_only_a_release_after_the_stop_of_its_holder_counts(fault: Fault) -> None:
     history = [op("acquire", "a", 1, 2), op("release", "a", 10, 12)]
 
     assert list(by_stopped_holders(history, [fault])) == []
+
+
+def test_a_stopped_holder_without_a_release_kept_its_lock() -> None:
+    history = [op("acquire", "a", 1, 2), op("acquire", "b", 11, 15), op("release", "b", 16, 17)]
+
+    assert list(by_stopped_holders(history, [stopped("a", 5), stopped("c", 5)])) == [(None, None)]
 
 
 def test_the_first_of_several_grants_ends_the_wait() -> None:
