@@ -54,7 +54,7 @@ from checkers.facts.surroundings import Surroundings, surroundings_of
 from checkers.history.ranges import Above
 from checkers.history.records import Op, Outcome
 
-_MOST_WAITING = 32  # acquires of one stretch; its proof may need all of them
+_MANY_WAITING = 33  # acquires of one stretch; the proof of one with fewer may need all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +156,8 @@ class LockQueue:
         If there are many, return only the last one, and the fewest that cover the time together: many
         stretches may have many acquires each.
         """
-        chosen = {*islice(self._last_waiting(start, end), _MOST_WAITING + 1)}
-        if len(chosen) > _MOST_WAITING:
+        chosen = {*islice(self._last_waiting(start, end), _MANY_WAITING)}
+        if len(chosen) == _MANY_WAITING:
             waits, cover = self._cover
             chosen = {max(chosen), *(waits[place] for place in cover.fewest(start, end))}
         return (self._acquires[place] for place in sorted(chosen))
@@ -186,27 +186,25 @@ class LockQueue:
         return Above(np.array(last, dtype=np.int64))
 
     def _holds_of(self, own: Sequence[Op]) -> Iterator[PossibleHold]:
-        """Yield the holds of an owner: of its acquires, and of the renewals of the first leased one.
+        """Yield the holds of an owner: of its acquires, and of its renewals if an acquire is leased.
 
-        A renewal may belong to any of the acquires, and lasts equally long in each case.
+        A renewal may belong to any of these acquires, and lasts equally long in each case.
         """
         acquires = [op for op in own if op.f == "acquire" and op.outcome is not Outcome.FAIL]
         renewals = [op for op in own if op.f == "renew" and op.outcome is not Outcome.FAIL]
         release = self._release(own)
         over = math.inf if release is None else release.over
         is_leased = self._leased(own, renewals)
-        first = min((op.sent for op in acquires if is_leased(op)), default=math.inf)
-        renewed = False
-        for acquire in acquires:
-            leased = is_leased(acquire)
-            for setter in (acquire, *(renewals if leased and not renewed else ())):
-                lapses = self._surroundings.in_force(setter) + self._lease if leased else math.inf
-                since = acquire.sent if setter is acquire else max(setter.sent, first)
-                end = min(lapses, over)
-                if since <= end:
-                    by = release if end == over else None
-                    yield PossibleHold(setter=setter, start=since, end=end, release=by)
-            renewed = renewed or leased
+        setters = [(op, op.sent, self._lease if is_leased(op) else math.inf) for op in acquires]
+        leased = [op.sent for op in acquires if is_leased(op)]
+        if leased:
+            first = min(leased)
+            setters += [(op, max(op.sent, first), self._lease) for op in renewals]
+        for setter, since, lease in setters:
+            end = min(self._surroundings.in_force(setter) + lease, over)
+            if since <= end:
+                by = release if end == over else None
+                yield PossibleHold(setter=setter, start=since, end=end, release=by)
 
     def _leased(self, own: Sequence[Op], renewals: Sequence[Op]) -> Callable[[Op], bool]:
         """Return a predicate: does an acquire's hold end by itself, after at most the longest lease?"""
@@ -229,7 +227,7 @@ class LockQueue:
             return None
         released = (op for op in own if op.f == "release" and op.outcome is Outcome.OK)
         acknowledged = (op for op in released if acquires[0].precedes(op))
-        return min(acknowledged, key=lambda op: op.returned or 0, default=None)
+        return min(acknowledged, key=attrgetter("over"), default=None)
 
 
 def waiting_chain(part: Evidence) -> Sequence[Op]:

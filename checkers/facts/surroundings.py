@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 from checkers.facts.intervals import Interval, joined, without
 from checkers.history.faults import Fault, client_of, faults_of, gone_at
@@ -53,12 +53,9 @@ class Surroundings:
     def waited(self, acquire: Op) -> list[Interval]:
         """Return when the client of an acquire certainly waited."""
         end = acquire.returned if acquire.outcome is Outcome.FAIL else acquire.attempt
-        if end is None or end <= acquire.called:
+        if end is None:
             return []
-        away = self.away(acquire, self.breath + 1)
-        first = bisect_left(away, acquire.called, key=itemgetter(1))
-        last = bisect_right(away, end, key=itemgetter(0))
-        return without([(acquire.called, end)], away[first:last])
+        return without([(acquire.called, end)], self.away(acquire, self.breath + 1))
 
     def away(self, op: Op, after: float) -> list[Interval]:
         """Return when an operation's client may have been stopped, killed or cut off, and `after` more ns."""
@@ -75,7 +72,7 @@ class Surroundings:
         left = self._gone(setter) if setter.learned is None else setter.learned
         begun = bisect_right(self._holding_up, left + self.header.grace, key=attrgetter("began"))
         healed = self._healed[begun - 1] if begun else -math.inf
-        return (max(left, healed) if healed >= setter.called else left) + self.header.grace
+        return max(left, healed) + self.header.grace
 
     def down(self, lease: int) -> list[Interval]:
         """Return when the service was not healthy, or may have restarted its leases since."""

@@ -1,9 +1,9 @@
 """Do the tokens of a run look like clock readings, lease ids or random numbers, not fencing tokens?
 
 **Clock readings** tell the time: each client has an offset such that its tokens, in some unit, lie between
-the call and the return of its acquires. Unless the tokens are times of this century, enough grants must have
-taken, from their attempts on, only a small part of the time that they all span. A counter may count seconds
-by chance, so seconds must also match the calendar or this host's monotonic clock.
+the call and the return of its acquires. Unless the tokens are times of this century in parts of a second,
+enough grants must have taken, from their attempts on, only a small part of the time that they all span. A
+counter may count seconds by chance, so seconds must also match the calendar or this host's monotonic clock.
 
 **Lease or session ids** have the number of a server in their highest 16 bits, a time below them, and
 a counter in their lowest bits (etcd's lease ids, ZooKeeper's session ids).

@@ -41,7 +41,7 @@ class CommitColumns:
             number = resources[commit.resource], token, values[commit.value]
             rows.append((commit.seq, *number, commit.fence, commit.line))
             file = commit.file
-        fields = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, len(_FIELDS)).T)
+        fields = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(len(rows), len(_FIELDS)).T)
         columns: dict[str, Any] = dict(zip(_FIELDS, fields, strict=True))
         columns["fence"] = columns["fence"].astype(np.bool_)
         return cls(**columns, resources=list(resources), values=list(values), file=file)

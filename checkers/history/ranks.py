@@ -44,7 +44,7 @@ def _rank_times(columns: Columns) -> Ranks:
     order = stable_order(times)
     ranks = np.empty(len(times), dtype=np.int64)
     ranks[order], start = _by_resource(times[order], resources[order], len(columns.resources))
-    returned = np.full(len(columns), UNRANKED, dtype=np.int64)
+    returned = np.full_like(columns.called, UNRANKED)
     returned[answered] = ranks[len(columns) :]
     size = int(ranks.max(initial=0)) + 1
     return Ranks(called=ranks[: len(columns)], returned=returned, start=start, size=size)
@@ -63,7 +63,7 @@ def _rank_lines(columns: Columns) -> Ranks:
     else:
         of_line = _scattered(size, invoked, columns.resource, completed, columns.resource[answered])
         ranks, start = _by_resource(times, of_line, len(columns.resources))
-    returned = np.full(len(columns), UNRANKED, dtype=np.int64)
+    returned = np.full_like(columns.called, UNRANKED)
     returned[answered] = ranks[completed]
     returned[indices(columns.returned == NEVER)] = UNRANKED
     return Ranks(called=ranks[invoked], returned=returned, start=start, size=int(ranks.max(initial=0)) + 1)
@@ -75,10 +75,7 @@ def _of_lines(times: Ints) -> Ints:
         np.maximum.accumulate(times, out=times)
     ranks = np.arange(len(times))
     again = indices(times[1:] == times[:-1]) + 1
-    follows = again[1:] == again[:-1] + 1
-    first = np.arange(len(again))
-    first[1:][follows] = 0
-    ranks[again] = again[np.maximum.accumulate(first)] - 1
+    ranks[again] = np.searchsorted(times, times[again])
     return ranks
 
 
@@ -223,7 +220,7 @@ def places_in(ordered: Ints, numbers: Ints) -> Ints:
     size = max(int(ordered.max(initial=0)), int(numbers.max(initial=0))) + 1
     if size > _DENSE * len(numbers):
         return np.searchsorted(ordered, numbers)
-    below = np.bincount(ordered + 1, minlength=size + 1)
+    below = np.bincount(ordered + 1, minlength=size)
     np.cumsum(below, out=below)
     return below[numbers]
 

@@ -169,16 +169,24 @@ def test_a_wrong_commit_is_refused(tmp_path: Path, second: str, says: str) -> No
 @pytest.mark.parametrize(
     ("commit", "says"),
     [
-        ('{"seq":1,"resource":"r0","token":33,"value":"zz"}\n', "value 'zz' was committed, but"),
-        ('{"seq":1,"resource":"r1","token":33,"value":"a"}\n', "wrote it to r0 with token 33"),
-        ('{"seq":1,"resource":"r0","token":34,"value":"a"}\n', "wrote it to r0 with token 33"),
+        ('"r0","token":33,"value":"zz"', "'zz' was committed, but the history has no write of it"),
+        ('"r0","token":33,"fence":true', "token 33 was committed, but the history has none of it"),
+        (
+            '"r1","token":33,"value":"a"',
+            "to r1 with token 33, but line 4 of the history wrote it to r0 with token 33",
+        ),
+        (
+            '"r0","token":34,"value":"a"',
+            "to r0 with token 34, but line 4 of the history wrote it to r0 with token 33",
+        ),
     ],
 )
 def test_a_commit_that_the_history_does_not_know_is_refused(tmp_path: Path, commit: str, says: str) -> None:
     path = tmp_path / "commits.jsonl"
-    path.write_text(commit)
+    path.write_text(f'{{"seq":1,"resource":{commit}}}\n')
 
-    with pytest.raises(HistoryError, match=says) as refused:
+    others = "no other commit fits" if "line 4" in says else "none that fits any other commit"
+    with pytest.raises(HistoryError, match=f"{says}, and {others}; are these the commits of") as refused:
         judge(parse(GOOD), read_commits(path))
 
     assert (refused.value.file, refused.value.line) == (str(path), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,8 +63,10 @@ def test_tokens_of_one_resource_need_no_other_place() -> None:
         ([("r0", HIGHEST), ("r0", 5)], [3, 2, 0], [1]),
         ([("r0", 2**62), ("r0", 5)], [3, 2, 0], [1]),
         ([("r0", 2**61), ("r1", 5), ("r2", 2**61)], [3, 6, 11, 0], [1, 5, 9]),
+        ([("r0", 2**61 - 2), ("r0", 5)], [3, 2, 0], [1]),
+        ([("r0", 2**61 - 3), ("r0", 5)], [2**61 - 2, 6, 0], [1]),
     ],
-    ids=["the highest of all", "one of one resource", "of three resources"],
+    ids=["the highest of all", "one of one resource", "of three resources", "just so", "not quite"],
 )
 def test_tokens_far_apart_are_numbered(
     tokens: list[tuple[str, int]], wanted: list[int], start: list[int]
@@ -161,6 +164,14 @@ def test_of_equal_heights_the_earliest_counts_then_the_first() -> None:
     assert summit.until(np.array([1, 2, 6, 7])).tolist() == [0, 4, 4, 6]
 
 
+def test_a_summit_exceeds_another_only_where_it_is_higher() -> None:
+    ranks = np.array([2, 4])
+    one, other = (Summit(6, ranks, np.array(heights)) for heights in ((3, 5), (3, 4)))
+
+    assert one.exceeds(other).tolist() == [False, False, False, False, True, True]
+    assert not other.exceeds(one).any()
+
+
 def test_times_are_ranked_register_by_register_and_equal_times_alike(two_registers: Path) -> None:
     operations = read(two_registers).operations
     assert isinstance(operations, Operations)
@@ -170,6 +181,7 @@ def test_times_are_ranked_register_by_register_and_equal_times_alike(two_registe
     assert ranks.start.tolist() == [1, 5]
     assert ranks.called.tolist() == [2, 6, 3, 7]
     assert ranks.returned.tolist() == [3, 7, 4, 8]
+    assert ranks.size == 9
 
 
 def test_before_the_run_is_after_all_of_an_earlier_register(tmp_path: Path) -> None:
@@ -187,6 +199,14 @@ def test_before_the_run_is_after_all_of_an_earlier_register(tmp_path: Path) -> N
     assert ranks.returned.tolist() == [3, UNRANKED]
     assert ranks.start.tolist() == [1, 4]
     assert ranks.called.tolist() == [2, 5]
+    assert ranks.size == 6
+
+
+@pytest.mark.parametrize("by_line", [True, False])
+def test_without_operations_a_table_has_one_place(by_line: bool) -> None:
+    ranks = rank(replace(Columns.of([]), by_line=by_line))
+
+    assert (ranks.called.tolist(), ranks.returned.tolist(), ranks.size) == ([], [], 1)
 
 
 def test_of_equal_heights_the_earliest_counts_and_nothing_else_is_compared() -> None:
