@@ -19,10 +19,11 @@ import numpy as np
 
 from checkers.explain.conflict import Conflict
 from checkers.facts.cluster_columns import ZoneColumns
+from checkers.facts.rejection_causes import called_of_zones
 from checkers.history.columns import ABSENT, INFO, NEVER, OK, Flags, Ints, indices
 from checkers.history.faults import Faults
 from checkers.history.memoized import of_the_last
-from checkers.history.ranges import first_at_most
+from checkers.history.ranges import NOWHERE, first_at_most
 from checkers.history.ranks import UNRANKED, distinct, places_in, stable_order
 from checkers.rules.non_linearizable.false_or_stale import FALSE_OR_STALE
 from checkers.rules.rejections import NO_CAUSE
@@ -31,16 +32,16 @@ from checkers.rules.rejections import NO_CAUSE
 def unless_undone(zones: ZoneColumns, restarts: Faults, conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
     """Yield the conflicts, except those based on a rejection that a restart explains."""
     conflicts = list(conflicts)
-    rejected = {row for each in conflicts if (row := _rejected(zones, each)) >= 0}
+    rejected = {row for each in conflicts if (row := _rejected(zones, each)) is not None}
     explained = _explained(zones, restarts, np.array(sorted(rejected))) if restarts and rejected else set()
     return (each for each in conflicts if _rejected(zones, each) not in explained)
 
 
-def _rejected(zones: ZoneColumns, conflict: Conflict) -> int:
-    """Return the row of the rejection that a conflict is based on, or -1."""
+def _rejected(zones: ZoneColumns, conflict: Conflict) -> int | None:
+    """Return the row of the rejection that a conflict is based on, if there is one."""
     if conflict.breach is NO_CAUSE:
         return zones.ops.row(conflict.accused)
-    return zones.ops.row(conflict.because[0]) if conflict.breach is FALSE_OR_STALE else -1
+    return zones.ops.row(conflict.because[0]) if conflict.breach is FALSE_OR_STALE else None
 
 
 def _explained(zones: ZoneColumns, restarts: Faults, rejected: Ints) -> set[int]:
@@ -52,7 +53,7 @@ def _explained(zones: ZoneColumns, restarts: Faults, rejected: Ints) -> set[int]
     """
     columns = zones.columns
     began, healed = _as_columns(restarts)
-    count = np.searchsorted(began, columns.returned[rejected], side="right")
+    count = np.searchsorted(began, columns.returned[rejected])
     early = indices(count > 0)
     early = early[columns.called[rejected[early]] <= healed[count[early] - 1]]
     late = indices(count < len(restarts))
@@ -80,15 +81,21 @@ def _least_refused(zones: ZoneColumns, began: Ints, rejected: Ints, restart: Int
     columns, ranks = zones.columns, zones.ranks
     accepted = zones.fenced_write[columns.outcome[zones.fenced_write] == OK]
     reads, of = zones.all_reads
+    is_fenced = of < zones.bare  # no mark refuses a write without a token
+    reads, of = reads[is_fenced], of[is_fenced]
     shown = np.concatenate((accepted, reads))
+    # A read shows its write, which may have been called after the rejection if the read was not.
+    called = np.concatenate(
+        (ranks.called[accepted], np.maximum(ranks.called[reads], called_of_zones(zones, of)))
+    )
     # A strict mark refuses a write of its own level, but not a read of it.
     strict = int(zones.header.policy == "strict")
     highest = np.concatenate((zones.height[accepted] - strict, zones.level[of]))
     by = np.searchsorted(began, columns.returned[shown], side="right")
-    order = np.lexsort((ranks.called[shown], by))
-    shown, highest, by = shown[order], highest[order], by[order]
+    order = np.lexsort((called, by))
+    called, highest, by = called[order], highest[order], by[order]
     after = restart * ranks.size + ranks.returned[rejected] + 1
-    place = places_in(by * ranks.size + ranks.called[shown], after)
+    place = places_in(by * ranks.size + called, after)
     levels, number = distinct(highest)
     from_here = np.append(number + by * len(levels), len(levels) * (len(began) + 1))
     lowest = np.minimum.accumulate(from_here[::-1])[::-1][place] - restart * len(levels)
@@ -103,7 +110,7 @@ class _Unanswered:
         columns = self._columns = zones.columns
         rows = np.concatenate((zones.writes, zones.fences))
         rows = rows[(columns.outcome[rows] == INFO) & (columns.token[rows] != ABSENT)]
-        rows = rows[zones.zone_of_row[rows] < 0]
+        rows = rows[zones.zone_of_row[rows] == NOWHERE]
         rows = rows[stable_order(zones.height[rows])]
         self._levels, self._resources = zones.height[rows], columns.resource[rows]
         self._called = columns.called[rows]
