@@ -30,13 +30,13 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
     involved = narrowed(evidence, of_beliefs)
     for _, operations in sorted(involved.by_resource("acquire", "renew", "release", "revoke").items()):
         ended = {owner: Beliefs(own) for owner, own in by_owner(operations).items()}
-        grants = sorted(granted(operations), key=lambda op: op.returned or 0)
+        grants = sorted(granted(operations), key=lambda op: op.over)
         ends = [min(end_of_client(grant), ended[grant.owner].end(grant)) for grant in grants]
-        end = np.array([min(each, NEVER) for each in ends], dtype=np.int64)
+        end = np.array([min(each, NEVER) for each in ends])
         others = AboveOfOthers([grant.owner for grant in grants], end)
         for place, grant in enumerate(grants):
-            if ends[place] > (grant.returned or 0):
-                other = others.first(grant.owner, (grant.returned or 0,))
+            if ends[place] > grant.over:
+                other = others.first(grant.owner, (grant.over,))
                 if other is not None and other < place:
                     yield BOTH_BELIEVED.conflict(grant, grants[other])
 

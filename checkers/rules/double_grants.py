@@ -30,7 +30,7 @@ from checkers.explain.telling import took
 from checkers.facts.evidence import Evidence, in_columns
 from checkers.facts.leases import ENDS, Beliefs, by_owner, leases_of
 from checkers.facts.narrowing import narrowed, of_beliefs
-from checkers.history.columns import INFO, NEVER
+from checkers.history.columns import ABSENT, INFO, NEVER
 from checkers.history.faults import Faults, faults_of
 from checkers.history.memoized import memoized
 from checkers.history.ranges import AboveOfOthers
@@ -74,23 +74,23 @@ def _holds_of(evidence: Evidence) -> list[list[_Hold]]:
     for _, operations in sorted(involved.items()):
         holds = [hold for each in by_owner(operations).values() for hold in _holds(each, unanswered)]
         if not all(hold.is_promised for hold in holds):
-            found.append(sorted(holds, key=lambda hold: (hold.grant.returned or 0, hold.grant.index)))
+            found.append(sorted(holds, key=lambda hold: (hold.grant.over, hold.grant.index)))
     return found
 
 
 def _held_by_two(holds: Sequence[_Hold], faults: Faults) -> Iterator[tuple[Op, Op]]:
-    until = np.array([min(hold.until, NEVER) for hold in holds], dtype=np.int64)
-    called = np.array([hold.grant.called for hold in holds], dtype=np.int64)
+    until = np.array([min(hold.until, NEVER) for hold in holds])
+    called = np.array([hold.grant.called for hold in holds])
     unpromised = np.array([not hold.is_promised for hold in holds], dtype=np.int64)
-    longest = np.append(-1, np.maximum.accumulate(until)[:-1])  # among the holds that returned earlier
+    longest = np.append(ABSENT, np.maximum.accumulate(until)[:-1])  # among the holds that returned earlier
     others = AboveOfOthers([hold.grant.owner for hold in holds], until, called, unpromised)
     for place, hold in enumerate(holds):
-        returned = hold.grant.returned or 0
+        returned = hold.grant.over
         begun = bisect_right(faults.began, returned)
-        healed = faults.healed_by_then[begun - 1] if begun else -1  # the last fault that had begun by then
+        healed = faults.healed_by_then[begun - 1] if begun else -math.inf  # the last that had begun by then
         if min(hold.until, longest[place]) <= returned or hold.grant.called <= healed:
             continue
-        other = others.first(hold.grant.owner, (returned, healed, 0 if hold.is_promised else -1))
+        other = others.first(hold.grant.owner, (returned, healed, -unpromised[place]))
         if other is not None and other < place:
             yield hold.grant, holds[other].grant
 
@@ -103,7 +103,9 @@ def _holds(own: Sequence[Op], unanswered: Mapping[int, Sequence[int]]) -> Iterat
         grant, is_promised = lease.grant, lease.set_by is not None
         until = min(beliefs.end(grant), lease.end if is_promised else math.inf)
         for moments in (lost, unanswered.get(grant.process, ())):
-            until = min([until, *moments[(place := bisect_left(moments, grant.called)) : place + 1]])
+            place = bisect_left(moments, grant.called)
+            if place < len(moments):
+                until = min(until, moments[place])
         yield _Hold(grant=grant, until=until, is_promised=is_promised)
 
 
@@ -111,7 +113,7 @@ def _unanswered(evidence: Evidence) -> dict[int, list[int]]:
     """Return when the info calls of each process ended (if unknown, when they began), in ns and in order."""
     columns = in_columns(evidence).columns
     rows = np.flatnonzero(columns.outcome == INFO)
-    moments = np.where(columns.learned[rows] < 0, columns.called[rows], columns.learned[rows])
+    moments = np.where(columns.learned[rows] == ABSENT, columns.called[rows], columns.learned[rows])
     found: dict[int, list[int]] = defaultdict(list)
     for process, moment in sorted(zip(columns.process[rows].tolist(), moments.tolist(), strict=True)):
         found[process].append(moment)
