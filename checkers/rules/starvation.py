@@ -63,7 +63,7 @@ def _found(evidence: Evidence) -> Iterator[_Starved]:
             refused
             for own in of_client.values()
             for refused in _between_grants(own)
-            if (refused[-1].returned or 0) - refused[0].called > least
+            if refused[-1].over - refused[0].called > least
         ]
         if refusals:
             held = Covered(joined([*_held(operations, end_of), *surroundings.down(0)]))
@@ -85,7 +85,7 @@ def _held(operations: Sequence[Op], end_of: Callable[[Op], float]) -> Iterator[I
     for own in by_owner(operations).values():
         beliefs = Beliefs(own)
         for grant in granted(own):
-            yield grant.sent, max(grant.returned or 0, min(beliefs.end(grant), end_of(grant)))
+            yield grant.sent, max(grant.over, min(beliefs.end(grant), end_of(grant)))
 
 
 def _free(surroundings: Surroundings, refused: Sequence[Op], held: Covered) -> float:
