@@ -136,7 +136,7 @@ def _have_causes(
     definite = {each.token: each.called for each in accepted}
     possible = dict(definite)
     for op in others:
-        if op.outcome is Outcome.INFO and op.token is not None and op.token >= header.initial_token:
+        if op.outcome is Outcome.INFO and op.token is not None:
             is_used_up = header.policy == "strict" and op.token in definite
             if not is_used_up:
                 possible[op.token] = min(possible.get(op.token, math.inf), op.called)

@@ -17,7 +17,7 @@ from checkers.rules.short_histories import attempts_if_right
 from checkers.rules.unfenced_writes import unfenced_writes
 from checkers.verdict.coverage import attempts
 from tests.support.broken_storages import KINDS
-from tests.support.brute_force import operation, random_register_history
+from tests.support.brute_force import operation, random_register_history, renumbered
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE
 from tests.support.selection import Cases
@@ -125,3 +125,61 @@ def test_a_read_that_failed_is_no_attempt_to_write() -> None:
     failed = replace(write(2, 1, "fail"), f="read")
 
     assert counted(write(0, 2), failed) == counted(write(0, 2))
+
+
+STRICT, INCLUSIVE = (Header(target="t", policy=policy) for policy in ("strict", "inclusive"))
+REFUSED = write(2, 3, "fail", "stale")  # it returned at 3
+
+
+@pytest.mark.parametrize(
+    ("operations", "header", "tried"),
+    [
+        pytest.param([write(0, 0, "fail", "stale")], STRICT, 0, id="the token from before the run"),
+        pytest.param(
+            [write(0, 0, "fail", "stale")],
+            replace(STRICT, initial_token=1),
+            0,
+            id="below the one from before the run",
+        ),
+        pytest.param([write(0, 1), write(2, 0, "fail", "stale")], STRICT, 1, id="token 0"),
+        pytest.param([write(0, 5), REFUSED], STRICT, 1, id="an accepted write"),
+        pytest.param([write(0, 5, "info"), REFUSED], STRICT, 1, id="an unanswered write"),
+        pytest.param([REFUSED, write(3, 5)], STRICT, 1, id="sent as the refusal came"),
+        pytest.param([REFUSED, write(3, 5, "info")], STRICT, 1, id="unanswered, sent as the refusal came"),
+        pytest.param(
+            [write(0, 5), REFUSED, write(9, 4, "info")], STRICT, 1, id="a lower one was sent too late"
+        ),
+        pytest.param(
+            [write(0, 5), REFUSED, replace(write(9, 5), f="read", value="v0")],
+            STRICT,
+            1,
+            id="read afterwards",
+        ),
+        pytest.param(
+            [replace(REFUSED, returned=5), replace(write(4, 5), returned=9), write(5, 2)],
+            STRICT,
+            1,
+            id="all at once",
+        ),
+        pytest.param([write(0, 5, "info"), REFUSED, write(9, 5)], INCLUSIVE, 1, id="a token used twice"),
+    ],
+)
+def test_a_rejection_with_a_cause_is_right(operations: list[Op], header: Header, tried: int) -> None:
+    history = History(header=header, operations=renumbered(operations))
+
+    found = attempts_if_right(Evidence(history=history))
+
+    assert found == attempts(on_columns(history))
+    assert found is not None
+    assert found["stale_writes_rejected"] == found["stale_writes_attempted"] == tried
+
+
+def test_an_accepted_write_with_the_first_token_is_left_to_the_rules() -> None:
+    assert counted(write(0, 0)) is None
+
+
+def test_a_read_without_an_answer_causes_no_rejection() -> None:
+    unanswered = replace(write(0, 5, "info"), f="read")
+
+    assert counted(unanswered, REFUSED) is None
+    assert counted(unanswered) is not None
