@@ -94,8 +94,10 @@ def resolved(evidence: Evidence) -> Sequence[Conflict]:
 
 def stale_writes_of(evidence: Evidence) -> Iterator[Conflict]:
     """Yield all stale writes, by the log where there is one."""
-    by_log = () if evidence.log is None else chain(stale_writes.logged(evidence), resolved(evidence))
-    found = observed(evidence) if evidence.log is None else by_log
+    if evidence.log is None:
+        found: Iterable[Conflict] = observed(evidence)
+    else:
+        found = chain(stale_writes.logged(evidence), resolved(evidence))
     return (each for each in found if each.anomaly == "stale-write")
 
 

@@ -84,8 +84,7 @@ def attempts(evidence: Evidence) -> dict[str, int]:
         return known
     zones = zones_of(evidence)
     fenced = zones.writes[zones.columns.token[zones.writes] != ABSENT]
-    grants = grants_of(zones)
-    late = _below(zones, newest(zones, grants), fenced) if len(grants) else grants
+    late = _below(zones, newest(zones, grants_of(zones)), fenced)
     mark, stale_ones = _succeeded(zones, zones.acknowledged_fences), list(stale_writes_of(evidence))
     after_higher = zones.recorded.flags_of(each.accused for each in stale_ones if came_after_higher(each))
     stale = zones.recorded.flags_of(each.accused for each in stale_ones)

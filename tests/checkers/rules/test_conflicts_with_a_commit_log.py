@@ -18,10 +18,12 @@ from checkers.rules.non_linearizable.mismatched_commits import (
 )
 from checkers.rules.non_linearizable.misreads import READ_BUT_NOT_LOGGED, reads_not_logged
 from checkers.rules.phantom_accepts import NEVER_LOGGED, phantom_accepts
+from checkers.rules.registers import stale_writes_of
 from checkers.rules.unfenced_writes import LOST_ITS_TOKEN, unfenced_writes
 from checkers.text.errors import HistoryError
 from checkers.verdict.judge import judge
 from checkers.vocabulary.verdict import Validity
+from tests.support.appends import append, history
 from tests.support.brute_force import fenced as fence_of
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log
@@ -162,3 +164,43 @@ def test_a_fence_that_failed_and_was_logged_has_words_of_its_own() -> None:
     (found,) = ghost_writes(known)
 
     assert (found.breach, found.accused.index) == (FENCE_FAILED_BUT_LOGGED, 0)
+
+
+def test_stale_writes_are_those_of_the_log_and_of_fences_that_it_lacks() -> None:
+    in_flight = [write(0, 2, 0, 5), write(1, 1, 1, 6)]
+    after_fence = [fence_of(write(0, 3, 0, 1)), write(1, 1, 2, 3)]
+
+    def stale(operations: list[Op], *commits: tuple[str, int | None]) -> list[int]:
+        return [each.accused.index for each in stale_writes_of(evidence(operations, *commits))]
+
+    assert stale(in_flight, ("v0", 2), ("v1", 1)) == [1]
+    assert stale(in_flight, ("v1", 1), ("v0", 2)) == []
+    assert stale(after_fence, ("v1", 1)) == [1]
+
+
+def test_without_a_log_stale_writes_are_those_that_the_clients_saw() -> None:
+    known = renumbered([write(0, 2, 0, 1), write(1, 1, 2, 3)])
+
+    assert [each.accused.index for each in stale_writes_of(gather(history_of(known)))] == [1]
+
+
+def test_an_unlogged_write_without_a_token_took_effect_if_it_was_read() -> None:
+    lost, read_write, logged = (replace(write(n, 0, 2 * n, 2 * n + 1), token=None) for n in range(3))
+    its_read = read(3, ("v1", None), 8, 9)
+
+    found = unfenced_writes(evidence([lost, read_write, logged, its_read], ("v2", None)))
+
+    assert [(each.accused.index, [op.index for op in each.because]) for each in found] == [(1, [3]), (2, [])]
+
+
+def test_a_shown_append_without_a_token_that_the_log_lacks_was_lost() -> None:
+    lost, its_reader = append(0, 1, None, "", "a"), append(2, 3, 1, "a", "b")
+    written = replace(write(2, 0, 4, 5), token=None, resource="r1")
+    stored = [
+        Commit(seq=1, resource="r0", token=1, value=its_reader.value),
+        Commit(seq=2, resource="r1", token=None, value=written.value),
+    ]
+
+    (found,) = unfenced_writes(gather(history(lost, its_reader, written), stored))
+
+    assert found.accused.index == written.index

@@ -113,6 +113,10 @@ def test_without_tokens_an_attempt_was_answered_or_took_effect(
     assert run.stale() == expected
 
 
+def test_without_tokens_a_write_after_a_later_grant_is_late() -> None:
+    assert without_tokens("ok").counts()["late_writes_attempted"] == 1
+
+
 def test_without_tokens_a_write_that_was_lost_is_an_attempt() -> None:
     assert without_tokens("ok").stale([("b", None)]) == (1, 0, 0)
 
@@ -187,6 +191,15 @@ def test_a_fault_counts_once_it_was_seen_in_force_and_healed() -> None:
 
     assert (counts["pauses"], counts["partitions"], counts["kills"]) == (1, 1, 2)
     assert (counts["failovers"], counts["clock_jumps"]) == (1, 1)
+
+
+@pytest.mark.parametrize(("kind", "healed", "grants"), [("pause", 6, 1), ("kill", None, 0)])
+def test_no_grant_is_counted_under_a_kill_which_has_no_end(
+    kind: str, healed: float | None, grants: int
+) -> None:
+    counts = held(Run(clients=2)).fault(kind, "client:0", 1, healed).counts()
+
+    assert (counts[f"{kind}s"], counts["grants_to_others"]) == (1, grants)
 
 
 def test_a_pause_is_measured_against_the_lease_at_its_beginning() -> None:
