@@ -186,9 +186,10 @@ class LockQueue:
         return Above(np.array(last, dtype=np.int64))
 
     def _holds_of(self, own: Sequence[Op]) -> Iterator[PossibleHold]:
-        """Yield the holds of an owner: of its acquires, and of its renewals if an acquire is leased.
+        """Yield the holds of an owner: of its acquires and renewals.
 
-        A renewal may belong to any of these acquires, and lasts equally long in each case.
+        A renewal may belong to any of the acquires, and lasts equally long in each case. One that belongs to
+        an acquire without a lease adds nothing to that hold.
         """
         acquires = [op for op in own if op.f == "acquire" and op.outcome is not Outcome.FAIL]
         renewals = [op for op in own if op.f == "renew" and op.outcome is not Outcome.FAIL]
@@ -196,9 +197,8 @@ class LockQueue:
         over = math.inf if release is None else release.over
         is_leased = self._leased(own, renewals)
         setters = [(op, op.sent, self._lease if is_leased(op) else math.inf) for op in acquires]
-        leased = [op.sent for op in acquires if is_leased(op)]
-        if leased:
-            first = min(leased)
+        if acquires:
+            first = min(op.sent for op in acquires)
             setters += [(op, max(op.sent, first), self._lease) for op in renewals]
         for setter, since, lease in setters:
             end = min(self._surroundings.in_force(setter) + lease, over)

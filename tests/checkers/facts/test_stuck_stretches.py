@@ -44,6 +44,15 @@ def test_a_session_whose_renewal_has_a_lease_ends_with_it() -> None:
     assert not stuck(session, renewals[0], refused(3, 99), ttl=None)
 
 
+def test_a_renewal_holds_from_when_it_was_sent_but_not_before_any_acquire() -> None:
+    early, late = op("renew", "0", 5, 16, "ok"), op("renew", "0", 25, 26, "ok")
+    of_a_session = op("renew", "0", 14, 15, "ok")
+
+    assert stuck(granted(1, 2), late, refused(3, 23)) == [(5, 23)]
+    assert stuck(early, granted(10, 11), granted(40, 41), refused(3, 39)) == [(19, 39)]
+    assert stuck(of_a_session, granted(40, 41), refused(3, 30)) == [(3, 30)]
+
+
 def test_a_request_may_be_processed_after_the_last_of_its_faults() -> None:
     asked = op("acquire", "0", 1, 2, "info", ttl=LEASE)
     first, second, third = (fault(f"client:{at}", at, healed) for at, healed in ((0, 8), (2, 20), (30, 40)))
