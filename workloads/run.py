@@ -125,6 +125,7 @@ class JobWorker:
         def execute() -> dict[str, Any]:
             client.reached("acquired", held)
             client.think()
+            self._report(queue, taken)
             client.reached("before-write", held)
             result = client.write_value(held, held.owner)
             client.reached("before-release", held)
@@ -140,3 +141,13 @@ class JobWorker:
         )
         if answer.outcome == "info":
             self.queue.reconnect()
+
+    def _report(self, queue: str, taken: Taken) -> None:
+        """Record that the work is done, so that it shows even if the end of the execution stays unknown."""
+
+        def heartbeat() -> dict[str, Any]:
+            if not self.queue.is_executing:
+                raise NotApplied("its program has ended")
+            return {}
+
+        self.client.session.call("heartbeat", queue, heartbeat, owner=taken.owner)

@@ -116,6 +116,8 @@ def test_a_worker_takes_a_job_writes_its_result_and_completes_it() -> None:
         ("take", "invoke", 0),
         ("take", "ok", 0),
         ("execute", "invoke", 0),
+        ("heartbeat", "invoke", 1),
+        ("heartbeat", "ok", 1),
         ("write", "invoke", 1),
         ("write", "ok", 1),
         ("execute", "ok", 0),
@@ -167,6 +169,7 @@ def test_nobody_saw_when_a_job_ended_whose_program_is_gone() -> None:
 
     last = of(memory, "execute")[-1]
     assert (last["type"], "ended" in last) == ("info", False)
+    assert [event["type"] for event in of(memory, "heartbeat")] == ["invoke", "fail"]
 
 
 def test_a_fence_ends_the_worker_of_a_queue_without_attempts() -> None:
