@@ -251,7 +251,10 @@ def _queue(process: _ClientProcess, command: ProgramCommand, programs: ExitStack
     program = _program(process, command, programs)
     programs.callback(_leave, process.leaving, program)
     queue = ProgramQueue(
-        program, task.places, lambda: process.started() + task.schedule.duration + _LAST_TAKE
+        program,
+        task.places,
+        lambda: process.started() + task.schedule.duration + _LAST_TAKE,
+        process.leaving.is_set,
     )
     return queue, process.client_of_results(_storage(task))
 

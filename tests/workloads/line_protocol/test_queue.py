@@ -14,7 +14,7 @@ from tests.support.repository import ROOT
 from tests.support.systems import lock_settings, storage_settings
 from workloads.client import NotApplied, Unknown
 from workloads.line_protocol.program_client import ProgramClient, start_fields
-from workloads.line_protocol.queue import ProgramQueue
+from workloads.line_protocol.queue import LONGEST_WAIT, ProgramQueue
 from workloads.line_protocol.queue_checks import queue_checks
 from workloads.run import Taken
 
@@ -76,6 +76,28 @@ def test_a_job_is_not_taken_before_it_is_due(begin: Any) -> None:
 def test_a_take_ends_with_the_run(begin: Any) -> None:
     with pytest.raises(NotApplied, match="no job came in time"):
         queue_of(begin(), wait=0).take("q0", "0-1")
+
+
+def test_a_take_asks_again_until_a_job_comes(begin: Any) -> None:
+    queue = queue_of(begin())
+    due = time.monotonic_ns() + (LONGEST_WAIT + 200) * 1_000_000
+    queue.submit("q0", "q0-0", due)
+
+    assert queue.take("q0", "0-1").job == "q0-0"
+
+
+def test_a_worker_that_is_to_leave_asks_for_no_other_job(begin: Any) -> None:
+    queue = ProgramQueue(begin(), JOBS, lambda: time.monotonic_ns() + PATIENCE, leaving=lambda: True)
+
+    with pytest.raises(NotApplied, match="no job came in time"):
+        queue.take("q0", "0-1")
+
+
+def test_a_program_that_refuses_at_once_is_not_asked_again(begin: Any) -> None:
+    queue = queue_of(begin("if ms() >= ends:", "if True:"))
+
+    with pytest.raises(NotApplied):
+        queue.take("q0", "0-1")
 
 
 @pytest.mark.parametrize(
