@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import venv
 from pathlib import Path
 
 import pytest
 
-from tests.support.command import fencepost, ran
+from harness.core.exit_codes import ExitCode
+from tests.support.command import fencepost, ran, run_target
 from tests.support.missing import miss
 from tests.support.repository import ROOT
 
@@ -28,14 +30,32 @@ def assert_fits(folder: Path, lock: str, command: str, *options: str) -> None:
     assert done.stdout.endswith("everything fits\n")
 
 
-@pytest.mark.parametrize(("lock", "adapter"), [("redis", "bullmq.mjs"), ("postgres", "pg_boss.mjs")])
-def test_an_adapter_in_node_follows_the_protocol(lock: str, adapter: str) -> None:
+@pytest.fixture(scope="module")
+def node() -> Path:
+    """The adapters in Node, with their libraries."""
     if not shutil.which("npm"):
         miss("the adapters in Node need npm")
     installed = ran(["npm", "install", "--no-package-lock"], cwd=NODE, timeout=500)
     assert installed.returncode == 0, installed.stderr
+    return NODE
 
-    assert_fits(NODE, lock, f"node {adapter}")
+
+@pytest.mark.parametrize(("lock", "adapter"), [("redis", "bullmq.mjs"), ("postgres", "pg_boss.mjs")])
+def test_an_adapter_in_node_follows_the_protocol(node: Path, lock: str, adapter: str) -> None:
+    assert_fits(node, lock, f"node {adapter}")
+
+
+@pytest.mark.parametrize(
+    ("target", "loses"), [("bullmq-in-memory.toml", True), ("bullmq-on-disk.toml", False)]
+)
+def test_a_killed_redis_loses_the_jobs_that_it_kept_in_memory(
+    node: Path, target: str, *, loses: bool
+) -> None:
+    done = run_target(node, target)
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stdout + done.stderr
+    document = json.loads(done.stdout)
+    assert (document["anomalies"]["lost-run"] > 0, document["coverage"]["kills"]) == (loses, 1)
 
 
 @pytest.mark.parametrize(
