@@ -30,11 +30,12 @@ HEAD = "| bug | last found | by commit | affected: what was found | fixed |\n|--
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBug:
-    """A published bug: the target that shows it, and the one that must not."""
+    """A bug: the target that shows it, and the one that must not."""
 
     affected: str
     fixed: str
-    built_in: str | None = None  # the folder in which `go build` makes the program that both run
+    built_in: str | None = None  # the folder in which the programs of both are built and run
+    builds: tuple[str, ...] = ("go build",)
 
 
 BUGS = {
@@ -50,6 +51,12 @@ BUGS = {
         affected="examples/etcd-mutex/unlock-repeated.toml",
         fixed="examples/etcd-mutex/unlock-guarded.toml",
         built_in="examples/etcd-mutex",
+    ),
+    "client-go-foreign-release": KnownBug(
+        affected="examples/kubernetes/foreign-release.toml",
+        fixed="examples/kubernetes/foreign-release-0.33.toml",
+        built_in="examples/kubernetes",
+        builds=("go build", "go build -modfile older.mod -o kubernetes-lease-0.33"),
     ),
     "etcd-stale-read-index": KnownBug(
         affected="targets/history/etcd-stale-read-index.toml",
@@ -90,7 +97,8 @@ def main(names: Sequence[str]) -> int:
 def seen(bug: KnownBug) -> dict[str, Any] | None:
     """Run both systems; None if the bug was missed or the fixed one was not valid."""
     if bug.built_in:
-        subprocess.run(["go", "build"], cwd=ROOT / bug.built_in, check=True)
+        for command in bug.builds:
+            subprocess.run(command.split(), cwd=ROOT / bug.built_in, check=True)
     affected = _decided(bug, bug.affected, "invalid")
     fixed = affected and _decided(bug, bug.fixed, "valid")
     return {"affected": affected, "fixed": fixed} if affected and fixed else None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator
+import ssl
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from harness.network.topology import Address
@@ -16,15 +18,22 @@ MOST = 2**20  # bytes of one answer
 
 @contextmanager
 def answered(
-    address: Address, path: str = "/", asked: dict[str, Any] | None = None
+    address: Address,
+    path: str = "/",
+    asked: dict[str, Any] | None = None,
+    tls: ssl.SSLContext | None = None,
+    headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[http.client.HTTPResponse]:
     """Yield the answer to a GET, or to a POST of `asked`; OSError or HTTPException without one."""
     # Not httpx: this runs while servers start, and http.client is fast to import. It also
     # ignores HTTP_PROXY.
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
+    if tls is None:
+        connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
+    else:
+        connection = http.client.HTTPSConnection(address.host, address.port, timeout=TIMEOUT, context=tls)
     try:
         if asked is None:
-            connection.request("GET", path)
+            connection.request("GET", path, headers=headers)
         else:
             connection.request("POST", path, json.dumps(asked), {"Content-Type": "application/json"})
         yield connection.getresponse()

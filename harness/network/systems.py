@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from harness.core.duration import NS
-from harness.network import hazelcast_server, redis_server
+from harness.network import hazelcast_server, kubernetes_server, redis_server
 from harness.network.http_requests import header_of, json_answer
 from harness.network.topology import Address
 from workloads.settings import Login
@@ -289,6 +289,14 @@ SYSTEMS: dict[str, System] = {
         probe=b"GET / HTTP/1.0\r\n\r\n",  # not its clients' protocol: it says so, and closes the connection
         answers=(hazelcast_server.WRONG_PROTOCOL,),
         oldest=(5,),  # has the setting missing-cp-member-auto-removal-seconds
+    ),
+    "kubernetes": System(
+        port=6443,
+        is_usable=_if_it_answers(kubernetes_server.is_usable),
+        version=kubernetes_server.version,
+        probe=b"GET / HTTP/1.0\r\n\r\n",
+        answers=(kubernetes_server.REFUSES_PLAIN_TEXT,),
+        password=kubernetes_server.TOKEN,
     ),
     "kahuna": System(
         port=8081,

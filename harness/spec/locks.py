@@ -205,6 +205,7 @@ AnyLock = (
     | ZookeeperLockSection
     | own_locks.ServerOfProgram
     | own_locks.HazelcastOfProgram
+    | own_locks.KubernetesOfProgram
     | own_locks.PgbouncerOfProgram
     | own_locks.ProgramLockSection
     | own_locks.OwnLockSection

@@ -10,7 +10,15 @@ from pydantic import Field, model_validator
 from harness.core.duration import NS
 from harness.network.topology import ServerSpec
 from harness.spec.attached import MayHaveEndpoints, numbered
-from harness.spec.fields import CLASS_PATTERN, DEFAULT_TTL, HazelcastTtl, Image, Ttl
+from harness.spec.fields import (
+    CLASS_PATTERN,
+    DEFAULT_TTL,
+    HazelcastTtl,
+    Image,
+    KubernetesRelease,
+    LeaseTtl,
+    Ttl,
+)
 from harness.spec.sides import LimitedMemory, LockSide
 
 CP_MEMBERS = 3
@@ -115,6 +123,24 @@ class HazelcastOfProgram(_ServersOfProgram):
         """Return a member whose sessions last as long as the TTL."""
         variables = {"FENCEPOST_HAZELCAST_SESSION": f"{self.ttl // NS['s']}"}
         return replace(super().started(server), variables=variables)
+
+
+class KubernetesOfProgram(_ServersOfProgram):
+    """The API server of Kubernetes, with an etcd, for the Leases of the program of [client]."""
+
+    system: ClassVar[str] = "kubernetes"
+    image: ClassVar[None] = None
+    servers: ClassVar[tuple[str, ...]] = ("kubernetes-1",)
+
+    kind: Literal["kubernetes"]
+    ttl: LeaseTtl = DEFAULT_TTL
+    """How long a Lease lasts without a renewal."""
+    version: KubernetesRelease = "1.34.4"
+    """The release to build from its source."""
+
+    def started(self, server: ServerSpec) -> ServerSpec:
+        """Return a server of the chosen release."""
+        return replace(super().started(server), release=self.version)
 
 
 class ProgramLockSection(_OfProgram, MayHaveEndpoints):

@@ -39,7 +39,18 @@ SUBJECT = Subject(
 
 
 @pytest.mark.parametrize(
-    "lock", ["redis", "etcd", "etcd-lock", "zookeeper", "postgres", "pgbouncer", "dynamodb", "hazelcast"]
+    "lock",
+    [
+        "redis",
+        "etcd",
+        "etcd-lock",
+        "zookeeper",
+        "postgres",
+        "pgbouncer",
+        "dynamodb",
+        "hazelcast",
+        "kubernetes",
+    ],
 )
 def test_every_run_of_the_series_is_a_target(lock: str) -> None:
     subject = replace(SUBJECT, lock=lock)

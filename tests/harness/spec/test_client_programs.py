@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.engines.built_images import image_of
 from harness.engines.local import LocalEngine
 from harness.run import deployment
 from harness.spec import load
@@ -40,7 +41,7 @@ def test_the_kind_client_needs_a_program(side: str) -> None:
     assert errors[0].endswith(f'{side}.kind = "client": needs a program: add [client] with its command')
 
 
-@pytest.mark.parametrize("kind", ["dynamodb", "hazelcast", "pgbouncer", "postgres"])
+@pytest.mark.parametrize("kind", ["dynamodb", "hazelcast", "kubernetes", "pgbouncer", "postgres"])
 @pytest.mark.parametrize("client", [[], ['client={command=["app"], side="storage"}']])
 def test_a_server_for_a_programs_lock_needs_that_program(kind: str, client: list[str]) -> None:
     errors = errors_of("etcd-postgres", "faults=[]", *client, f'lock={{kind="{kind}"}}')
@@ -62,7 +63,11 @@ def test_a_programs_lock_gets_a_server_apart_from_the_storages() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "servers"),
-    [("hazelcast", ("hazelcast-1", "hazelcast-2", "hazelcast-3")), ("pgbouncer", ("pgbouncer-1",))],
+    [
+        ("hazelcast", ("hazelcast-1", "hazelcast-2", "hazelcast-3")),
+        ("kubernetes", ("kubernetes-1",)),
+        ("pgbouncer", ("pgbouncer-1",)),
+    ],
 )
 def test_the_local_engine_refuses_a_programs_servers_by_name(kind: str, servers: tuple[str, ...]) -> None:
     target = load("etcd-postgres", ['client={command=["app"], side="lock"}', f'lock={{kind="{kind}"}}'])
@@ -87,6 +92,33 @@ def test_a_session_of_hazelcast_lasts_whole_seconds(ttl: str, said: str) -> None
 
     assert said in error
     assert [dict(server.variables) for server in servers] == [{"FENCEPOST_HAZELCAST_SESSION": "6"}] * 3 + [{}]
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ('ttl="1s"', "must be at least 2s: its leader has to renew it in time"),
+        ('ttl="2500ms"', "must be whole seconds, as Leases of Kubernetes are"),
+        ('version="1.30.4"', "must be a release of Kubernetes from 1.31.0"),
+        ('version="1.34"', "must be a release of Kubernetes from 1.31.0"),
+    ],
+)
+def test_a_wrong_key_of_kubernetes_is_refused(key: str, said: str) -> None:
+    client = 'client={command=["app"], side="lock"}'
+
+    (error,) = errors_of("etcd-postgres", "faults=[]", client, f'lock={{kind="kubernetes", {key}}}')
+
+    assert said in error
+
+
+@pytest.mark.parametrize(("key", "release"), [("", "1.34.4"), (', version="1.36.0"', "1.36.0")])
+def test_kubernetes_is_built_in_the_chosen_release(key: str, release: str) -> None:
+    target = load("etcd-postgres", ['client={command=["app"]}', f'lock={{kind="kubernetes"{key}}}'])
+
+    (server,) = (each for each in deployment.topology(target, ()).servers if each.system == "kubernetes")
+
+    assert server.release == release
+    assert image_of("kubernetes", None, release).startswith(f"fencepost/kubernetes-release:{release}-")
 
 
 def test_a_program_can_be_combined_with_servers_but_not_with_classes() -> None:

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"log"
+	"sync"
+
+	v1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+// recorder sees every write of a LeaderElector: its outcome, and the Lease that it made.
+type recorder struct {
+	coordination.LeasesGetter
+	identity string
+	labels   map[string]string
+	renewed  func(called int64)
+
+	state sync.Mutex
+	grant *v1.Lease // what its first write that took effect made
+	sent  int64     // when that was sent: CLOCK_MONOTONIC in ns
+	last  *v1.Lease // what its last write made
+	err   error     // of its last write
+}
+
+// recorded is what a LeaderElector writes with.
+type recorded struct {
+	coordination.LeaseInterface
+	recorder *recorder
+}
+
+func (r *recorder) Leases(namespace string) coordination.LeaseInterface {
+	return recorded{r.LeasesGetter.Leases(namespace), r}
+}
+
+func (r recorded) Create(ctx context.Context, lease *v1.Lease, options metav1.CreateOptions) (*v1.Lease, error) {
+	lease.Labels = r.recorder.labels
+	return r.recorder.record(ctx, func(ctx context.Context) (*v1.Lease, error) {
+		return r.LeaseInterface.Create(ctx, lease, options)
+	})
+}
+
+func (r recorded) Update(ctx context.Context, lease *v1.Lease, options metav1.UpdateOptions) (*v1.Lease, error) {
+	return r.recorder.record(ctx, func(ctx context.Context) (*v1.Lease, error) {
+		return r.LeaseInterface.Update(ctx, lease, options)
+	})
+}
+
+func (r *recorder) record(
+	ctx context.Context, write func(context.Context) (*v1.Lease, error),
+) (*v1.Lease, error) {
+	ctx, tries := counted(ctx)
+	made, err := write(ctx)
+	r.state.Lock()
+	defer r.state.Unlock()
+	r.err = tries.outcome(err)
+	if err != nil {
+		return made, err
+	}
+	r.last = made
+	if r.grant == nil {
+		r.grant, r.sent = made, tries.sent
+	} else if holder(made) == r.identity && isTermOf(made, r.grant) {
+		r.renewed(tries.sent)
+	} else if holder(made) == r.identity {
+		log.Printf("client-go took the Lease of %s again", r.identity)
+	}
+	return made, nil
+}
+
+// granted returns the Lease that made this candidate the leader, and when that request was sent.
+func (r *recorder) granted() (*v1.Lease, int64) {
+	r.state.Lock()
+	defer r.state.Unlock()
+	return r.grant, r.sent
+}
+
+// released returns the Lease that this leader gave back; an error if it did not, or if that is unknown.
+func (r *recorder) released() (*v1.Lease, error) {
+	r.state.Lock()
+	defer r.state.Unlock()
+	if r.err != nil {
+		return nil, r.err
+	} else if r.last == nil || holder(r.last) == r.identity {
+		return nil, failed("client-go did not give the Lease back")
+	}
+	return r.last, nil
+}
+
+// isTermOf says that nobody else has led between two writes of one leader. A LeaderElector that lost its Lease
+// takes it again when it is free, and tells nobody.
+func isTermOf(renewed, granted *v1.Lease) bool {
+	return renewed.UID == granted.UID && *renewed.Spec.LeaseTransitions == *granted.Spec.LeaseTransitions
+}
+
+func holder(lease *v1.Lease) string {
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
