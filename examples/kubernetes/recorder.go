@@ -22,6 +22,7 @@ type recorder struct {
 	sent  int64     // when that was sent: CLOCK_MONOTONIC in ns
 	last  *v1.Lease // what its last write made
 	err   error     // of its last write
+	seen  int64     // the second of the last renewal that others can see
 }
 
 // recorded is what a LeaderElector writes with.
@@ -60,13 +61,22 @@ func (r *recorder) record(
 	}
 	r.last = made
 	if r.grant == nil {
-		r.grant, r.sent = made, tries.sent
-	} else if holder(made) == r.identity && isTermOf(made, r.grant) {
-		r.renewed(tries.sent)
+		r.grant, r.sent, r.seen = made, tries.sent, made.Spec.RenewTime.Unix()
 	} else if holder(made) == r.identity {
-		log.Printf("client-go took the Lease of %s again", r.identity)
+		r.renew(made, tries.sent)
 	}
 	return made, nil
+}
+
+// renew reports a renewal that the other candidates notice: they compare RenewTime in whole seconds, and wait for
+// a Lease from when they saw it change.
+func (r *recorder) renew(made *v1.Lease, sent int64) {
+	if !isTermOf(made, r.grant) {
+		log.Printf("client-go took the Lease of %s again", r.identity)
+	} else if second := made.Spec.RenewTime.Unix(); second != r.seen {
+		r.seen = second
+		r.renewed(sent)
+	}
 }
 
 // granted returns the Lease that made this candidate the leader, and when that request was sent.
