@@ -88,7 +88,7 @@ def _with_folder(words: Words, night: Path) -> Document:
 
 
 def _undecided(words: Words) -> Document:
-    reason = words("reason of an undecided run", "not exercised")
+    reason = words("reason of an undecided run", "not tested")
     return verdict(Words()) | {"verdict": "unknown", "findings": [], "reasons": [reason]}
 
 

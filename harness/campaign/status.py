@@ -25,7 +25,7 @@ class RunOutcome(enum.StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"  # a violation, or an expected one was not found
-    UNKNOWN = "unknown"  # not exercised, or undecided
+    UNKNOWN = "unknown"  # not tested, or undecided
     NOT_JUDGED = "not-judged"  # of a shard, and its history cannot be judged again
     INFRASTRUCTURE = "infrastructure"
     QUARANTINED = "quarantined"  # failed, in a way that is known

@@ -30,7 +30,7 @@ EPILOG = """
 Exit codes:
   0  as expected
   1  a violation was found, or an expected one was not
-  2  unknown: not exercised, or undecided
+  2  unknown: not tested, or undecided
   3  infrastructure failure: servers, engine or faults
   4  bad configuration or usage
   5  nothing was selected

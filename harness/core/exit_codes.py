@@ -16,7 +16,7 @@ class ExitCode(enum.IntEnum):
 
     AS_EXPECTED = 0
     VIOLATION = 1  # a violation was found, or an expected one was not
-    UNKNOWN = 2  # not exercised, or undecided
+    UNKNOWN = 2  # not tested, or undecided
     INFRASTRUCTURE = 3
     CONFIGURATION = 4  # bad configuration or usage
     NOTHING_SELECTED = 5

@@ -177,7 +177,7 @@ def test_the_java_client_answers_ok_to_writes_of_a_missing_row(java_client: Path
 
 @pytest.mark.nightly
 @pytest.mark.engine
-@pytest.mark.timeout(1200)  # it repeats a run that was not exercised
+@pytest.mark.timeout(1200)  # it repeats a run that was not tested
 def test_each_command_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path) -> None:
     with shell(ROOT, HOME=str(tmp_path)) as opened:
         follow(ROOT / "docs/tutorial.md", opened, tmp_path / "orders")

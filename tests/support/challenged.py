@@ -1,7 +1,7 @@
 """Repeat a real run until its faults challenged it: a run that was not challenged proves nothing.
 
 On a loaded machine the few seconds of a run can pass before a pause outlives a lease. Such a
-run ends as "not exercised", or without the event that a test is about. It is repeated with
+run ends as "not tested", or without the event that a test is about. It is repeated with
 another seed and for longer. A run that ends in any other way is returned at once, so that the
 test fails on the first wrong verdict.
 """
@@ -38,7 +38,7 @@ def run_until_challenged(
     """Start a run with a setting of its duration, twice as long each time, until one was challenged.
 
     Its stdout is the verdict as JSON. Return the first run that was challenged, or that ended
-    neither as expected nor as "not exercised"; or the last one.
+    neither as expected nor as "not tested"; or the last one.
     """
     longer = durations(seconds)
     return repeated(lambda: start(next(longer)), lambda done: proves_nothing(done, was_challenged))
@@ -58,7 +58,7 @@ def repeated(attempt: Callable[[], T], proves_nothing: Callable[[T], bool]) -> T
 
 
 def proves_nothing(done: CompletedProcess[str], was_challenged: Condition = ATTEMPTED) -> bool:
-    """Did a run end as expected or as "not exercised", without being challenged?"""
+    """Did a run end as expected or as "not tested", without being challenged?"""
     if done.returncode == ExitCode.UNKNOWN:
         return was_not_exercised(json.loads(done.stdout))
     return done.returncode == ExitCode.AS_EXPECTED and not was_challenged(json.loads(done.stdout))
@@ -72,4 +72,4 @@ def found_nothing(done: CompletedProcess[str]) -> bool:
 def was_not_exercised(verdict: dict[str, Any]) -> bool:
     """Is that the only reason why a verdict is unknown?"""
     reasons = verdict["reasons"]
-    return verdict["verdict"] == "unknown" and all(each.startswith("not exercised: ") for each in reasons)
+    return verdict["verdict"] == "unknown" and all(each.startswith("not tested: ") for each in reasons)

@@ -115,7 +115,7 @@ def long_run(folder: Path, operations: int, f: str = "write") -> Path:
         "verdict": "unknown",
         "expected": "valid",
         "as_expected": False,
-        "reasons": ["not exercised: x"],
+        "reasons": ["not tested: x"],
     }
     verdict |= {"anomalies": {}, "findings": [], "coverage": {}, "checkers": []}
     (folder / "verdict.json").write_text(json.dumps(verdict))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 )
 @max_time_option("With --until-violation: start no further run after this time.")
 @click.option("--both", is_flag=True, help="Run each target, which is fenced, and its unfenced copy.")
-@click.option("--no-faults", is_flag=True, help="Run without faults: the verdict will be 'not exercised'.")
+@click.option("--no-faults", is_flag=True, help="Run without faults: the verdict will be 'not tested'.")
 @VERBOSE
 @FORMAT
 @RUNS

@@ -99,7 +99,7 @@ def test_a_run_whose_promises_are_in_another_unit_is_not_valid() -> None:
     assert (judged(TTL).validity, unit.validity) == (Validity.VALID, Validity.UNKNOWN)
     (reason,) = unit.reasons
     assert reason.startswith(
-        "not exercised: grants promise a lease of 2 µs, but lock.ttl is 2 s: check its unit"
+        "not tested: grants promise a lease of 2 µs, but lock.ttl is 2 s: check its unit"
     )
 
 

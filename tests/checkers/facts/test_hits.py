@@ -303,7 +303,7 @@ def test_a_run_misses_what_its_faults_could_have_hit() -> None:
     assert verdict.validity.word == "unknown"
     (reason,) = verdict.reasons
     assert reason == (
-        "not exercised: 1 of 5 dangerous moments tried, but not granted/superseded/holder;"
+        "not tested: 1 of 5 dangerous moments tried, but not granted/superseded/holder;"
         ' hazards = "all" tries the rest: run longer, or with faults'
     )
 
@@ -317,7 +317,7 @@ def test_a_run_whose_only_moment_no_client_came_to_tested_nothing() -> None:
     assert verdict.validity.word == "unknown"
     (reason,) = verdict.reasons
     assert reason == (
-        "not exercised: no dangerous moment could be tried, because no client of this lock ever reported"
+        "not tested: no dangerous moment could be tried, because no client of this lock ever reported"
         ' "granted": report it in your class or program if it has that moment, or aim at another moment'
     )
 

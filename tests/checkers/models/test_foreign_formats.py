@@ -124,7 +124,7 @@ def test_an_acquire_that_repeats_what_it_asked_for_has_no_token(file: WriteFile)
     assert judge_foreign(path, "owned-mutex").verdict.validity is Validity.VALID
     verdict = judge_foreign(path, "fenced-mutex").verdict
     assert verdict.validity is Validity.UNKNOWN
-    assert verdict.reasons[0].startswith("not exercised: no acquire carries a token:")
+    assert verdict.reasons[0].startswith("not tested: no acquire carries a token:")
 
 
 def test_a_violation_without_tokens_comes_before_that_there_are_none(file: WriteFile) -> None:
@@ -138,7 +138,7 @@ def test_a_violation_without_tokens_comes_before_that_there_are_none(file: Write
         found, untold = judge_foreign(file(twice), model).verdict.reasons
 
         assert found == "found non-linearizable, which was not expected"
-        assert untold.startswith("not exercised: no acquire carries a token")
+        assert untold.startswith("not tested: no acquire carries a token")
 
 
 @pytest.mark.parametrize("answer", ["nil", "{:token nil}", '{:owner "A", :fencing-token nil}', '["A" nil]'])
@@ -147,7 +147,7 @@ def test_a_grant_whose_token_is_null_carries_none(file: WriteFile, answer: str) 
     mixed = judge_foreign(file(granted("{:token 5}", answer, "{:token 3}")), "fenced-mutex").verdict
 
     assert bare.validity is Validity.UNKNOWN
-    assert bare.reasons[0].startswith("not exercised: no acquire carries a token:")
+    assert bare.reasons[0].startswith("not tested: no acquire carries a token:")
     assert mixed.anomalies["token-regression"] == 1
 
 
@@ -275,7 +275,7 @@ def test_a_history_without_operations_is_unknown(file: WriteFile) -> None:
     verdict, _ = judge_foreign(file("[]"), "register")
 
     assert verdict.validity is Validity.UNKNOWN
-    assert "not exercised" in verdict.reasons[0]
+    assert "not tested" in verdict.reasons[0]
 
 
 def test_a_search_beyond_its_budget_is_unknown() -> None:

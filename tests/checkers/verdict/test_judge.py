@@ -44,7 +44,7 @@ def test_a_fence_that_was_never_challenged_is_unknown() -> None:
     verdict = judge(run(QUIET))
 
     assert (verdict.validity, verdict.as_expected) == (Validity.UNKNOWN, False)
-    assert verdict.reasons == ("not exercised: no stale write was attempted: run longer, or with faults",)
+    assert verdict.reasons == ("not tested: no stale write was attempted: run longer, or with faults",)
 
 
 def test_a_run_without_faults_is_not_advised_to_have_some() -> None:
@@ -52,7 +52,7 @@ def test_a_run_without_faults_is_not_advised_to_have_some() -> None:
 
     for operations in (QUIET, unanswered):
         (reason,) = judge(run(operations, no_faults=True)).reasons
-        assert reason.startswith("not exercised: no stale write")
+        assert reason.startswith("not tested: no stale write")
         assert reason.endswith(": it was run with --no-faults")
 
 
@@ -63,7 +63,7 @@ def test_a_stale_write_without_an_answer_shows_nothing_of_a_fence() -> None:
 
     verdict = judge(run((newer, unknown)))
 
-    assert verdict.reasons == ("not exercised: no stale write was attempted: run longer, or with faults",)
+    assert verdict.reasons == ("not tested: no stale write was attempted: run longer, or with faults",)
     assert judge(run((newer, unknown), require=nothing)).validity is Validity.VALID
 
 
@@ -84,8 +84,8 @@ def test_a_target_may_require_nothing_or_more() -> None:
     assert judge(run(QUIET, require={"stale_writes_attempted": 0})).validity is Validity.VALID
     verdict = judge(run(REJECTED, require={"stale_writes_attempted": 2, "pauses": 1}))
     assert verdict.reasons == (
-        "not exercised: stale_writes_attempted is 1, required 2: run longer, or with faults",
-        "not exercised: no pause was observed from beginning to end: run longer, or with faults",
+        "not tested: stale_writes_attempted is 1, required 2: run longer, or with faults",
+        "not tested: no pause was observed from beginning to end: run longer, or with faults",
     )
 
 
@@ -95,7 +95,7 @@ def test_a_violation_outranks_not_exercised() -> None:
     assert (verdict.validity, verdict.as_expected) == (Validity.INVALID, False)
     assert verdict.reasons == (
         "found stale-read, which was not expected",
-        "not exercised: no stale write was attempted: run longer, or with faults",
+        "not tested: no stale write was attempted: run longer, or with faults",
     )
 
 
@@ -142,7 +142,7 @@ def test_an_expected_violation_that_was_never_provoked_is_unknown() -> None:
     verdict = judge(run(QUIET, expect=("stale-write",)))
 
     assert (verdict.validity, verdict.as_expected) == (Validity.UNKNOWN, False)
-    assert verdict.reasons == ("not exercised: no stale write was attempted: run longer, or with faults",)
+    assert verdict.reasons == ("not tested: no stale write was attempted: run longer, or with faults",)
 
 
 def test_a_checker_that_crashes_makes_the_verdict_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def test_a_changed_verdict_is_named(run: Path, tmp_path: Path) -> None:
 
 
 def test_an_unknown_verdict_is_not_kept(recorded_run: Unpack, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="its verdict is unknown: not exercised"):
+    with pytest.raises(ConfigurationError, match="its verdict is unknown: not tested"):
         entry(recorded_run, tmp_path, "not-exercised")
 
 

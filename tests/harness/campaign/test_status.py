@@ -236,7 +236,7 @@ def test_an_exit_code_is_an_outcome(exit_code: int, outcome: RunOutcome) -> None
 
 
 def test_the_headline_of_a_run_that_passed_begins_with_its_verdict() -> None:
-    doubt = "not exercised: no kill was observed from beginning to end: run longer, or with faults"
+    doubt = "not tested: no kill was observed from beginning to end: run longer, or with faults"
     expected = verdict("Client 0 wrote too late", as_expected=True, reasons=[doubt])
 
     assert run_of(finished(job(), 0, expected), {}).headline == f"invalid, as expected; {doubt}"

@@ -36,7 +36,7 @@ class TestRun:
         assert done.returncode == 2, done.stderr
         document = json.loads(done.stdout)
         jsonschema.validate(document, schemas.schemas()["verdict"])
-        assert any("not exercised" in reason for reason in document["reasons"])
+        assert any("not tested" in reason for reason in document["reasons"])
         newest = tmp_path / "runs" / "etcd-postgres" / "latest"
         assert json.loads((newest / "verdict.json").read_text()) == document
         header = (newest / "history.jsonl").read_text().splitlines()[0]
