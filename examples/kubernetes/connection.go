@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/metrics"
 )
 
 // connect makes a client of the API server that Fencepost has started, or of the cluster of a kubeconfig file.
@@ -31,6 +33,7 @@ func connect(endpoints []string, token, kubeconfig string, timeout time.Duration
 	if err != nil {
 		return nil, err
 	}
+	metrics.Register(metrics.RegisterOpts{RateLimiterLatency: waits{}, RequestRetry: waits{}})
 	config.Timeout = timeout
 	config.QPS, config.Burst = 20, 30 // as Kubernetes' own controllers; client-go's defaults are 5 and 10
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return transport{next} })
@@ -70,11 +73,23 @@ type transport struct{ next http.RoundTripper }
 func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if made, is := request.Context().Value(ofCall{}).(*tries); is {
 		made.count, made.sent = made.count+1, monotonic()
-		if made.count > 1 {
-			log.Printf("client-go repeats %s %s", request.Method, request.URL.Path)
-		}
 	}
 	return t.next.RoundTrip(request)
+}
+
+const limited = 20 * time.Millisecond // within a shorter time, its rate limiter lets a request through at once
+
+// waits says on standard error when client-go's own metrics count a request that waited, or that is repeated.
+type waits struct{}
+
+func (waits) Observe(_ context.Context, verb string, at url.URL, latency time.Duration) {
+	if latency > limited {
+		log.Printf("client-go's rate limiter held %s %s back for %v", verb, at.Path, latency)
+	}
+}
+
+func (waits) IncrementRetry(_ context.Context, code, method, _ string) {
+	log.Printf("client-go repeats a %s after %s", method, code)
 }
 
 // monotonic returns CLOCK_MONOTONIC in ns, which Go's own clock does not show.
