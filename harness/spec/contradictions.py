@@ -179,6 +179,19 @@ def _jobs(sections: Sections) -> Iterator[SettingConflict]:
         return
     if workload.duration // workload.every * workload.resources > MOST_JOBS:
         yield SettingConflict(("workload", "every"), f"gives more than {MOST_JOBS:,} jobs: make it longer")
+    elif workload.every > workload.duration:
+        every, duration = format_duration(workload.every), format_duration(workload.duration)
+        yield (
+            SettingConflict(
+                ("workload", "every"),
+                f"gives no job in a run of {duration}: make it shorter, or workload.duration longer",
+            )
+            if "every" in given
+            else SettingConflict(
+                ("workload", "duration"),
+                f"is too short for a job: make it longer than workload.every ({every})",
+            )
+        )
     if "writes" in given:
         yield SettingConflict(("workload", "writes"), "cannot be set: a job has one result")
     if storage and storage.fence_on_acquire:

@@ -26,6 +26,31 @@ def test_a_target_with_locks_writes_what_it_locks() -> None:
     assert deployment.work(target) == "register: 5 clients, 2 resources"
 
 
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (
+            'duration = "9s"\nevery = "10s"\n',
+            'every = "10s": gives no job in a run of 9s: make it shorter, or workload.duration longer',
+        ),
+        (
+            'duration = "200ms"\n',
+            'duration = "200ms": is too short for a job: make it longer than workload.every (300ms)',
+        ),
+    ],
+)
+def test_a_run_without_a_job_is_refused(times: str, said: str) -> None:
+    assert (
+        error_in(target_text(f'[workload]\nkind = "run"\n{times}')).partition(": ")[2] == f"workload.{said}"
+    )
+
+
+def test_one_job_is_enough() -> None:
+    target = read(target_text(f'{JOBS}every = "9s"'))
+
+    assert deployment.written(target) == ("q0-0", "q1-0")
+
+
 def test_a_fault_must_outlive_the_lease_of_an_execution() -> None:
     assert read(target_text(JOBS)).require == {"stale_writes_attempted": 0, "executions_past_lease": 1}
     assert read(
