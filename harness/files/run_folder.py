@@ -19,6 +19,8 @@ from checkers.text.errors import HistoryError
 from checkers.text.printable import as_json
 from checkers.text.redaction import redacted, redacted_document
 from harness.core.errors import ConfigurationError, InfrastructureError
+from harness.core.invocation import typed
+from harness.core.paths import as_seen_from_here
 from harness.files import dated_folders, received
 from harness.files.atomic_files import replace_file
 from workloads.commit_room import CommitRoom
@@ -121,15 +123,16 @@ class RunFolder:
         return self.path / HISTORY
 
     def check_whole(self) -> None:
-        """Raise ConfigurationError if history.jsonl lacks a part of the recordings beside it."""
+        """Raise ConfigurationError if history.jsonl is shorter than the recordings from which it was made."""
         recorded = sum(self._complete(part) for part in self.recordings())
         if received.exists(self.path, HEADER):
             recorded += self._size(HEADER) + 1  # one line, without its end
         kept = self._size(HISTORY)
         if kept < recorded:
             raise ConfigurationError(
-                f"{self.path / HISTORY} was cut off: it has {kept:,} bytes, but {EVENTS} beside it has"
-                f" {recorded:,} bytes of recorded events; remove it, and it is put together again from them"
+                f"{self.path / HISTORY} has {kept:,} bytes, but {HEADER} and the files in {EVENTS}/ make"
+                f" {recorded:,}: lines are missing or were changed; remove it, and"
+                f" {typed('recheck', as_seen_from_here(self.path))} puts it together again"
             )
 
     def _complete(self, part: Path) -> int:

@@ -97,7 +97,7 @@ def test_a_history_that_was_cut_off_is_refused(recorded_run: Unpack, tmp_path: P
     (run / "events/0.jsonl").write_bytes(b"".join(lines[1:]))
     history.write_bytes(b"".join(lines[:-10]))
 
-    assert "history.jsonl was cut off" in refusal(tmp_path, "shrink", "--no-runs", run)
+    assert "lines are missing or were changed" in refusal(tmp_path, "shrink", "--no-runs", run)
     assert not (run / "minimal.jsonl").exists()
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,16 +56,33 @@ def test_recordings_are_merged_by_time(folder: RunFolder) -> None:
     assert [json.loads(line)["time"] for line in lines[1:]] == [1, 2, 3, 4]
 
 
-def test_a_history_that_lacks_recorded_events_is_not_judged(folder: RunFolder) -> None:
+def _cut_off(lines: list[str]) -> list[str]:
+    return lines[:4]
+
+
+def _without_one(lines: list[str]) -> list[str]:
+    return [*lines[:3], *lines[4:]]
+
+
+def _with_one_replaced(lines: list[str]) -> list[str]:
+    return [*lines[:3], "{}\n", *lines[4:]]
+
+
+@pytest.mark.parametrize("damaged", [_cut_off, _without_one, _with_one_replaced])
+def test_a_history_that_lacks_recorded_events_is_not_judged(
+    folder: RunFolder, damaged: Callable[[list[str]], list[str]]
+) -> None:
     record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n", event(4, 0, "info") + "\n")
     record(folder, "client-1.jsonl", *(event(time, 1, "invoke") + "\n" for time in range(5, 25)))
     history = folder.merge_events(pytest.fail)
     whole = history.read_text()
-    history.write_text("".join(whole.splitlines(keepends=True)[:4]))
+    history.write_text("".join(damaged(whole.splitlines(keepends=True))))
+    bytes_of_both = rf"{history.stat().st_size:,} bytes, but .* make {len(whole):,}: "
 
-    with pytest.raises(ConfigurationError, match=r"history\.jsonl was cut off: .*; remove it, and"):
+    with pytest.raises(ConfigurationError, match=bytes_of_both) as refused:
         recheck(folder.path)
 
+    assert "lines are missing or were changed; remove it, and " in str(refused.value)
     history.unlink()
     assert folder.merge_events(pytest.fail).read_text() == whole
 
