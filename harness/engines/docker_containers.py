@@ -69,8 +69,8 @@ class Container:
             seen = self._inspected()
         self._expect_enough_memory(seen)
         if _was_killed(seen):
-            why = f"perhaps by the kernel because {self._memory(seen)}, which Docker does not say"
-            raise self.failed(f"was killed (status {KILLED}), {why}")
+            by = f"perhaps by you, or by the kernel because {self._memory(seen)}"
+            raise self.failed(f"was killed (status {KILLED}). Docker does not say by whom: {by}")
         if not seen["State"]["Running"]:
             raise self.failed(f"ended with status {seen['State']['ExitCode']}")
         health = seen["State"].get("Health", {})

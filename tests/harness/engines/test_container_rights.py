@@ -158,8 +158,8 @@ NAMED = (
     '(raise it with memory = "…" in its section of the target)'
 )
 PERHAPS = (
-    "redis-1 was killed (status 137), perhaps by the kernel because it used more than its memory limit of 24MB "
-    '(raise it with memory = "…" in its section of the target), which Docker does not say'
+    "redis-1 was killed (status 137). Docker does not say by whom: perhaps by you, or by the kernel because "
+    'it used more than its memory limit of 24MB (raise it with memory = "…" in its section of the target)'
 )
 TARGET = """
 name = "small"

@@ -68,8 +68,9 @@ def test_a_container_that_was_killed_names_its_limit_as_the_likely_reason() -> N
         container({"Running": False, "ExitCode": 137}, {}).check()
 
     assert str(raised.value).splitlines()[0] == (
-        "etcd-1 was killed (status 137), perhaps by the kernel because it used more than its memory limit of"
-        ' 150MB (raise it with memory = "…" in its section of the target), which Docker does not say;'
+        "etcd-1 was killed (status 137). Docker does not say by whom: perhaps by you, or by the kernel"
+        ' because it used more than its memory limit of 150MB (raise it with memory = "…" in its section of'
+        " the target);"
         " its last log lines:"
     )
 
@@ -95,7 +96,7 @@ def test_a_log_that_docker_does_not_give_says_why() -> None:
     stopped = container({"Running": False, "ExitCode": 137}, {}, stuck)
 
     with pytest.raises(
-        ServerNotReadyError, match=r"status 137\), .*\n  \| .this log could not be read: Docker: Read timed"
+        ServerNotReadyError, match=r"status 137\)\. .*\n  \| .this log could not be read: Docker: Read timed"
     ):
         stopped.check()
 
