@@ -32,6 +32,7 @@ from harness.spec.passwords import literal_passwords
 from harness.spec.storages import StorageSpec
 from harness.spec.toml import (
     Key,
+    TooBigError,
     as_dotted,
     changed_in,
     head_comment,
@@ -196,8 +197,10 @@ def parse(path: Path) -> Document:
         text = read_bytes(path, MAX_SIZE, TOO_LONG).decode()
     except HistoryError as error:
         raise ConfigurationError(str(error)) from None
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path}: cannot be read: {error}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(
+            f"{path}: is not UTF-8 text: a target or a campaign is a TOML file"
+        ) from None
     return _parsed(str(path), text)
 
 
@@ -207,6 +210,9 @@ def _parsed(path: str, text: str) -> Document:
         data = loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(_syntax_error(path, text, str(error))) from None
+    except TooBigError as error:
+        place = Document(path, text, {}, lines_of_keys(text), {}).place(error.key)
+        raise ConfigurationError(f"{place}: {error}") from None
     except ValueError as error:
         raise ConfigurationError(f"{path}: {error}") from None
     return Document(path, text, data, lines_of_keys(text), {})

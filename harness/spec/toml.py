@@ -25,6 +25,14 @@ _WIDTH = 100  # columns of a comment
 PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 
+class TooBigError(ValueError):
+    """A number is beyond 64 bits; `key` is the place of its value."""
+
+    def __init__(self, key: Key) -> None:
+        super().__init__(_TOO_BIG)
+        self.key = key
+
+
 def loads(text: str) -> dict[str, Any]:
     """Parse TOML; ValueError if it exceeds a limit, or is invalid (tomllib.TOMLDecodeError)."""
     if any(key[0].count(".") > _MOST_DOTS for key in _DOTTED.finditer(text)):
@@ -51,16 +59,16 @@ _TOO_BIG = "a number is beyond 64 bits"
 
 def _check_limits(data: dict[str, Any]) -> None:
     """Check each value without recursion: dotted keys may nest deeper than Python recurses."""
-    waiting: list[tuple[Any, int]] = [(data, 0)]
+    waiting: list[tuple[Any, Key]] = [(data, ())]
     while waiting:
-        value, depth = waiting.pop()
+        value, key = waiting.pop()
         if isinstance(value, dict | list):
-            if depth > MAX_DEPTH:
+            if len(key) > MAX_DEPTH:
                 raise ValueError(_TOO_DEEP)
-            inside = value.values() if isinstance(value, dict) else value
-            waiting.extend((each, depth + 1) for each in inside)
+            inside = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting.extend((each, (*key, part)) for part, each in inside)
         elif isinstance(value, int) and not -_INT64 <= value < _INT64:
-            raise ValueError(_TOO_BIG)
+            raise TooBigError(key)
 
 
 def lines_of_keys(text: str) -> dict[Key, int]:

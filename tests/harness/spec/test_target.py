@@ -247,7 +247,18 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_bytes(b"\xff\xfe\x00")
 
-    assert errors_of(file)[0].startswith("t.toml: cannot be read")
+    assert errors_of(file) == ["t.toml: is not UTF-8 text: a target or a campaign is a TOML file"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\n[workload]\nclients = 99999999999999999999\n", 3),
+        ("[[faults]]\n\n[[faults]]\nkind = {a = [1, 99999999999999999999]}\n", 4),
+    ],
+)
+def test_a_number_beyond_64_bits_is_refused_with_its_line(text: str, line: int) -> None:
+    assert errors_in(text) == [f"t.toml:{line}: a number is beyond 64 bits"]
 
 
 def test_an_empty_file_lacks_everything_that_has_no_default() -> None:
