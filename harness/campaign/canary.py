@@ -8,12 +8,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 
+from harness.campaign.campaign_file import Campaign
 from harness.campaign.cells import CampaignCell, of_file
 from harness.core.errors import ConfigurationError
-from harness.core.suggestions import did_you_mean
+from harness.core.suggestions import near_or
 from harness.spec.reading import zoo
 
 TWIN = "-twin"
+LISTED = "docs/zoo.md lists all"
 PREFIX = "canary-"
 
 DEFAULTS = (
@@ -38,21 +40,19 @@ def bugs() -> Sequence[str]:
     return [name for name in files if f"{name}{TWIN}" in files]
 
 
-def chosen(
-    canary: bool | str,  # noqa: FBT001 (as a campaign file has it)
-    day: dt.date,
-    can_run: Callable[[str], bool] = lambda _bug: True,
-) -> str:
-    """Return the bug that a campaign file names, or the first from today's on that can run; "" for none.
+def chosen(campaign: Campaign, day: dt.date, can_run: Callable[[str], bool] = lambda _bug: True) -> str:
+    """Return the bug that a campaign names, or the first from today's on that can run; "" for none.
 
     If none can run, it is today's: a night without a canary that should have one fails.
 
     Raises ConfigurationError if the zoo has no such bug.
     """
+    canary = campaign.canary
     if isinstance(canary, bool):
         return next(filter(can_run, of_day(day)), of_day(day)[0]) if canary else ""
     if canary not in bugs():
-        raise ConfigurationError(f"canary: the zoo has no bug called {canary}{did_you_mean(canary, bugs())}")
+        why = f"the zoo has no such bug{near_or(canary, bugs(), LISTED)}"
+        raise ConfigurationError(campaign.at(("canary",), why))
     return canary
 
 

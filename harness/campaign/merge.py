@@ -227,7 +227,7 @@ def _canary(plans: Sequence[NightPlan], mine: Campaign | None, started: str, gon
         return had
     if had and mine.canary is True:
         return had
-    return canary.chosen(mine.canary, dt.datetime.fromisoformat(started).date())
+    return canary.chosen(mine, dt.datetime.fromisoformat(started).date())
 
 
 def _cells(shards: Sequence[Shard]) -> list[CampaignCell]:

@@ -274,7 +274,7 @@ def _selected(
     def can_run(bug: str) -> bool:
         return engine is None or not any(_refusal(cell, engine) for cell in canary.cells(bug))
 
-    bug = canary.chosen(campaign.canary, now.date(), can_run) if has_canary else ""
+    bug = canary.chosen(campaign, now.date(), can_run) if has_canary else ""
     planted = canary.cells(bug) if bug and expansion.cells else ()
     known = options.results is not None and options.results.exists()
     started = now.isoformat(timespec="seconds")

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from checkers.history.columns import Operations
 from checkers.vocabulary.document import VerdictDocument
-from harness.campaign.canary import TWIN, bugs
+from harness.campaign.canary import LISTED, TWIN, bugs
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError, FencepostError
 from harness.core.events import Event, RunJudged
@@ -37,8 +37,6 @@ from harness.run.runner import RunOptions, run
 from harness.spec import Target, load
 from harness.spec.reading import zoo
 from harness.spec.toml import head_comment
-
-LISTED = "docs/zoo.md lists all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import pytest
 
 from harness.campaign import canary, outputs
 from harness.campaign.assessment import Assessment, assess
-from harness.campaign.campaign_file import Quarantine
+from harness.campaign.campaign_file import Campaign, Cells, Quarantine, load
 from harness.campaign.execution import Finished
 from harness.campaign.junit import junit
 from harness.campaign.merge import merge
@@ -108,25 +108,41 @@ def test_every_default_canary_is_a_target_with_a_twin() -> None:
         assert all(canary.is_canary(cell.name) for cell in (planted, twin))
 
 
+def with_key(*, canary: bool | str) -> Campaign:
+    return Campaign(name="nightly", canary=canary, cells=(Cells(targets=("etcd-postgres",)),))
+
+
+DAILY = with_key(canary=True)
+
+
 def test_each_day_has_another_canary() -> None:
     days = [TODAY + dt.timedelta(days=number) for number in range(len(canary.DEFAULTS))]
 
-    assert {canary.chosen(True, day) for day in days} == set(canary.DEFAULTS)
-    assert canary.chosen("uuid-token", TODAY) == "uuid-token"
-    assert canary.chosen(False, TODAY) == ""
+    assert {canary.chosen(DAILY, day) for day in days} == set(canary.DEFAULTS)
+    assert canary.chosen(with_key(canary="uuid-token"), TODAY) == "uuid-token"
+    assert canary.chosen(with_key(canary=False), TODAY) == ""
 
 
 def test_a_machine_that_cannot_run_a_canary_has_the_next() -> None:
-    today, tomorrow = canary.chosen(True, TODAY), canary.chosen(True, TODAY + dt.timedelta(days=1))
+    today, tomorrow = canary.chosen(DAILY, TODAY), canary.chosen(DAILY, TODAY + dt.timedelta(days=1))
 
-    assert canary.chosen(True, TODAY, lambda bug: bug != today) == tomorrow
-    assert canary.chosen(True, TODAY, lambda bug: bug == "lease-id-token") == "lease-id-token"
-    assert canary.chosen(True, TODAY, lambda _bug: False) == today
+    assert canary.chosen(DAILY, TODAY, lambda bug: bug != today) == tomorrow
+    assert canary.chosen(DAILY, TODAY, lambda bug: bug == "lease-id-token") == "lease-id-token"
+    assert canary.chosen(DAILY, TODAY, lambda _bug: False) == today
 
 
-def test_a_canary_that_the_zoo_does_not_have_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="no bug called uuid-tokens; did you mean"):
-        canary.chosen("uuid-tokens", TODAY)
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("uuid-tokens", "did you mean uuid-token?"), ("nobug", "docs/zoo.md lists all")],
+)
+def test_a_canary_that_the_zoo_does_not_have_is_refused(tmp_path: Path, name: str, hint: str) -> None:
+    file = tmp_path / "nightly.toml"
+    file.write_text(f'name = "nightly"\ncanary = "{name}"\n[[cells]]\ntargets = ["etcd-postgres"]\n')
+
+    with pytest.raises(ConfigurationError) as refused:
+        canary.chosen(load(file), TODAY)
+
+    assert str(refused.value) == f'{file}:2: canary = "{name}": the zoo has no such bug; {hint}'
 
 
 @pytest.mark.slow
