@@ -73,6 +73,10 @@ def dry(options: CampaignOptions, rng: random.Random) -> int:
     expected = sum(job.expected for job in jobs) // workers
     budget = f", of a budget of {clock(campaign.budget)}" if campaign.budget else ""
     show(f"{count(len(jobs), 'run')}, {workers} at once: about {clock(expected)}{budget}")
+    if jobs and not any(schedule.fits(job, 0, campaign.budget) for job in jobs):
+        shortest = min(job.expected for job in jobs)
+        why = f"no run fits into that: the shortest takes about {clock(shortest)}; set a longer one"
+        show(campaign.at(("budget",), why))
     if not jobs:
         return ExitCode.NOTHING_SELECTED
     return _unable(selected, engine) if engine else ExitCode.AS_EXPECTED

@@ -70,10 +70,22 @@ def test_a_dry_run_prints_the_runs_and_their_time(tmp_path: Path, runs_everywher
     assert not (tmp_path / "nights").exists()
 
 
+def test_a_dry_run_warns_if_no_run_fits_into_the_budget(tmp_path: Path, runs_everywhere: Path) -> None:
+    runs_everywhere.write_text(runs_everywhere.read_text().replace('budget = "10m"', 'budget = "5s"'))
+
+    done = fencepost(tmp_path, "campaign", "--dry-run", "--engine", "local", runs_everywhere)
+
+    assert (
+        f'{runs_everywhere}:4: budget = "5s": no run fits into that: the shortest takes about 0:16;'
+        " set a longer one"
+    ) in done.stdout
+
+
 def test_a_campaign_that_ships_is_named_without_a_path(tmp_path: Path) -> None:
     done = fencepost(tmp_path, "campaign", "--dry-run", "--engine", "local", "local")
 
     assert "etcd-sqlite-none-pause, run 1" in done.stdout
+    assert "no run fits" not in done.stdout
 
 
 @pytest.mark.slow
