@@ -151,6 +151,9 @@ def _hands_over(_: Subject, seen: Sequence[Seen]) -> Found:
     if kept:
         stopped = count(kept + len(given_back), "stopped holder")
         return used, "no", f"{kept} of {stopped} did not give the lock back"
+    if in_vain := sum(run.in_vain for run in used):
+        said = f"{in_vain} of {count(len(given_back), 'released lock')} of stopped holders"
+        return used, "no", f"{said} stayed taken until the lease ended, while another client waited"
     if waits := [waited for waited in given_back if waited is not None]:
         given = f"{count(len(waits), 'stopped holder')} gave the lock back"
         return used, "yes", f"{given}; it was granted again within {-(-max(waits) // NS['ms'])} ms"

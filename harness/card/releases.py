@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.facts.leases import granted
-from checkers.history.faults import Fault
 from checkers.history.records import Op, Outcome
 from harness.core.grouping import grouped
-
-Hold = tuple[str | None, str | None]  # resource and owner
+from harness.report.handovers import has_ended, returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +24,15 @@ class LostRelease:
 def of_lost_locks(operations: Iterable[Op]) -> Iterator[LostRelease]:
     """Yield the releases of locks that were lost for certain."""
     for on_resource in grouped((op.resource, op) for op in operations).values():
-        yield from _of_losers(on_resource, sorted(granted(on_resource), key=_returned))
+        yield from _of_losers(on_resource, sorted(granted(on_resource), key=returned))
 
 
 def _of_losers(operations: Iterable[Op], grants: Sequence[Op]) -> Iterator[LostRelease]:
     held = {grant.owner: grant for grant in grants}
     for release in operations:
         if release.f == "release" and (mine := held.get(release.owner)):
-            since = grants[bisect_right(grants, _returned(mine), key=_returned) :]
-            since = since[: bisect_left(since, release.called, key=_returned)]
+            since = grants[bisect_right(grants, returned(mine), key=returned) :]
+            since = since[: bisect_left(since, release.called, key=returned)]
             later = (grant for grant in since if grant.owner != mine.owner and _is_later(grant, mine))
             if taken_by := next(later, None):
                 yield LostRelease(mine, taken_by, release)
@@ -51,7 +49,7 @@ def of_expired_locks(operations: Sequence[Op]) -> Iterator[Op]:
     asked = grouped((op.resource, op) for op in acquires)
     for op in operations:
         mine = held.get(op.owner)
-        if op.f == "release" and mine and op.owner not in renewed and _has_ended(mine, op.called):
+        if op.f == "release" and mine and op.owner not in renewed and has_ended(mine, op.called):
             others = (each for each in asked.get(op.resource, ()) if each.owner != op.owner)
             if all(each.precedes(mine) or op.precedes(each) for each in others):
                 yield op
@@ -59,45 +57,11 @@ def of_expired_locks(operations: Sequence[Op]) -> Iterator[Op]:
 
 def after_moment(operations: Sequence[Op], moment: int) -> Iterator[Op]:
     """Yield the releases after a moment (ns) of locks that were granted before, while their leases last."""
-    held = {(op.resource, op.owner): op for op in granted(operations) if _returned(op) < moment}
+    held = {(op.resource, op.owner): op for op in granted(operations) if returned(op) < moment}
     for op in operations:
         mine = held.get((op.resource, op.owner))
-        if op.f == "release" and mine and op.called > moment and not _has_ended(mine, op.called):
+        if op.f == "release" and mine and op.called > moment and not has_ended(mine, op.called):
             yield op
-
-
-def by_stopped_holders(
-    operations: Sequence[Op], faults: Iterable[Fault]
-) -> Iterator[tuple[Op | None, int | None]]:
-    """Yield the release of each holder that was stopped in order, and how long after it the next grant came.
-
-    The release is None if none was sent. The time is in ns, and None if the grant came when the lease had
-    ended, which frees the lock as well, or not at all. A holder that released its lock before the stop is
-    left out.
-    """
-    released: dict[Hold, Op] = {(op.resource, op.owner): op for op in operations if op.f == "release"}
-    held: dict[Hold, Op] = {(op.resource, op.owner): op for op in granted(operations)}
-    for fault in faults:
-        release, mine = (found.get((fault.resource, fault.owner)) for found in (released, held))
-        if fault.kind != "stop" or mine is None:
-            continue
-        if release is None:
-            yield None, None
-        elif release.called >= fault.began:
-            of_others = (op for op in held.values() if op.resource == mine.resource and op is not mine)
-            later = (_returned(op) for op in of_others if _returned(op) > release.called)
-            after = min(later, default=None)
-            yield release, None if after is None or _has_ended(mine, after) else after - release.called
-
-
-def _has_ended(grant: Op, moment: int) -> bool:
-    """Had the lease of a grant ended by then, if nothing renewed it? A session has no end of its own."""
-    return grant.ttl is not None and moment > grant.sent + grant.ttl
-
-
-def _returned(grant: Op) -> int:
-    """When a grant returned, or was called if it did not."""
-    return grant.called if grant.returned is None else grant.returned
 
 
 def _is_later(grant: Op, other: Op) -> bool:
@@ -107,5 +71,5 @@ def _is_later(grant: Op, other: Op) -> bool:
     that queues its clients knows no attempt; there, the tokens have to agree.
     """
     if grant.attempt is not None:
-        return grant.attempt > _returned(other)
+        return grant.attempt > returned(other)
     return grant.token is None or other.token is None or grant.token > other.token

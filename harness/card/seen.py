@@ -17,6 +17,7 @@ from harness.card import releases
 from harness.card.series import OF_LOCKS, Experiment
 from harness.core.events import RunJudged
 from harness.files.run_files import ENVIRONMENT
+from harness.report.handovers import by_stopped_holders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class Seen:
     expired_accepted: int = 0  # likewise
     kept_back: int = 0  # locks whose holders were stopped in order, and did not release them with ok
     given_back: tuple[int | None, ...] = ()  # the others: ns until the next grant; None: not before its end
+    in_vain: int = 0  # of these: others waited for the lock until its lease ended
     finding: FindingDocument | None = None  # the first one
     versions: Mapping[str, str] = field(default_factory=dict)  # of the libraries, as the program named them
 
@@ -63,8 +65,8 @@ def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
         for fault in faults_of(judged.history.faults)
         for release in releases.after_moment(operations, fault.began)
     )
-    of_stopped = list(releases.by_stopped_holders(operations, faults_of(judged.history.faults)))
-    given_back = tuple(waited for op, waited in of_stopped if op is not None and op.outcome is Outcome.OK)
+    of_stopped = list(by_stopped_holders(operations, faults_of(judged.history.faults)))
+    given_back = [each for each in of_stopped if each.release and each.release.outcome is Outcome.OK]
     with_token = sum(grant.token is not None for grant in grants)
     return Seen(
         experiment=experiment,
@@ -84,7 +86,8 @@ def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
         expired_refused=of_expired[Outcome.FAIL],
         expired_accepted=of_expired[Outcome.OK],
         kept_back=len(of_stopped) - len(given_back),
-        given_back=given_back,
+        given_back=tuple(each.waited for each in given_back),
+        in_vain=sum(each.in_vain for each in given_back),
         finding=next(iter(document.findings), None),
         versions=json.loads((judged.folder / ENVIRONMENT).read_text())["program"]["versions"],
     )

@@ -15,7 +15,7 @@ from checkers.history.records import History, Op
 from checkers.vocabulary.document import FindingDocument
 from harness.core.invocation import NO_FAULTS, typed_anywhere
 from harness.files import run_files
-from harness.report import wording
+from harness.report import handovers, wording
 from harness.report.answer import answer
 from harness.report.causes import NO_CAUSE, Openings
 from harness.report.chart_data import fitted, script_safe
@@ -61,7 +61,7 @@ def page(recorded: RecordedRun) -> SimpleNamespace:
             *wording.doubts(verdict, said),
             *recorded.problems,
             *verdict.notices,
-            *(history.notices if history else ()),
+            *((*history.notices, *handovers.doubts(history)) if history else ()),
         ),
         rejected=verdict.coverage.get("stale_writes_rejected", 0),  # stale writes
         timed=_timed(recorded, laid_out, clients, explained(verdict, said.leads), openings),

@@ -24,6 +24,7 @@ from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files import received, run_files
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, VERDICT, RunFolder
+from harness.report.handovers import doubts
 from harness.report.interruption import interruption
 from harness.report.recorded_run import Parsed, RecordedPlan, recorded_plan
 from harness.spec.toml import loads
@@ -154,7 +155,7 @@ def judge_file(
     order = None if commits is None else read_commits(commits, within=within)
     stage(f"judging {len(recorded.operations):,} operations")
     verdict = judge(recorded, order, same_run=same_run)
-    notices = (*recorded.notices, *verdict.notices)
+    notices = (*recorded.notices, *verdict.notices, *doubts(recorded))
     return Judged(
         verdict=verdict,
         document=verdict.documented(history),

@@ -113,6 +113,11 @@ ANSWERS = {
             "no",
             "2 of 4 stopped holders did not give the lock back",
         ),
+        (
+            [run("stop", given_back=(5_000_000, None), in_vain=1)],
+            "no",
+            "1 of 2 released locks of stopped holders stayed taken until the lease ended, while another client waited",
+        ),
         ([run("stop", kept_back=1, anomalies={"early-grant": 1})], "no", "early-grant ×1"),
         (
             [run("stop", given_back=(5,), anomalies={"duplicate-token": 9})],

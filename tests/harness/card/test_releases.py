@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.history.faults import Fault
 from checkers.history.records import Op, Outcome
-from checkers.vocabulary.fault_kinds import words_of
-from harness.card.releases import after_moment, by_stopped_holders, of_expired_locks, of_lost_locks
+from harness.card.releases import after_moment, of_expired_locks, of_lost_locks
 
 
 def op(f: str, owner: str, called: int, returned: int, outcome: Outcome = Outcome.OK) -> Op:
@@ -130,66 +128,3 @@ def test_a_lock_has_not_expired_while_its_lease_lasts() -> None:
     history = [EXPIRED[0], op("release", "a", 6, 7)]
 
     assert list(of_expired_locks(history)) == []
-
-
-def stopped(owner: str, began: int, kind: str = "stop") -> Fault:
-    return Fault(
-        kind=kind,
-        target="client:0",
-        began=began,
-        healed=90,
-        owner=owner,
-        resource="r0",
-        lines=(),
-        words=words_of(kind, None),
-    )
-
-
-@pytest.mark.parametrize(
-    ("release", "next_grant", "waited"),
-    [
-        (Outcome.OK, op("acquire", "b", 2, 15), 5),
-        (Outcome.OK, op("acquire", "b", 11, 15), 5),
-        (Outcome.OK, op("acquire", "b", 11, 22), None),  # the lease had ended
-        (Outcome.OK, op("acquire", "b", 11, 15, Outcome.FAIL), None),
-        (Outcome.OK, replace(op("acquire", "b", 11, 15), resource="r1"), None),
-        (Outcome.FAIL, op("acquire", "b", 11, 15), 5),
-    ],
-)
-def test_a_stopped_holder_hands_its_lock_over(release: Outcome, next_grant: Op, waited: int | None) -> None:
-    history = [
-        replace(op("acquire", "a", 1, 2), ttl=20),
-        op("release", "a", 10, 12, release),
-        next_grant,
-    ]
-
-    assert list(by_stopped_holders(history, [stopped("a", 5)])) == [(history[1], waited)]
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [stopped("a", 11), stopped("b", 5), stopped("a", 5, "pause")],
-    ids=["later", "no holder", "pause"],
-)
-def test_only_a_release_after_the_stop_of_its_holder_counts(fault: Fault) -> None:
-    history = [op("acquire", "a", 1, 2), op("release", "a", 10, 12)]
-
-    assert list(by_stopped_holders(history, [fault])) == []
-
-
-def test_a_stopped_holder_without_a_release_kept_its_lock() -> None:
-    history = [op("acquire", "a", 1, 2), op("acquire", "b", 11, 15), op("release", "b", 16, 17)]
-
-    assert list(by_stopped_holders(history, [stopped("a", 5), stopped("c", 5)])) == [(None, None)]
-
-
-def test_the_first_of_several_grants_ends_the_wait() -> None:
-    history = [
-        op("acquire", "a", 1, 2),
-        op("release", "a", 10, 12),
-        op("acquire", "b", 20, 22),
-        op("acquire", "c", 13, 14),
-        op("acquire", "d", 3, 9),
-    ]
-
-    assert [waited for _, waited in by_stopped_holders(history, [stopped("a", 5)])] == [4]
