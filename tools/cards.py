@@ -149,7 +149,7 @@ def _section(library: dict[str, Any], made: Sequence[dict[str, Any]]) -> Iterato
     yield f"\n## {library['name']}\n\n"
     yield f"Recommended fence: {library['fence']}\n\n"
     yield f"{_versions(card)}; {card['began']}; engine {card['engine']}. {_agreement(made)} To repeat it:\n\n"
-    yield "```sh\ncd examples/locks/" + library["folder"] + "\n"
+    yield f"```sh\ncd {(LOCKS / library['folder']).resolve().relative_to(ROOT)}\n"
     yield "".join(f"{step}\n" for step in library.get("build", ()))
     yield f"{command}\n```\n\n"
     for run in card["runs"]:

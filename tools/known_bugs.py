@@ -34,8 +34,7 @@ class KnownBug:
 
     affected: str
     fixed: str
-    built_in: str | None = None  # the folder in which the programs of both are built and run
-    builds: tuple[str, ...] = ("go build",)
+    built_in: str | None = None  # the folder in which `go build` makes the program that both run
 
 
 BUGS = {
@@ -54,9 +53,8 @@ BUGS = {
     ),
     "client-go-foreign-release": KnownBug(
         affected="examples/kubernetes/foreign-release.toml",
-        fixed="examples/kubernetes/foreign-release-0.33.toml",
+        fixed="examples/kubernetes/foreign-release-guarded.toml",
         built_in="examples/kubernetes",
-        builds=("go build", "go build -modfile older.mod -o kubernetes-lease-0.33"),
     ),
     "etcd-stale-read-index": KnownBug(
         affected="targets/history/etcd-stale-read-index.toml",
@@ -97,8 +95,7 @@ def main(names: Sequence[str]) -> int:
 def seen(bug: KnownBug) -> dict[str, Any] | None:
     """Run both systems; None if the bug was missed or the fixed one was not valid."""
     if bug.built_in:
-        for command in bug.builds:
-            subprocess.run(command.split(), cwd=ROOT / bug.built_in, check=True)
+        subprocess.run(["go", "build"], cwd=ROOT / bug.built_in, check=True)
     affected = _decided(bug, bug.affected, "invalid")
     fixed = affected and _decided(bug, bug.fixed, "valid")
     return {"affected": affected, "fixed": fixed} if affected and fixed else None

@@ -23,6 +23,7 @@ type leases struct {
 	run         string
 	transitions bool // the token is the Lease's count of leaders, not the resourceVersion
 	deletes     bool
+	guarded     bool
 
 	state sync.Mutex
 	terms map[string]*term // by owner
@@ -39,12 +40,14 @@ type term struct {
 func newLeases(start request, given map[string]string, timeout time.Duration) (*leases, error) {
 	client, err := connect(start.Lock.Endpoints, start.Lock.Password, given["kubeconfig"], timeout)
 	_, deletes := given["delete"]
+	_, guarded := given["guarded"]
 	return &leases{
 		client:      client,
 		ttl:         time.Duration(start.Lock.TTL_ms) * time.Millisecond,
 		run:         strings.ToLower(start.Run),
 		transitions: start.Lock.Token == "lease-transitions",
 		deletes:     deletes,
+		guarded:     guarded,
 		terms:       map[string]*term{},
 	}, err
 }
@@ -55,7 +58,7 @@ func (l *leases) name(resource string) string { return "fencepost-" + l.run + "-
 func (l *leases) begin(resource, owner string) (*term, error) {
 	t := &term{leads: make(chan struct{}), ends: make(chan struct{})}
 	labels := map[string]string{"fencepost": l.run} // to remove them by: nobody else does
-	t.writes = &recorder{LeasesGetter: l.client, identity: owner, labels: labels, renewed: func(called int64) {
+	t.writes = &recorder{LeasesGetter: l.client, identity: owner, guarded: l.guarded, labels: labels, renewed: func(called int64) {
 		say(fields{"event": "renewed", "resource": resource, "owner": owner,
 			"ttl_ms": l.ttl.Milliseconds(), "called_ns": called})
 	}}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 type recorder struct {
 	coordination.LeasesGetter
 	identity string
+	guarded  bool
 	labels   map[string]string
 	renewed  func(called int64)
 
@@ -23,6 +25,7 @@ type recorder struct {
 	last  *v1.Lease // what its last write made
 	err   error     // of its last write
 	seen  int64     // the second of the last renewal that others can see
+	read  string    // the holder of the Lease that was read last
 }
 
 // recorded is what a LeaderElector writes with.
@@ -42,8 +45,22 @@ func (r recorded) Create(ctx context.Context, lease *v1.Lease, options metav1.Cr
 	})
 }
 
+func (r recorded) Get(ctx context.Context, name string, options metav1.GetOptions) (*v1.Lease, error) {
+	found, err := r.LeaseInterface.Get(ctx, name, options)
+	if err == nil {
+		r.recorder.state.Lock()
+		defer r.recorder.state.Unlock()
+		r.recorder.read = holder(found)
+	}
+	return found, err
+}
+
+// Update gives back no Lease that was read as another's, if guarded: client-go reads it first, and does not look.
 func (r recorded) Update(ctx context.Context, lease *v1.Lease, options metav1.UpdateOptions) (*v1.Lease, error) {
 	return r.recorder.record(ctx, func(ctx context.Context) (*v1.Lease, error) {
+		if other := r.recorder.holderRead(); r.recorder.guarded && holder(lease) == "" && other != r.recorder.identity {
+			return nil, fmt.Errorf("the Lease is held by %q", other)
+		}
 		return r.LeaseInterface.Update(ctx, lease, options)
 	})
 }
@@ -77,6 +94,12 @@ func (r *recorder) renew(made *v1.Lease, sent int64) {
 		r.seen = second
 		r.renewed(sent)
 	}
+}
+
+func (r *recorder) holderRead() string {
+	r.state.Lock()
+	defer r.state.Unlock()
+	return r.read
 }
 
 // granted returns the Lease that made this candidate the leader, and when that request was sent.
