@@ -43,6 +43,9 @@ NONE = {
 OF_JOBS = ("jobs_submitted", "executions", "executions_past_lease")
 """The counts of histories with jobs; other histories do not have them."""
 
+OF_GRANTS = ("grants", "pauses_past_lease", "grants_to_others", "late_writes_attempted")
+"""The counts that need recorded grants; the lock of a run of jobs records none."""
+
 _WITHOUT_TOKENS = {
     "late_writes_attempted": "writes sent after a later hold had been granted",
     "stale_writes_attempted": "writes that came after a write of a later hold",

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from checkers.history.records import Op
 from checkers.text.printable import shorten
 from checkers.vocabulary.anomalies import ANOMALIES, RANK, VIOLATIONS
-from checkers.vocabulary.counts import COVERAGE, called, counted
+from checkers.vocabulary.counts import COVERAGE, OF_GRANTS, called, counted
 from checkers.vocabulary.document import VerdictDocument
 from checkers.vocabulary.reasons import NEVER_TESTED, ReasonKind
 from harness.report.headline import RunAnswer
@@ -32,7 +32,9 @@ def doubts(verdict: VerdictDocument, said: RunAnswer) -> list[str]:
 
 def coverage(verdict: VerdictDocument, *, by_tokens: bool) -> list[SimpleNamespace]:
     """The rows of the coverage table, in reading order; `by_tokens`: does the lock give tokens?"""
-    counts = verdict.coverage
+    recorded = verdict.coverage
+    has_grants = "executions" not in recorded or recorded.get("grants", 0)
+    counts = {name: number for name, number in recorded.items() if has_grants or name not in OF_GRANTS}
     order = [*(key for key in COVERAGE if key in counts), *(key for key in counts if key not in COVERAGE)]
     return [
         SimpleNamespace(

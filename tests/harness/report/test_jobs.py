@@ -36,6 +36,14 @@ def test_a_good_run_says_how_often_jobs_ran_under_which_faults() -> None:
     assert tried == "1 pause; 1 execution, 1 under a fault that outlived the lease"
 
 
+def test_a_run_of_jobs_counts_no_grants_of_a_lock_that_it_did_not_record() -> None:
+    document = judge(history(*RAN, require=NEEDED)).documented()
+    shown = {row.title for row in wording.coverage(document, by_tokens=True)}
+
+    assert {"Executions", "Pauses"} <= shown
+    assert shown.isdisjoint({"Grants", "Pauses past lease", "Grants to others", "Late writes attempted"})
+
+
 @pytest.mark.parametrize(
     ("operations", "remedy"),
     [(RAN[:1], advice.EXERCISE_JOBS), ([RAN[0], fault("client:1", 15, 16)], advice.EXERCISE_IT_MORE)],
