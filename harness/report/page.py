@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from types import SimpleNamespace
 
 from checkers.facts.evidence import gather
@@ -184,7 +185,8 @@ def _entry(scene: Scene, causes: Causes, stage: Stage, *, narrated: bool) -> Sim
 
 
 def _proof(scene: Scene, stage: Stage) -> list[SimpleNamespace]:
-    """Describe each operation that proves a finding, for the template. Times in ns."""
+    """Describe each operation that proves a finding, or that a step names, for the template. Times in ns."""
+    shown = (*scene.proof, *(index for mention in scene.mentions for index in mention.operations))
     badges = {index: label(steps) for index, steps in numbered(scene.mentions)[0].items()}
     return [
         SimpleNamespace(
@@ -197,7 +199,7 @@ def _proof(scene: Scene, stage: Stage) -> list[SimpleNamespace]:
             badge=badges.get(op.index, ""),  # the steps that name it
             accused=op.index in scene.accused,
         )
-        for op in map(stage.timeline.operations.__getitem__, scene.proof)
+        for op in sorted(stage.operations(shown), key=attrgetter("called", "index"))
     ]
 
 

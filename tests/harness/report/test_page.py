@@ -89,7 +89,7 @@ def test_the_first_line_numbers_are_said_to_be_of_the_history(tmp_path: Path) ->
     reported = FINDING | {"steps": ["It was accepted (line 13)."]}
     page = text_of(report.write(run_folder(tmp_path, findings=[reported])))
 
-    assert page.index("Line numbers refer to history.jsonl") < page.index("The operations that prove it")
+    assert page.index("Line numbers refer to history.jsonl") < page.index("The operations of the proof")
 
 
 def test_a_violation_without_a_cause_says_so_on_the_page(tmp_path: Path) -> None:
