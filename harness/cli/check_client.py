@@ -112,7 +112,8 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
                 show(f"{'ok   ' if check.fits else 'WRONG'} {check.request}: {found}")
         except ProgramError as error:
             raise ConfigurationError(f"{command}: {error}", *last_lines(programs.log, LAST_LINES)) from error
-    show(f"{misfits} of these do not fit: see docs/adapters.md" if misfits else "everything fits")
+    wrong = f"{misfits} of these {'does' if misfits == 1 else 'do'} not fit: see docs/adapters.md"
+    show(wrong if misfits else "everything fits")
     return ExitCode.VIOLATION if misfits else ExitCode.AS_EXPECTED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from checkers.history.records import UNUSABLE
+from checkers.history.records import ENDED, UNUSABLE
 from workloads.client import Unknown
 from workloads.line_protocol.messages import ReadResult, convert_fields
 from workloads.line_protocol.played import Check, Hung, PlayedAnswer, asked, one_of
@@ -63,7 +63,7 @@ def stopped_storage(program: ProgramClient, silence: Silence, token: int, value:
 def garbage(program: ProgramClient, side: str) -> Iterator[Check]:
     """Send lines that are no requests, then one that is: the program ignores them, or ends."""
     for line in GARBAGE:
-        what = f"the line {line.decode(errors='backslashreplace')}"
+        what = f"the line '{line.decode(errors='backslashreplace')}'"
         try:
             program.send_line(line)
             answer = asked(program, "no-such-request")
@@ -72,6 +72,8 @@ def garbage(program: ProgramClient, side: str) -> Iterator[Check]:
         except Hung as hung:
             raise Hung(f"no-such-request after {what}", hung.why) from None
         found = "ignored" if answer.word == "unsupported" else answer.shown
+        if answer.reason.startswith(ENDED):
+            found = f"{answer.reason}, as it may"
         answered = answer.word == "ok" or answer.reason.startswith(UNUSABLE)
         yield Check(request=what, fits=not answered, found=found)
         if answer.word != "unsupported":

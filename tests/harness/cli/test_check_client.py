@@ -151,6 +151,8 @@ def test_a_mistake_is_named(checked: Any, old: str, new: str, found: str) -> Non
 
     assert done.returncode == 1, done.stdout + done.stderr
     wrong = [line.removeprefix("WRONG ") for line in done.stdout.splitlines() if line.startswith("WRONG ")]
+    verb = "does" if len(wrong) == 1 else "do"
+    assert done.stdout.endswith(f"\n{len(wrong)} of these {verb} not fit: see docs/adapters.md\n")
     pattern = found.replace("(", r"\(").replace(")", r"\)")
     assert [line for line in wrong if re.match(pattern, line)], done.stdout
 

@@ -75,6 +75,13 @@ def test_a_correct_program_fits(played: Any) -> None:
     assert played("", "", "lock", "storage") == []
 
 
+def test_a_program_may_end_at_a_line_that_is_no_request(played: Any) -> None:
+    found = played("", "", "storage", all_of_it=True)
+
+    assert """the line '{"id":': the program ended with status 1, as it may""" in found
+    assert "the line '[]': the program ended with status 1, as it may" in found
+
+
 HANGS = "no answer in time: every call needs a deadline; the rest was not played"
 
 
@@ -173,7 +180,7 @@ MISTAKES = {
         "storage",
         "        request = json.loads(line)\n        handler",
         "        try: request = json.loads(line) | {}\n        except Exception: time.sleep(60)\n        handler",
-        f"no-such-request after the line not JSON: {HANGS}",
+        f"no-such-request after the line 'not JSON': {HANGS}",
     ),
     "answers garbage": (
         "storage",
@@ -181,7 +188,7 @@ MISTAKES = {
         """        try: request = {"id": 0} | json.loads(line)
         except Exception: say(id=request["id"] + 1, outcome="ok"); continue
         handler""",
-        "the line not JSON: .*",  # read as an answer to the next request, or before that was sent
+        "the line 'not JSON': .*",  # read as an answer to the next request, or before that was sent
     ),
     "token is no number": (
         "storage",
