@@ -16,6 +16,7 @@ from harness.report.sentences import count
 Word = Literal["yes", "no", "none", "not shown"]
 MOST_REASONS = 1
 _OF_TOKENS = frozenset({"duplicate-token", "token-regression"})
+NO_MOMENT = "the program reports no moment between the grant and its token"
 NOT_MADE = "no such run was made"
 NOT_ATOMIC = ", as far as its token is drawn with the grant"
 
@@ -129,7 +130,7 @@ def _rising(_: Subject, seen: Sequence[Seen]) -> Found:
 def _atomic(_: Subject, seen: Sequence[Seen]) -> Found:
     used = [run for run in _of(seen, "pause") if run.experiment.at == "granted"]
     if used and not _sum(used, "pauses"):
-        return used, "not shown", _why(used, "the program reports no moment between the grant and its token")
+        return used, "not shown", _why(used, NO_MOMENT)
     wrong = _total(run.of_lock for run in used)
     return _sound(used, wrong, having=lambda run: run.grants_with_token, nothing="no token was given")
 

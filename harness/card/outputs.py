@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.text.printable import as_json
-from harness.card.answers import AnsweredQuestion
+from harness.card.answers import NO_MOMENT, AnsweredQuestion
 from harness.card.seen import Seen
 from harness.card.series import Subject
 from harness.files.atomic_files import replace_file
@@ -17,6 +17,7 @@ from harness.report.markdown import code, inert, row
 
 MARKDOWN, JSON = "card.md", "card.json"
 REPORT = "report.html"
+NOT_TESTED = "not tested: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +102,21 @@ def result(seen: Seen) -> str:
     if seen.failure:
         return f"no verdict: {seen.failure}"
     found = ", ".join(f"{name} ×{count}" for name, count in seen.anomalies.items())
-    reasons = "; ".join(seen.reasons)
+    reasons = "; ".join(_reason(seen, each) for each in seen.reasons)
     return found or (f"{seen.verdict}: {reasons}" if reasons else seen.verdict)
+
+
+def _reason(seen: Seen, reason: str) -> str:
+    """A longer run does not help a program that never reports the moment of the pauses."""
+    was_granted = seen.grants_with_token or seen.grants_without_token
+    if (
+        seen.experiment.at == "granted"
+        and was_granted
+        and not seen.coverage.get("pauses")
+        and reason.startswith(NOT_TESTED)
+    ):
+        return f"{NOT_TESTED}{NO_MOMENT}"
+    return reason
 
 
 def _finding(seen: Seen) -> dict[str, Any] | None:

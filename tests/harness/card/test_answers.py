@@ -11,7 +11,7 @@ import pytest
 from checkers.history.records import Op
 from checkers.verdict.notices import TOKENS_LOOK_LIKE
 from harness.card.answers import AnsweredQuestion, answers, is_answered
-from harness.card.outputs import JSON, MARKDOWN, Card, write
+from harness.card.outputs import JSON, MARKDOWN, Card, result, write
 from harness.card.releases import LostRelease
 from harness.card.seen import Seen
 from harness.card.series import Experiment, Kind, Subject
@@ -268,6 +268,17 @@ def written(folder: Path) -> Card:
     )
     write(card, folder)
     return card
+
+
+def test_a_run_names_a_moment_that_the_program_never_reports() -> None:
+    untested = ("not tested: no pause was observed from beginning to end: run longer, or with faults",)
+
+    unreported = stopped(verdict="unknown", reasons=untested, **TOKENS)
+    others = [stopped(verdict="unknown", reasons=untested), paused(verdict="unknown", reasons=untested)]
+
+    said = "unknown: not tested: the program reports no moment between the grant and its token"
+    assert result(unreported) == said
+    assert {result(each) for each in others} == {f"unknown: {untested[0]}"}
 
 
 def test_the_row_links_to_the_runs_behind_each_cell(tmp_path: Path) -> None:
