@@ -43,6 +43,9 @@ LONGER = 4
 LEAST_OF_LONGER = 24 * NS["s"]
 """ns; a run with faults lasts at least three TTLs."""
 
+OF_LOCK_SERVERS = ("partition", "late-renewal", "restart", "failover")
+"""The kinds of runs with faults on the lock's servers, or on the way to them."""
+
 WITH_FAILOVER = {"redis": ("lock.replica=true",)}
 """The lock services whose primary can fail over to a replica, and what that needs."""
 
@@ -173,13 +176,18 @@ def target_of(subject: Subject, experiment: Experiment) -> Target:
         raise ConfigurationError(f"{shorten(subject.command)}: is not a command: {error}") from None
     name = f"{subject.name}-{experiment.name}"
     head = f'name = {json.dumps(name)}\nexpect = "valid"\n'
+    options = {
+        f"lock.kind={subject.lock}": f"--lock {subject.lock}",
+        f"storage.kind={subject.storage}": f"--storage {subject.storage}",
+        f"workload.duration={_duration(subject, experiment)}": f"--duration {subject.duration}",
+    }
+    if experiment.fenced:
+        options[f"storage.fencing={subject.fencing}"] = f"--fencing {subject.fencing}"
     given = [
         f"client.command={json.dumps(words)}",
         "client.side=lock",
-        f"lock.kind={subject.lock}",
-        f"storage.kind={subject.storage}",
-        f"storage.fencing={subject.fencing if experiment.fenced else 'none'}",
-        f"workload.duration={_duration(subject, experiment)}",
+        "storage.fencing=none",
+        *options,
         *(f"require.{count}={least}" for count, least in experiment.require.items()),
     ]
     if experiment.expect != "valid":
@@ -187,7 +195,19 @@ def target_of(subject: Subject, experiment: Experiment) -> Target:
     if not subject.gives_token:
         given.append("lock.token=none")
     text = "\n".join([head, *experiment.faults])
-    return load_text(text, name, [*given, *experiment.settings, *subject.overrides])
+    try:
+        return load_text(text, name, [*given, *experiment.settings, *subject.overrides])
+    except ConfigurationError as error:
+        raise ConfigurationError(*(_by_option(line, options) for line in error.lines)) from None
+
+
+def _by_option(line: str, options: Mapping[str, str]) -> str:
+    """Name the option that the user gave, in place of the setting that it became."""
+    for setting, option in options.items():
+        place = f"--set {setting}: "
+        if line.startswith(place):
+            return f"{option}: {line.removeprefix(place)}"
+    return line
 
 
 def _duration(subject: Subject, experiment: Experiment) -> str:

@@ -55,7 +55,7 @@ def make_card(
 ) -> ExitCode:
     """Run the series, or `only` some of its runs, and print the card; 3 if a run has no verdict.
 
-    Ctrl-C leaves the card so far.
+    An error or Ctrl-C leaves the card so far.
     """
     noticed: set[str] = set()
 
@@ -89,7 +89,8 @@ def make_card(
         card = Card(
             subject=subject, engine=engine.name, began=began, answers=answers(subject, seen), seen=seen
         )
-        write(card, folder)
+        if seen:
+            write(card, folder)
     say("")
     width = max(len(answer.question) for answer in card.answers)
     for answer in card.answers:

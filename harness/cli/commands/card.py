@@ -29,7 +29,8 @@ from harness.core.printing import say
     "--duration",
     metavar="TIME",
     default="10s",
-    help="Of each run; a restart or a failover gets four times as long.",
+    help="Of each run; the walk through all dangerous moments and the runs with stops, a restart or a"
+    " failover get four times as long.",
 )
 @click.option(
     "--only",

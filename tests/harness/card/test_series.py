@@ -15,7 +15,7 @@ from harness.card.answers import answers
 from harness.card.card import most_runs, planned, run_series
 from harness.card.seen import Seen
 from harness.card.series import STALE, Experiment, Subject, series, target_of
-from harness.core.errors import ConfigurationError
+from harness.core.errors import ConfigurationError, FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Engine
 from harness.files.run_folder import HISTORY
 from harness.run import deployment
@@ -25,6 +25,7 @@ from tests.support.missing import need
 from tests.support.repository import ROOT
 from tests.support.selection import nightly
 from workloads.client import GIVES_NONE
+from workloads.line_protocol.program_client import ProgramError
 
 REDIS_PY = shlex.join([sys.executable, str(ROOT / "examples/locks/python/redis_py.py")])
 SUBJECT = Subject(
@@ -95,10 +96,13 @@ def test_a_lock_without_tokens_has_no_fenced_runs() -> None:
     ("wrong", "said"),
     [
         ({"command": "python3 'mine"}, "is not a command"),
-        ({"lock": "redi"}, "did you mean redis"),
+        ({"lock": "redi"}, "^--lock redi: .*did you mean redis"),
         ({"fencing": "none"}, "--fencing none: the fenced runs need"),
         ({"name": "a/b"}, "name"),
-        ({"duration": "10"}, "duration"),
+        ({"duration": "10"}, "^--duration 10: "),
+        ({"duration": "5s"}, "^--duration 5s: .* is too short for faults"),
+        ({"storage": "mongo"}, "^--storage mongo: "),
+        ({"fencing": "cas"}, "^--fencing cas: "),
     ],
 )
 def test_a_wrong_option_is_named_at_first(local_engine: Engine, wrong: dict[str, str], said: str) -> None:
@@ -133,6 +137,41 @@ def test_a_restart_is_repeated_until_it_shows_something(
 
     assert [each.experiment.kind for each in made] == ["pause", *["restart"] * runs]
     assert len(made) <= most_runs(experiments) == 4
+
+
+@pytest.mark.parametrize("only", [[], ["restart"]])
+def test_a_program_that_does_not_start_ends_the_series(
+    local_engine: Engine, monkeypatch: pytest.MonkeyPatch, only: list[str]
+) -> None:
+    def run(*_: object) -> None:
+        raise InfrastructureError("mine: did not become ready") from ProgramError("did not become ready")
+
+    monkeypatch.setattr("harness.card.card.to_verdict", run)
+
+    with pytest.raises(InfrastructureError, match=r"^mine: did not become ready$"):
+        next(run_series(SUBJECT, planned(SUBJECT, local_engine, only), local_engine, RunOptions()))
+
+
+def test_a_fault_that_was_not_observed_does_not_end_the_series(
+    local_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*_: object) -> None:
+        raise FaultNotInstalledError("kill", "redis-1", "it still ran")
+
+    monkeypatch.setattr("harness.card.card.to_verdict", run)
+    restarts = planned(SUBJECT, local_engine, ["restart"])
+
+    made = list(run_series(SUBJECT, restarts, local_engine, RunOptions()))
+
+    assert ["it still ran" in each.failure for each in made] == [True] * 3
+
+
+def test_a_lock_without_servers_has_no_whole_card(local_engine: Engine) -> None:
+    subject = replace(SUBJECT, lock="client")
+
+    assert planned(subject, local_engine, ["calm", "stop"])
+    with pytest.raises(ConfigurationError, match=r"^--lock client: the series needs servers .* --lock redis"):
+        planned(subject, local_engine)
 
 
 def test_a_lock_without_tokens_gets_an_option(local_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
