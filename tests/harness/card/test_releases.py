@@ -6,19 +6,7 @@ import pytest
 
 from checkers.history.records import Op, Outcome
 from harness.card.releases import after_moment, of_expired_locks, of_lost_locks
-
-
-def op(f: str, owner: str, called: int, returned: int, outcome: Outcome = Outcome.OK) -> Op:
-    return Op(
-        index=called,
-        process=0,
-        f=f,
-        resource="r0",
-        owner=owner,
-        called=called,
-        returned=None if outcome is Outcome.INFO else returned,
-        outcome=outcome,
-    )
+from tests.support.owned_operations import op
 
 
 def refused_and_ok(history: list[Op]) -> tuple[int, int]:

@@ -10,19 +10,7 @@ from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.vocabulary.fault_kinds import words_of
 from harness.nemesis.stop import KILLED
 from harness.report.handovers import by_stopped_holders, doubts
-
-
-def op(f: str, owner: str, called: int, returned: int, outcome: Outcome = Outcome.OK) -> Op:
-    return Op(
-        index=called,
-        process=0,
-        f=f,
-        resource="r0",
-        owner=owner,
-        called=called,
-        returned=None if outcome is Outcome.INFO else returned,
-        outcome=outcome,
-    )
+from tests.support.owned_operations import op
 
 
 def stopped(owner: str, began: int, kind: str = "stop") -> Fault:
