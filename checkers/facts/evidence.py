@@ -82,6 +82,6 @@ def gather(history: History, commits: Iterable[Commit] | None = None, *, same_ru
     commits = Commits.of(commits)
     evidence = seen_in(with_lists(history, commits))
     log = LogColumns.matched(in_columns(evidence), commits)
-    if not same_run or not history.operations:  # a client records a request before it sends it
+    if not same_run:
         log.check_same_run()
     return Evidence(history=evidence.history, log=log)

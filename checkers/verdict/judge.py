@@ -88,7 +88,7 @@ def judge(history: History, commits: Iterable[Commit] | None = None, *, same_run
     """Judge a run by what its clients saw and, where there is one, by the storage's own order.
 
     `same_run`: the commits are known to belong to this run, as in its own folder; then a commit that
-    fits nothing is evidence, unless the history has no operation at all.
+    fits nothing is evidence.
 
     Raises:
         HistoryError: no commit fits the history, and they may belong to another run.

@@ -27,6 +27,7 @@ from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, VERDICT, 
 from harness.report.handovers import doubts
 from harness.report.interruption import interruption
 from harness.report.recorded_run import Parsed, RecordedPlan, recorded_plan
+from harness.report.sentences import count
 from harness.spec.toml import loads
 from workloads.storages import WITH_COMMIT_ORDER
 
@@ -153,6 +154,10 @@ def judge_file(
     within = history.parent if same_run else None
     recorded = _read(history, within)
     order = None if commits is None else read_commits(commits, within=within)
+    if order and not recorded.operations:  # a client records a request before it sends it
+        writes = count(len(order), "write")
+        problem = f"the history has no operation, but the storage has an order of {writes}"
+        raise HistoryError(str(history), 1, f"{problem}: its lines were removed; restore them")
     stage(f"judging {len(recorded.operations):,} operations")
     verdict = judge(recorded, order, same_run=same_run)
     notices = (*recorded.notices, *verdict.notices, *doubts(recorded))

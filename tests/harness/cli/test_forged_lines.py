@@ -12,6 +12,7 @@ import pytest
 
 from checkers.text.printable import printable
 from harness.cli import main
+from harness.core.exit_codes import ExitCode
 from tests.support.command import fencepost
 from tests.support.junit_readers import validated
 from tests.support.recorded_runs import Unpack
@@ -258,14 +259,22 @@ def test_check_client_shows_words_as_text(tmp_path: Path, replacements: tuple[tu
     assert_inert(done.stdout + done.stderr)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("replacement", [*AT_START.values(), VERSIONS])
-def test_a_card_shows_what_a_program_says_as_text(tmp_path: Path, replacement: tuple[str, str]) -> None:
-    kinds = ("--lock=client", "--storage=sqlite", "--no-token", "--only=calm", "--duration=2s", "--name=mine")
+CALM = ("--lock=client", "--storage=sqlite", "--no-token", "--only=calm", "--duration=2s", "--name=mine")
 
-    done = fencepost(
-        tmp_path, "card", "--engine=local", "--format=json", *kinds, forging(tmp_path, replacement)
-    )
+
+@pytest.mark.slow
+@pytest.mark.parametrize("replacement", AT_START.values())
+def test_a_program_that_ends_a_card_is_shown_as_text(tmp_path: Path, replacement: tuple[str, str]) -> None:
+    done = fencepost(tmp_path, "card", "--engine=local", *CALM, forging(tmp_path, replacement))
+
+    assert done.returncode == ExitCode.INFRASTRUCTURE, done.stdout + done.stderr
+    assert_inert(done.stdout + done.stderr)
+    assert not [*tmp_path.glob("cards/mine/2*/card.md")]
+
+
+@pytest.mark.slow
+def test_a_card_shows_what_a_program_says_as_text(tmp_path: Path) -> None:
+    done = fencepost(tmp_path, "card", "--engine=local", "--format=json", *CALM, forging(tmp_path, VERSIONS))
 
     (card,) = tmp_path.glob("cards/mine/2*/card.md")
     assert_inert(done.stdout + done.stderr)

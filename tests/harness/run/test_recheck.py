@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from checkers.history import reader
+from checkers.text.errors import HistoryError
 from checkers.vocabulary.document import InterruptionDocument
 from harness.campaign.canary import TWIN
 from harness.cli.progress import progress
@@ -21,7 +22,7 @@ from harness.cli.zoo_exhibits import Exhibit, exhibits
 from harness.core.exit_codes import ExitCode
 from harness.report.interruption import in_words, interruption
 from harness.report.recorded_run import RecordedPlan, recorded_plan
-from harness.run.recheck import NO_PLAN, UNREAD_ORDER, recheck
+from harness.run.recheck import NO_PLAN, UNREAD_ORDER, judge_file, recheck
 from tests.support.recorded_runs import RECORDINGS, Unpack, recorded, recordings
 from tests.support.simulation import Simulation
 from tests.support.waiting import PATIENCE
@@ -77,6 +78,15 @@ def test_each_stage_is_reported(tmp_path: Path) -> None:
 
 MOST = 3 * 2**20  # bytes; all recordings together
 EXHIBITS = exhibits()
+
+
+def test_an_order_of_writes_is_no_evidence_without_any_recording(tmp_path: Path) -> None:
+    history, commits = tmp_path / "history.jsonl", tmp_path / "commits.jsonl"
+    history.write_text('{"fencepost":1,"target":"t","fenced":true,"policy":"strict"}\n', encoding="utf-8")
+    commits.write_text('{"seq":1,"resource":"r0","token":1,"value":"v"}\n', encoding="utf-8")
+
+    with pytest.raises(HistoryError, match="no operation, but the storage has an order of 1 write"):
+        judge_file(history, commits, same_run=True)
 
 
 def test_every_run_that_can_be_recorded_is_recorded() -> None:
