@@ -228,6 +228,7 @@ class FaultState(Struct, frozen=True, kw_only=True):
 
     `at`: the stop point where the client had stopped itself, if it had.
     `left_behind`: the clients that still reach the old primary after a failover.
+    `was_killed`: a client that was stopped in order did not end within its grace.
     """
 
     target: str
@@ -237,6 +238,7 @@ class FaultState(Struct, frozen=True, kw_only=True):
     resource: str | None = None
     at: str | None = None
     left_behind: list[int] = []
+    was_killed: bool = False
 
 
 class FaultLine(Struct, frozen=True, kw_only=True):

@@ -116,6 +116,7 @@ class FaultEvent:
     resource: str | None = None
     at: str | None = None  # the stop point at which the client had stopped itself
     left_behind: tuple[int, ...] = ()  # the clients that still reach the old primary
+    was_killed: bool = False  # did a client that was stopped not end within its grace?
     words: FaultKind | None = None  # of a kind that only the header knows
     line: int = 0
 

@@ -21,6 +21,7 @@ class InjectedFault:
     until: int | None = None  # ns; when it was ended, if that was observed later
     healed: str = ""
     left_behind: tuple[int, ...] = ()  # clients that still reach the old primary after a failover
+    was_killed: bool = False  # did a client that was stopped not end by itself?
     ends: bool = True  # False: it cannot be healed, such as the kill of a client
 
 

@@ -209,13 +209,13 @@ class Observer:
             seen.resource, seen.owner = hold()
             seen.evidence = now.evidence
             seen.in_force = time.monotonic_ns() if now.since is None else now.since
-            self._record(seen, "in force", now.evidence, seen.in_force, now.left_behind)
+            self._record(seen, "in force", now.evidence, seen.in_force, left_behind=now.left_behind)
             yield seen.in_force
         if not now.ends:
             return
         seen.healed_evidence = now.healed
         seen.healed = time.monotonic_ns() if now.until is None else now.until
-        self._record(seen, "healed", now.healed, seen.healed)
+        self._record(seen, "healed", now.healed, seen.healed, was_killed=now.was_killed)
 
     def _record(
         self,
@@ -223,11 +223,10 @@ class Observer:
         state: Literal["in force", "healed"],
         evidence: str,
         now: int,
-        left_behind: tuple[int, ...] = (),
+        **more: Any,
     ) -> None:
         value: dict[str, Any] = {"target": fault.target, "state": state, "evidence": evidence}
-        if left_behind:
-            value["left_behind"] = left_behind
+        value |= {name: each for name, each in more.items() if each}
         if fault.owner is not None:
             value |= {"resource": fault.resource, "owner": fault.owner}
             value |= {} if fault.at is None else {"at": fault.at}

@@ -32,7 +32,6 @@ from harness.processes import process_tree
 
 GRACE = 3 * NS["s"]
 POLL = 0.001  # s
-KILLED = "was killed after its grace"
 _PENDING = ("SigPnd:", "ShdPnd:")  # of the thread, and of the process (proc(5))
 
 
@@ -119,7 +118,8 @@ def stop_client(
         ended = time.monotonic_ns()
         code, ready = reach.start_again(client)
         reach.ended_by_faults.discard(client)
-    how = KILLED if was_killed else f"ended with exit code {code}"
+    fault.was_killed = was_killed
+    how = "was killed after its grace" if was_killed else f"ended with exit code {code}"
     later, next_one = ms((ended - since) / NS["s"]), reach.processes[client].pid
     fault.until = ready
     fault.healed = f"process {process.pid} {how}, {later} later; process {next_one} is ready"

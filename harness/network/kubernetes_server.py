@@ -6,8 +6,7 @@ import functools
 import http.client
 import json
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from harness.network.http_requests import MOST, answered
 from harness.network.topology import Address
@@ -29,12 +28,8 @@ def version(address: Address) -> str:
         return str(json.loads(said.read(MOST))["gitVersion"]).removeprefix("v")
 
 
-@contextmanager
-def _answered(address: Address, path: str) -> Iterator[http.client.HTTPResponse]:
-    with answered(
-        address, path, tls=_any_certificate(), headers={"Authorization": f"Bearer {TOKEN}"}
-    ) as said:
-        yield said
+def _answered(address: Address, path: str) -> AbstractContextManager[http.client.HTTPResponse]:
+    return answered(address, path, tls=_any_certificate(), headers={"Authorization": f"Bearer {TOKEN}"})
 
 
 @functools.cache

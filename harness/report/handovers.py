@@ -8,7 +8,7 @@ from typing import NamedTuple
 from checkers.facts.leases import granted
 from checkers.history.faults import Fault, faults_of
 from checkers.history.records import History, Op, Outcome
-from harness.nemesis.stop import KILLED, StopSpec
+from harness.nemesis.stop import StopSpec
 from harness.report.sentences import count
 
 Hold = tuple[str | None, str | None]  # resource and owner
@@ -28,7 +28,7 @@ def by_stopped_holders(operations: Sequence[Op], faults: Iterable[Fault]) -> Ite
     held: dict[Hold, Op] = {(op.resource, op.owner): op for op in granted(operations)}
     for fault in faults:
         release, mine = (found.get((fault.resource, fault.owner)) for found in (released, held))
-        if fault.kind != "stop" or mine is None:
+        if fault.kind != StopSpec.called or mine is None:
             continue
         if release is None:
             yield Stopped(None, None, in_vain=False)
@@ -60,21 +60,18 @@ def _was_wanted(operations: Iterable[Op], mine: Op, release: Op) -> bool:
 def doubts(history: History) -> Iterator[str]:
     """Yield what stopped clients did wrong, in a sentence each: no anomaly, so no verdict says it."""
     stops = [fault for fault in faults_of(history.faults) if fault.kind == StopSpec.called]
-    killed = sum(event.kind == StopSpec.called and KILLED in event.evidence for event in history.faults)
-    if killed:
+    if killed := sum(event.was_killed for event in history.faults):
         stopped = count(len(stops), "stopped client")
         yield f"of {stopped}, {killed:,} did not end within the grace, and had to be killed"
     holders = by_stopped_holders(history.operations, stops) if stops else ()
     released = [(release, in_vain) for release, _, in_vain in holders if release]
     kept = [release for release, in_vain in released if in_vain]
     if kept:
-        locks, first = (
-            count(len(released), "lock"),
-            f"{kept[0].resource}, released at line {kept[0].lines[0]}",
-        )
+        given_back = count(len(released), "lock")
+        first = f"{kept[0].resource}, released at line {kept[0].lines[0]}"
         yield (
-            f"of {locks} that stopped holders released, {len(kept):,} stayed taken until the lease ended, "
-            f"while another client waited: such as {first}"
+            f"of {given_back} that stopped holders released, {len(kept):,} stayed taken until the lease "
+            f"ended, while another client waited: such as {first}"
         )
 
 

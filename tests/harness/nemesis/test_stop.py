@@ -100,6 +100,7 @@ def test_a_client_that_does_not_end_is_killed_after_its_grace(clients: ClientPoo
 
     assert (fault.until or 0) - began >= SHORT
     assert f"process {old.pid} was killed after its grace" in fault.healed
+    assert fault.was_killed
     assert has_ended(old)
     assert wait_for(lambda: calls(0, folder) == ["acquire", "write", "acquire", "write"])
     assert {each["type"] for each in recorded_by(0, folder) if each["f"] == "write"} == {"invoke"}
