@@ -251,7 +251,8 @@ from tests.support.writing_clients import recorded_by, writing_clients
 if __name__ == "__main__":
     folder = Path({folder!r})
     with writing_clients(2, folder) as clients:
-        wait_for(lambda: all((folder / "events" / f"client-{{each}}.jsonl").exists() for each in (0, 1)))
+        for client in (0, 1):  # one that has no write in flight would end in order
+            assert wait_for(lambda: any(each["f"] == "write" for each in recorded_by(client, folder)))
         reach = FaultReach(
             cluster=None, sides={{}}, processes=clients.handles, start_again=clients.start_again
         )
